@@ -1,0 +1,55 @@
+"""Text → unit vectors. One protocol, several providers, opened by ``provider:model`` name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from rag_core.errors import InvalidInput
+from rag_core.types import EmbedderIdentity, Vectors
+
+DEFAULT_EMBEDDER = "minilm"
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1, the same for a text alone or in any batch."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """What the vectors depend on."""
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of one text are read; the rest would be lost."""
+
+    def count_tokens(self, text: str) -> int:
+        """The exact number of tokens ``text`` takes, special tokens included."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors for passages, shape (len(texts), dimension), in order."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector for a question, shape (dimension,)."""
+
+
+def open_embedder(name: str, model_dir: Path) -> Embedder:
+    """The embedder called ``name`` (``minilm``, ``hashing`` or ``hashing:DIMENSION``).
+
+    Raises ModelMissing when its weights are not in ``model_dir`` yet, InvalidInput when
+    no provider has this name.
+    """
+    provider, _, model = name.partition(":")
+    match provider:
+        case "minilm":
+            from rag_core.embedders.minilm import MiniLM
+
+            return MiniLM(model_dir)
+        case "hashing":
+            from rag_core.embedders.hashing import Hashing
+
+            return Hashing(int(model) if model.isdigit() else 256)
+        case _:
+            raise InvalidInput(
+                f"There is no embedder called {name!r}.", "Use 'minilm' (built in) or 'hashing' (for tests)."
+            )

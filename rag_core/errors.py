@@ -1,0 +1,67 @@
+"""Every error a user can meet, in one tree.
+
+    RagError
+    ├── InvalidInput        a name, value, pattern or query that cannot be used
+    ├── NotFound            a store, document or chunk that is not there (for this viewer)
+    ├── StoreError          a store file that cannot be opened, read or written
+    │   └── StoreBusy       another runner holds the store
+    ├── ExtractError        a file that could not be read as text
+    │   └── NotText         a file that holds no text to read; skipped, not failed
+    ├── EmbedderError       an embedder that is missing or failed
+    │   └── ModelMissing    the weights or the server are not there yet
+    └── Cancelled           the owner stopped the work
+"""
+
+from __future__ import annotations
+
+
+class RagError(Exception):
+    """An error made of two sentences: what is wrong, and what to do next."""
+
+    def __init__(self, message: str, suggestion: str = "") -> None:
+        self.message = message
+        self.suggestion = suggestion
+        super().__init__(f"{message} {suggestion}".strip())
+
+    def as_dict(self) -> dict[str, dict[str, str]]:
+        """The shape every face sends: ``{"error": {"message", "suggestion"}}``."""
+        return {"error": {"message": self.message, "suggestion": self.suggestion}}
+
+
+class InvalidInput(RagError):
+    """A name, value, pattern or query that cannot be used."""
+
+
+class NotFound(RagError):
+    """A store, document or chunk that is not there, or not for this viewer."""
+
+
+class StoreError(RagError):
+    """A store file that cannot be opened, read or written."""
+
+
+class StoreBusy(StoreError):
+    """Another runner holds the store; the request was left for it."""
+
+
+class ExtractError(RagError):
+    """A file that could not be read as text."""
+
+
+class NotText(ExtractError):
+    """A file that holds no text to read; it is skipped, not failed."""
+
+
+class EmbedderError(RagError):
+    """An embedder that is missing or failed."""
+
+
+class ModelMissing(EmbedderError):
+    """The weights or the server of an embedder are not there yet."""
+
+
+class Cancelled(RagError):
+    """The owner stopped the work; what was committed stays."""
+
+    def __init__(self) -> None:
+        super().__init__("The run was cancelled.", "Start it again to go on where it stopped.")

@@ -1,0 +1,320 @@
+"""The values that travel between the steps. All frozen; none knows where it came from.
+
+Offsets are in characters of the decoded text, ends are exclusive; lines count from 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+"""Shape (n, dimension), each row of length 1."""
+
+Mode = Literal["hybrid", "vector", "lexical"]
+LinkType = Literal["wikilink", "embed", "markdown"]
+TitleSource = Literal["front matter", "heading", "file name"]
+Outcome = Literal["added", "changed", "moved", "unchanged", "deleted", "skipped", "failed"]
+
+
+# --- who asks ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who is asking. Every read of the library takes one and shows nothing else."""
+
+    login: str
+    is_owner: bool = False
+    stores: frozenset[str] = frozenset()
+
+    def may_see(self, store: str) -> bool:
+        """Whether this viewer may know that ``store`` exists."""
+        return self.is_owner or store in self.stores
+
+
+OWNER = Viewer(login="owner", is_owner=True)
+
+
+# --- files → extract → chunk ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link found in a document. ``start`` is its offset; ``target`` is as written,
+    without the part behind ``#`` (``heading``) or ``|`` (``label``)."""
+
+    type: LinkType
+    target: str
+    heading: str
+    label: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a document that a chunk never crosses: a section, a definition, a page.
+
+    ``heading_path`` leads to it, outermost first; ``anchor_type`` and ``anchor_ref`` say
+    what kind of place it is (``heading`` ``Weekly standup``, ``definition`` ``Parser.feed``).
+    """
+
+    start: int
+    end: int
+    heading_path: tuple[str, ...] = ()
+    anchor_type: str = "text"
+    anchor_ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A file read as text, with everything later steps need and nothing of the file system."""
+
+    text: str
+    file_type: str
+    encoding: str
+    title: str
+    title_from: TitleSource
+    segments: tuple[Segment, ...]
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    date: str | None = None
+    private: bool = False
+    metadata: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSpec:
+    """How large chunks may be; pinned in the store when it is created.
+
+    ``sizes`` maps a file type to (size, overlap) in characters, ``max_tokens`` is what the
+    embedder reads of one text.
+    """
+
+    max_tokens: int
+    sizes: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One chunk as cut from a document: ``document_text[start:end] == text``.
+
+    ``split_part`` is 0 for a whole segment, else the part's number counted from 1.
+    """
+
+    text: str
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    heading_path: tuple[str, ...]
+    anchor_type: str
+    anchor_ref: str
+    split_part: int = 0
+
+
+# --- embedders --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """What a vector depends on. Two stores may share vectors only if this is equal."""
+
+    provider: str
+    model: str
+    digest: str
+    dimension: int
+    prompts: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}@{self.digest[:12]}/{self.dimension}/{self.prompts}"
+
+
+# --- query ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a document must be to be found. Values inside one field are alternatives,
+    fields are joined by *and*.
+
+    ``paths``: whole leading segments (``projects``), ``""`` for files at the root, or a
+    glob when it holds ``*``. ``tags``: ``a`` also matches ``a/b``. ``after`` (inclusive)
+    and ``before`` (exclusive) are ISO dates compared with the document date.
+    """
+
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    after: str | None = None
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query. ``text`` is what is embedded and shown; ``words`` are ranked,
+    ``phrases`` must occur, ``without`` must not."""
+
+    raw: str
+    text: str
+    words: tuple[str, ...]
+    phrases: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
+    filters: Filters = Filters()
+
+
+# --- answers ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file of a source as last indexed, as the faces show it."""
+
+    store: str
+    id: int
+    path: str
+    folder: str
+    file_type: str
+    title: str
+    tags: tuple[str, ...]
+    date: str
+    private: bool
+    state: str
+    reason: str
+    chunks: int
+    size: int
+    file_hash: str
+    indexed_at: str
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1;
+    ``similarity`` (cosine) and ``bm25`` (higher is better) are raw, None where unknown.
+    ``spans`` are (start, end) offsets to highlight inside ``content``."""
+
+    rank: int
+    score: float
+    relevant: bool
+    similarity: float | None
+    bm25: float | None
+    reasons: tuple[str, ...]
+    store: str
+    key: str
+    chunk_index: int
+    content: str
+    spans: tuple[tuple[int, int], ...]
+    snippet: tuple[int, int]
+    start_line: int
+    end_line: int
+    heading_path: tuple[str, ...]
+    anchor_type: str
+    anchor_ref: str
+    document: Document
+    copies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All that a search gives back. ``hits`` holds the best ``top_k`` whether good or not;
+    ``convincing`` says whether anything is good enough; ``warnings`` are whole sentences."""
+
+    query: Query
+    stores: tuple[str, ...]
+    mode: Mode
+    hits: tuple[Hit, ...]
+    convincing: bool
+    warnings: tuple[str, ...]
+    pending: int
+    query_time_ms: float
+
+
+# --- work -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A snapshot of a running job. ``rate`` is per second, ``eta`` in seconds or None."""
+
+    phase: Literal["scanning", "reading", "embedding", "done"]
+    done: int
+    total: int
+    rate: float = 0.0
+    eta: float | None = None
+    current: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of one file in a job (the seeds' ProcessingResult)."""
+
+    source_file: str
+    status: Literal["success", "failure"]
+    outcome: Outcome
+    chunks_added: int = 0
+    chunks_skipped: int = 0
+    message: str = ""
+    processing_time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One indexing run (the seeds' ProcessingJob), running or ended. Times are ISO 8601 UTC."""
+
+    id: int
+    store: str
+    state: Literal["running", "done", "cancelled", "failed", "interrupted"]
+    start_time: str
+    end_time: str | None
+    duration_ms: int
+    total_files: int
+    succeeded: int
+    failed: int
+    total_chunks_added: int
+    texts_embedded: int
+    message: str
+    progress: Progress
+    counts: dict[str, int] = field(default_factory=dict)
+    results: tuple[FileResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder and the globs that choose files below it."""
+
+    id: int
+    root: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...] = ()
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """A store as its own file describes it (the seeds' Store, and more)."""
+
+    name: str
+    created_at: str
+    embedder: str
+    identity: str
+    dimension: int
+    distance_metric: str
+    backend: str
+    file_count: int
+    chunk_count: int
+    pending: int
+    failed: int
+    skipped: int
+    size_bytes: int
+    generation: int
+    sources: tuple[Source, ...] = ()
+    types: dict[str, int] = field(default_factory=dict)
