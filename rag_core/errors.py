@@ -1,15 +1,16 @@
 """Every error a user can meet, in one tree.
 
-    RagError
-    ├── InvalidInput        a name, value, pattern or query that cannot be used
-    ├── NotFound            a store, document or chunk that is not there (for this viewer)
-    ├── StoreError          a store file that cannot be opened, read or written
-    │   └── StoreBusy       another runner holds the store
-    ├── ExtractError        a file that could not be read as text
-    │   └── NotText         a file that holds no text to read; skipped, not failed
-    ├── EmbedderError       an embedder that is missing or failed
-    │   └── ModelMissing    the weights or the server are not there yet
-    └── Cancelled           the owner stopped the work
+RagError
+├── InvalidInput        a name, value, pattern or query that cannot be used
+├── Forbidden       something only the owner may do
+├── NotFound            a store, document or chunk that is not there (for this viewer)
+├── StoreError          a store file that cannot be opened, read or written
+│   └── StoreBusy       another runner holds the store
+├── ExtractError        a file that could not be read as text
+│   └── NotText         a file that holds no text to read; skipped, not failed
+├── EmbedderError       an embedder that is missing or failed
+│   └── ModelMissing    the weights or the server are not there yet
+└── Cancelled           the owner stopped the work
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ class RagError(Exception):
 
 class InvalidInput(RagError):
     """A name, value, pattern or query that cannot be used."""
+
+
+class Forbidden(RagError):
+    """Something only the owner may do."""
 
 
 class NotFound(RagError):

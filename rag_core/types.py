@@ -17,6 +17,7 @@ Vectors = npt.NDArray[np.float32]
 Mode = Literal["hybrid", "vector", "lexical"]
 LinkType = Literal["wikilink", "embed", "markdown"]
 TitleSource = Literal["front matter", "heading", "file name"]
+JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 Outcome = Literal["added", "changed", "moved", "unchanged", "deleted", "skipped", "failed"]
 
 
@@ -194,6 +195,7 @@ class Document:
     file_hash: str
     indexed_at: str
     root: str
+    path_in_source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,18 @@ class Hit:
     anchor_ref: str
     document: Document
     copies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A chunk beside a hit, in reading order; ``is_hit`` marks the hit itself."""
+
+    key: str
+    content: str
+    start_line: int
+    end_line: int
+    heading_path: tuple[str, ...]
+    is_hit: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +286,7 @@ class Job:
 
     id: int
     store: str
-    state: Literal["running", "done", "cancelled", "failed", "interrupted"]
+    state: JobState
     start_time: str
     end_time: str | None
     duration_ms: int
@@ -289,12 +303,14 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder and the globs that choose files below it."""
+    """A folder and the globs that choose files below it. ``label`` leads its paths in the store,
+    ``""`` for the store's first source; ``id`` is 0 while it is only considered."""
 
     id: int
     root: str
     include: tuple[str, ...]
     exclude: tuple[str, ...] = ()
+    label: str = ""
     paused: bool = False
 
 

@@ -13,7 +13,10 @@ DEFAULT_EMBEDDER = "minilm"
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1, the same for a text alone or in any batch."""
+    """Turns texts into vectors of length 1, the same for a text alone or in any batch.
+
+    One embedder may be used from several threads at once.
+    """
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -26,6 +29,10 @@ class Embedder(Protocol):
     def count_tokens(self, text: str) -> int:
         """The exact number of tokens ``text`` takes, special tokens included."""
 
+    def reads(self, text: str) -> bool:
+        """Whether the model was made for the script that most of ``text`` is in; the vector of
+        any other text is noise that would pass for similarity."""
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors for passages, shape (len(texts), dimension), in order."""
 
@@ -34,22 +41,37 @@ class Embedder(Protocol):
 
 
 def open_embedder(name: str, model_dir: Path) -> Embedder:
-    """The embedder called ``name`` (``minilm``, ``hashing`` or ``hashing:DIMENSION``).
+    """The embedder called ``name``: ``minilm``, ``hashing`` or ``hashing:DIMENSION``.
 
     Raises ModelMissing when its weights are not in ``model_dir`` yet, InvalidInput when
     no provider has this name.
     """
-    provider, _, model = name.partition(":")
-    match provider:
-        case "minilm":
+    match name.partition(":"):
+        case "minilm", _, "":
             from rag_core.embedders.minilm import MiniLM
 
             return MiniLM(model_dir)
-        case "hashing":
+        case "hashing", _, "":
             from rag_core.embedders.hashing import Hashing
 
-            return Hashing(int(model) if model.isdigit() else 256)
+            return Hashing()
+        case "hashing", _, dimension if dimension.isascii() and dimension.isdigit():
+            from rag_core.embedders.hashing import Hashing
+
+            return Hashing(int(dimension))
         case _:
             raise InvalidInput(
                 f"There is no embedder called {name!r}.", "Use 'minilm' (built in) or 'hashing' (for tests)."
             )
+
+
+def reading_limit(name: str) -> int:
+    """How many tokens of a text the embedder called ``name`` reads, even before its model is installed.
+
+    Raises InvalidInput when no provider has this name.
+    """
+    if name == "minilm":
+        from rag_core.embedders.minilm import MAX_TOKENS
+
+        return MAX_TOKENS
+    return open_embedder(name, Path()).max_tokens

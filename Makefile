@@ -1,0 +1,69 @@
+# What a reader of the repository types. `make` alone prints this list.
+
+PORT ?= 8501
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+INPUTS := pyproject.toml constraints.txt
+
+# A PYTHON that was asked for is the only one tried.
+ifdef PYTHON
+CANDIDATES := $(PYTHON)
+else
+CANDIDATES := python3 python3.13 python3.12 python3.11
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup model test check bench clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: setup  ## Start Commonplace on this computer (PORT=8501)
+	@exec $(BIN)/commonplace serve --port $(PORT)
+
+setup: $(VENV)/installed model  ## Install everything that `make run` needs
+
+model: $(VENV)/installed
+	@$(BIN)/commonplace model install || \
+		echo "Without its model Commonplace searches by words only; 'make setup' tries again."
+
+test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/installed-dev  ## Lint, formatting and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy --strict -p rag_core -p ui -m app
+
+bench: $(VENV)/installed-dev model  ## Run the benchmarks (ARGS="…")
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+clean:  ## Remove the environment and every cache; notes and indexes stay
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: pip runs again only when what it installs from has changed.
+$(VENV)/installed: $(BIN)/python $(INPUTS)
+	@echo "Installing Commonplace into $(VENV) (the first time this takes a few minutes) …"
+	@$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed $(INPUTS)
+	@echo "Installing the development tools into $(VENV) …"
+	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(BIN)/python:
+	@for python in $(CANDIDATES); do \
+		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		"$$python" -c 'import ensurepip, venv' 2>/dev/null || { \
+			echo "$$python cannot create environments, because its venv module is missing."; \
+			echo "Install it (on Debian and Ubuntu: apt install python3-venv), then run make again."; \
+			exit 1; }; \
+		"$$python" -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }; \
+		exit 0; \
+	done; \
+	echo "Commonplace needs Python 3.11 or newer, and none of these is: $(CANDIDATES)."; \
+	echo "Install one, or name it: make run PYTHON=/path/to/python3.12"; \
+	exit 1

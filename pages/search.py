@@ -1,0 +1,46 @@
+"""Search: one box, a row of filters, and the passages found."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from rag_core.types import Viewer
+from ui import deps, filters, hits, results, search_state
+from ui.access import require_viewer
+from ui.search_state import key, push
+
+
+def page(viewer: Viewer) -> None:
+    """The whole page, for one viewer."""
+    st.html(hits.STYLE)
+    stores = deps.library().store_names(viewer)
+    if not stores:
+        results.first_run(viewer)
+        return
+    offered = filters.choices(viewer, stores, search_state.stores_in_url(stores))
+    search_state.restore(offered)
+    _box()
+    filters.show(offered)
+    request = search_state.current()
+    if request.asks:
+        results.show(viewer, request)
+    elif offered.types:
+        results.start(viewer)
+    else:
+        results.nothing_indexed(viewer)
+
+
+def _box() -> None:
+    with st.form("search", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            "Search your notes", key=key("q"), type="search", label_visibility="collapsed",
+            placeholder='Search: moving house tag:home "exact words" -without',
+        )  # fmt: skip
+        st.form_submit_button("Search", type="primary", on_click=push)
+
+
+try:
+    page(require_viewer())
+except RagError as problem:
+    results.error(problem)

@@ -1,0 +1,86 @@
+"""A deterministic embedder without a model, for tests and demos.
+
+Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask
+Learning"): every word and every character trigram of a word adds +1 or -1 times its weight
+to one of ``dimension`` buckets; a hash chooses bucket and sign. Texts that share words, or
+word forms such as *index* and *indexing*, come out near each other. It knows no synonyms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+
+import numpy as np
+
+from rag_core.errors import InvalidInput
+from rag_core.types import EmbedderIdentity, Vectors
+
+SCHEME = "words+trigrams-1"
+MAX_TOKENS = 256
+WORD_WEIGHT = 1.0
+TRIGRAM_WEIGHT = 0.35
+
+# A character of a script without spaces, up to 24 letters or digits, or one other sign.
+_TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{1,24}|[^\w\s]|_")
+
+
+class Hashing:
+    """Word and trigram counts hashed into ``dimension`` buckets; see the module.
+
+    Raises InvalidInput when ``dimension`` is not in 8–4096.
+    """
+
+    max_tokens = MAX_TOKENS
+
+    def __init__(self, dimension: int = 256) -> None:
+        if not 8 <= dimension <= 4096:
+            raise InvalidInput(
+                f"The hashing embedder cannot have dimension {dimension!r}.", "Use a number from 8 to 4096."
+            )
+        digest = blake2b(SCHEME.encode(), digest_size=32).hexdigest()
+        self.identity = EmbedderIdentity("hashing", SCHEME, digest, dimension, "none")
+
+    def count_tokens(self, text: str) -> int:
+        """Words, punctuation marks and CJK characters; a word counts again every 24 letters."""
+        return sum(1 for _ in _TOKEN.finditer(text))
+
+    def reads(self, text: str) -> bool:  # noqa: ARG002 - the protocol's name
+        """Always: hashing knows no language."""
+        return True
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of length 1, float32, shape (len(texts), dimension), in order."""
+        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            row[:] = self.embed_query(text)
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of ``text``, shape (dimension,); without words, the first unit vector."""
+        sums = np.zeros(self.identity.dimension, np.float64)
+        for feature, weight in _features(text):
+            bucket, sign = _place(feature)
+            sums[bucket % len(sums)] += sign * weight
+        if not sums.any():
+            sums[0] = 1.0
+        return (sums / np.linalg.norm(sums)).astype(np.float32)
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for match in islice(_TOKEN.finditer(text), MAX_TOKENS):
+        word = match.group().casefold()
+        yield word, WORD_WEIGHT
+        bounded = f"<{word}>"
+        for start in range(len(bounded) - 2):
+            yield f"#{bounded[start : start + 3]}", TRIGRAM_WEIGHT
+
+
+@lru_cache(maxsize=65_536)
+def _place(feature: str) -> tuple[int, int]:
+    """A bucket number and a sign. Python's own hash() differs from run to run."""
+    number = int.from_bytes(blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    return number >> 1, 1 if number & 1 else -1

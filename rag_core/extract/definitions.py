@@ -1,0 +1,122 @@
+"""Python source → one segment a function, class or method, and the statements between them.
+
+Line ranges come from ``ast``; the segments are ordered and leave no character out. A file
+that does not parse (half an edit, a template, Python 2) is read by its indentation instead,
+so that a missing bracket does not change every passage.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+
+from rag_core.types import Segment
+
+_MAX_SOURCE = 2_000_000
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_DEFINITION = re.compile(r"(class|(?:async[ \t]+)?def)[ \t]+(\w+)")
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """From ``line`` (counted from 0) on, the text belongs to the definition ``path``."""
+
+    line: int
+    path: tuple[str, ...]
+
+
+def segments(text: str) -> tuple[Segment, ...]:
+    """The definitions of Python source ``text`` and what stands between them."""
+    if not text:
+        return ()
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    lines = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    tree = _parsed(text)
+    return _between(text, starts, _marks(tree, lines) if tree else _marks_by_indentation(lines))
+
+
+def _parsed(text: str) -> ast.Module | None:
+    if len(text) > _MAX_SOURCE:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _marks(tree: ast.Module, lines: list[str]) -> list[_Mark]:
+    """Where the owner of the text changes, in order. Nested classes are walked without recursion."""
+    marks = [_Mark(0, ())]
+    todo: list[tuple[ast.stmt | _Mark, tuple[str, ...]]] = [(node, ()) for node in reversed(tree.body)]
+    while todo:
+        node, path = todo.pop()
+        if isinstance(node, _Mark):
+            marks.append(node)
+        elif isinstance(node, _Definition):
+            inner = (*path, node.name)
+            marks.append(_Mark(_first_line(node, lines, marks[-1].line), inner))
+            todo.append((_Mark(node.end_lineno or node.lineno, path), path))
+            if isinstance(node, ast.ClassDef):
+                todo += [(child, inner) for child in reversed(node.body)]
+    return marks
+
+
+def _marks_by_indentation(lines: list[str]) -> list[_Mark]:
+    """The same as ``_marks`` as far as single lines tell it: functions are not looked into."""
+    marks = [_Mark(0, ())]
+    owners: list[tuple[int, tuple[str, ...], bool]] = []  # indentation, path, whether it is a class
+    for number, line in enumerate(lines):
+        body = line.strip()
+        if not body or body[0] in "#@)]}":
+            continue
+        indentation = len(line) - len(line.lstrip())
+        depth = len(owners)
+        while owners and owners[-1][0] >= indentation:
+            owners.pop()
+        path = owners[-1][1] if owners else ()
+        match = _DEFINITION.match(body)
+        if match and (owners[-1][2] if owners else indentation == 0):
+            path = (*path, match[2])
+            owners.append((indentation, path, match[1] == "class"))
+            marks.append(_Mark(_above(number, lines, marks[-1].line), path))
+        elif len(owners) < depth:
+            marks.append(_Mark(number, path))
+    return marks
+
+
+def _first_line(node: _Definition, lines: list[str], floor: int) -> int:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    return _above(first, lines, floor)
+
+
+def _above(first: int, lines: list[str], floor: int) -> int:
+    """The first of the comments and decorators directly above a line, down to line ``floor``."""
+    while first > floor and lines[first - 1].lstrip().startswith(("#", "@")):
+        first -= 1
+    return first
+
+
+def _between(text: str, starts: list[int], marks: list[_Mark]) -> tuple[Segment, ...]:
+    """Segments from mark to mark; a stretch of nothing but space stays with the one before."""
+    found: list[Segment] = []
+    ends = [*(mark.line for mark in marks[1:]), len(starts)]
+    for mark, last in zip(marks, ends, strict=True):
+        begin = starts[mark.line] if mark.line < len(starts) else len(text)
+        end = starts[last] if last < len(starts) else len(text)
+        if begin >= end:
+            continue
+        if found and not text[begin:end].strip():
+            before = found.pop()
+            found.append(_segment(before.start, end, before.heading_path))
+        else:
+            found.append(_segment(begin, end, mark.path))
+    return tuple(found)
+
+
+def _segment(start: int, end: int, path: tuple[str, ...]) -> Segment:
+    return Segment(start, end, path, "definition" if path else "text", ".".join(path))

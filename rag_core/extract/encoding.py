@@ -1,0 +1,157 @@
+"""Bytes → text. UTF-8 first, then what the bytes themselves prove, then a stated guess."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its BOM begins with UTF-16's
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_DECLARED = re.compile(rb"coding[:=][ \t]*([-\w.]+)|charset=[\"']?([-\w.]+)|\bencoding=[\"']([-\w.]+)")
+_DECLARING_TYPES = {"python": 2, "ruby": 2, "html": 40, "xml": 1}
+"""File type → how many of its first lines may name an encoding (PEP 263, HTML meta, XML declaration)."""
+
+_NOT_DECLARABLE = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7", "utf-16", "utf-32"}
+)
+"""Not what a file of bytes is in, or able to make lone surrogates or to take forever."""
+
+_CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
+_SAMPLE = 65_536
+_COMMON_HANZI = frozenset(
+    "的一是不了在人有我他这中大来上国个到说们为和地出要以时会就可也你对生能而子那得于着下自之年过发后作里"
+)
+
+
+class BinaryError(ValueError):
+    """The bytes are not text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text without its byte order mark, and how it was read. ``warning`` is a sentence or empty."""
+
+    text: str
+    encoding: str
+    warning: str = ""
+
+
+def decode(data: bytes, file_type: str = "text") -> Decoded:
+    """Read ``data`` as text.
+
+    In this order: a byte order mark, UTF-8, UTF-16 without a mark (by where its zero bytes
+    are), the encoding a Python, HTML or XML file declares, UTF-8 with a few damaged bytes,
+    GB18030 when the result is plainly Chinese, and Windows-1252.
+
+    Raises BinaryError when there are zero bytes or many control characters, and
+    UnicodeDecodeError when a byte order mark promises an encoding the rest breaks.
+    """
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return _after_mark(data[len(mark) :], encoding)
+    if b"\0" in data:
+        return _utf16_without_mark(data)
+    if _many_controls(data):
+        raise BinaryError
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        return _declared(data, file_type) or _damaged_utf8(data) or _gb18030(data) or _windows(data)
+
+
+def _after_mark(data: bytes, encoding: str) -> Decoded:
+    try:
+        decoded = Decoded(data.decode(encoding), encoding)
+    except UnicodeDecodeError:
+        text = data.decode(encoding, "replace")
+        if text.count("\ufffd") > max(2, len(text) // 100):
+            raise
+        decoded = Decoded(text, encoding, f"A few bytes were not valid {encoding.upper()} and were replaced.")
+    if "\0" in decoded.text:
+        raise BinaryError
+    return decoded
+
+
+def _utf16_without_mark(data: bytes) -> Decoded:
+    """Mostly Latin text in UTF-16 has a zero in every other byte, always on the same side."""
+    sample = data[: 4096 // 2 * 2]
+    half = max(1, len(sample) // 2)
+    even, odd = sample[::2].count(0) / half, sample[1::2].count(0) / half
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    if len(data) % 2 or len(data) < 16 or min(even, odd) > 0.02 or max(even, odd) < 0.3:
+        raise BinaryError
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        raise BinaryError from None
+    if any(char < " " and char not in "\t\n\v\f\r" for char in text[:_SAMPLE]) or "\0" in text:
+        raise BinaryError
+    return Decoded(text, encoding, f"The file has no byte order mark; it was read as {encoding.upper()}.")
+
+
+def _many_controls(data: bytes) -> bool:
+    sample = data[:_SAMPLE]
+    return len(sample) - len(sample.translate(None, _CONTROLS)) > 1 + len(sample) // 50
+
+
+def _declared(data: bytes, file_type: str) -> Decoded | None:
+    lines = _DECLARING_TYPES.get(file_type, 0)
+    match = _DECLARED.search(b"\n".join(data[:4096].split(b"\n", lines)[:lines]))
+    if not match:
+        return None
+    name = next(group for group in match.groups() if group).decode("ascii", "replace")
+    try:
+        codec = codecs.lookup(name).name
+        text = "" if codec in _NOT_DECLARABLE else data.decode(codec)
+    except (LookupError, UnicodeError):
+        return None
+    return Decoded(text, codec) if text else None
+
+
+def _damaged_utf8(data: bytes) -> Decoded | None:
+    """UTF-8 with stray bytes: a log, a file cut in the middle of a character."""
+    text = data.decode("utf-8", "replace")
+    damaged = text.count("\ufffd")
+    whole = len(text) - len(text.encode("ascii", "ignore")) - damaged
+    if whole < 10 * damaged:
+        return None
+    return Decoded(text, "utf-8", "A few bytes were not valid UTF-8 and were replaced.")
+
+
+def _gb18030(data: bytes) -> Decoded | None:
+    """Nearly any bytes decode as GB18030, so the result must also read like Chinese."""
+    try:
+        text = data.decode("gb18030")
+    except UnicodeDecodeError:
+        return None
+    wide = [char for char in text[:_SAMPLE] if char > "\x7f"]
+    hanzi = [char for char in wide if "一" <= char <= "鿿"]
+    common = sum(char in _COMMON_HANZI for char in hanzi)
+    plain = sum(_is_level_one(char) for char in hanzi)
+    if len(hanzi) < 4 or len(hanzi) < 0.6 * len(wide) or plain < 0.85 * len(hanzi):
+        return None
+    if len(hanzi) >= 20 and common < 0.05 * len(hanzi):
+        return None
+    return Decoded(text, "gb18030", "The file is not UTF-8; it was read as GB18030.")
+
+
+def _is_level_one(char: str) -> bool:
+    """Whether ``char`` is among the 3,755 everyday characters of GB 2312."""
+    code = char.encode("gb18030")
+    return len(code) == 2 and 0xB0 <= code[0] <= 0xD7 and code[1] >= 0xA1
+
+
+def _windows(data: bytes) -> Decoded:
+    try:
+        text, encoding = data.decode("cp1252"), "cp1252"
+    except UnicodeDecodeError:
+        text, encoding = data.decode("latin-1"), "latin-1"
+    if sum("\x80" <= char <= "\x9f" for char in text[:_SAMPLE]) > 1 + len(text[:_SAMPLE]) // 50:
+        raise BinaryError
+    return Decoded(text, encoding, f"The file is not UTF-8; it was read as {encoding}.")

@@ -1,0 +1,76 @@
+"""Which reader takes which file type, and what they all share: a title and at least one segment."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import PurePosixPath
+
+from rag_core.extract import definitions, keyed, markdown, outline, rows
+from rag_core.extract.encoding import Decoded
+from rag_core.types import Extracted, Segment
+
+_HTML_TITLE = re.compile(r"<title(?:\s[^<>]*)?>([^<]{1,1000})", re.I)
+_TITLE_LIMIT = 200
+
+_Segments = tuple[Segment, ...]
+
+
+def read(decoded: Decoded, path: PurePosixPath, kind: str) -> Extracted:
+    """The document that ``decoded`` is, read as file type ``kind``."""
+    text = decoded.text
+    if kind == "markdown":
+        return markdown.read(text, path.stem, decoded.encoding, decoded.warning)
+    segments = _SEGMENTS.get(kind, _whole)(text)
+    heading = _TITLES.get(kind, _no_title)(text, segments)
+    return Extracted(
+        text=text,
+        file_type=kind,
+        encoding=decoded.encoding,
+        title=heading or path.name,
+        title_from="heading" if heading else "file name",
+        segments=segments,
+        warnings=(decoded.warning,) if decoded.warning else (),
+    )
+
+
+def _whole(text: str) -> _Segments:
+    return (Segment(0, len(text)),) if text else ()
+
+
+def _no_title(_text: str, _segments: _Segments) -> str:
+    return ""
+
+
+def _first_heading(_text: str, segments: _Segments) -> str:
+    return next((segment.heading_path[0] for segment in segments if segment.heading_path), "")
+
+
+def _org_title(text: str, segments: _Segments) -> str:
+    return outline.org_title(text) or _first_heading(text, segments)
+
+
+def _html_title(text: str, _segments: _Segments) -> str:
+    match = _HTML_TITLE.search(text)
+    return " ".join(html.unescape(match[1]).replace("\0", "").split())[:_TITLE_LIMIT] if match else ""
+
+
+_SEGMENTS: dict[str, Callable[[str], _Segments]] = {
+    "python": definitions.segments,
+    "json": keyed.json_segments,
+    "yaml": keyed.yaml_segments,
+    "toml": keyed.table_segments,
+    "ini": keyed.table_segments,
+    "terraform": keyed.terraform_segments,
+    "csv": lambda text: rows.segments(text, ","),
+    "tsv": lambda text: rows.segments(text, "\t"),
+    "rst": outline.rst_segments,
+    "org": outline.org_segments,
+}
+
+_TITLES: dict[str, Callable[[str, _Segments], str]] = {
+    "rst": _first_heading,
+    "org": _org_title,
+    "html": _html_title,
+}

@@ -1,0 +1,255 @@
+"""YAML front matter: find it, read it without trusting it, and take what a note says of itself.
+
+Values are built from libyaml's flat event stream, not by a loader: tags are never acted on,
+nesting cannot exhaust the C stack (``compose`` crashes the process there), aliases are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+import yaml
+
+LIMIT = 64_000
+"""Characters of front matter that are read at most."""
+
+_MAX_DEPTH = 32
+_MAX_NODES = 20_000
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+_OPEN = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
+_CLOSE = re.compile(r"(?:(?<=\n)|(?<=\r))(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
+_PRIVATE = re.compile(r"^[\"']?private[\"']?[ \t]*:[ \t]*[\"']?(?:true|yes|on|1)\b", re.I | re.M)
+_INT = re.compile(r"-?(?:0|[1-9]\d{0,17})")
+_FLOAT = re.compile(r"-?\d{1,15}\.\d{1,15}")
+_DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=$|[T\s])")
+_TIME = re.compile(r"\d{4}-\d\d?-\d\d?[Tt ]+\d\d:\d\d")
+_CONSTANTS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+_DATE_KEYS = ("date", "date created", "created", "updated")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What stands between the fences. ``body`` is the offset behind the closing fence;
+    ``readable`` is False where the block must stay searchable as text.
+    """
+
+    body: int = 0
+    readable: bool = True
+    values: dict[str, Any] = field(default_factory=dict)
+    private: bool = False
+    warning: str = ""
+
+
+class _RefusedError(ValueError):
+    """Not YAML, or YAML that nobody writes by hand."""
+
+
+def read(text: str) -> FrontMatter:
+    """The front matter at the very start of ``text``; an empty one when there is none."""
+    opening = _OPEN.match(text)
+    if not opening:
+        return FrontMatter()
+    closing = _CLOSE.search(text, opening.end(), LIMIT)
+    if not closing:
+        return _unclosed(text)
+    block = text[opening.end() : closing.start()]
+    try:
+        values = _mapping(block)
+    except _RefusedError as error:
+        warning = f"The front matter was kept as text: {error}."
+        return FrontMatter(closing.end(), False, private=bool(_PRIVATE.search(block)), warning=warning)
+    return FrontMatter(closing.end(), True, values, _is_private(values))
+
+
+def title(values: dict[str, Any]) -> str:
+    """The title the front matter gives, or an empty string."""
+    value = _value(values, "title")
+    return "" if isinstance(value, list | dict) else " ".join(_text(value).split())
+
+
+def aliases(values: dict[str, Any]) -> tuple[str, ...]:
+    """Other names of the note: a list, or a string with commas."""
+    return unique(_strings(_value(values, "aliases", "alias"), re.compile(",")))
+
+
+def tags(values: dict[str, Any]) -> tuple[str, ...]:
+    """Tags and keywords: a list, or a string with commas or spaces; without ``#``."""
+    found = [
+        tag.lstrip("#")
+        for key in ("tags", "tag", "keywords")
+        for tag in _strings(_value(values, key), re.compile(r"[,\s]"))
+    ]
+    return unique(found)
+
+
+def document_date(values: dict[str, Any]) -> str | None:
+    """The first valid one of date, date created, created and updated, as YYYY-MM-DD."""
+    for key in _DATE_KEYS:
+        match = _DATE.match(_text(_value(values, key)).strip())
+        if match and (found := _iso_date(match)):
+            return found
+    return None
+
+
+def _unclosed(text: str) -> FrontMatter:
+    """A first line of dashes alone is a rule; but a note that asks to be private is believed."""
+    head = re.split(r"\n[ \t]*\r?\n", text[:LIMIT], maxsplit=1)[0]
+    if len(text) <= LIMIT or not _CLOSE.search(text, LIMIT):
+        return FrontMatter(private=bool(_PRIVATE.search(head)))
+    warning = f"The front matter was kept as text: it is longer than {LIMIT} characters."
+    return FrontMatter(private=bool(_PRIVATE.search(text[:LIMIT])), warning=warning)
+
+
+def _mapping(block: str) -> dict[str, Any]:
+    try:
+        value = _Builder().build(yaml.parse(block, Loader=_LOADER))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 2}" if mark else ""
+        raise _RefusedError(f"it is not valid YAML{where}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _RefusedError("it is not a list of names and values")
+    return value
+
+
+class _Builder:
+    """Events → plain values, iteratively, with bounds on depth and on what aliases unfold to."""
+
+    def __init__(self) -> None:
+        self._open: list[_Container] = []
+        self._root: Any = None
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._nodes = 0
+
+    def build(self, events: Iterator[yaml.Event]) -> Any:
+        for event in events:
+            match event:
+                case yaml.ScalarEvent():
+                    self._add(_scalar(event), 1 + len(event.value) // 100, event.anchor)
+                case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
+                    self._enter(
+                        _Container(isinstance(event, yaml.MappingStartEvent), event.anchor, self._nodes)
+                    )
+                case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
+                    container = self._open.pop()
+                    self._add(container.value(), 1, container.anchor, container.nodes_before)
+                case yaml.AliasEvent():
+                    self._add(*self._anchored(event.anchor), None)
+                case yaml.DocumentEndEvent():
+                    break
+        return self._root
+
+    def _enter(self, container: _Container) -> None:
+        if len(self._open) >= _MAX_DEPTH:
+            raise _RefusedError(f"it is nested more than {_MAX_DEPTH} levels deep")
+        self._open.append(container)
+
+    def _add(self, value: Any, nodes: int, anchor: str | None, nodes_before: int | None = None) -> None:
+        before = self._nodes if nodes_before is None else nodes_before
+        self._nodes += nodes
+        if self._nodes > _MAX_NODES:
+            raise _RefusedError(f"it unfolds to more than {_MAX_NODES} values")
+        if anchor:
+            self._anchors[anchor] = (value, self._nodes - before)
+        if self._open:
+            self._open[-1].items.append(value)
+        else:
+            self._root = value
+
+    def _anchored(self, anchor: str | None) -> tuple[Any, int]:
+        if anchor is None or anchor not in self._anchors:
+            raise _RefusedError(f"nothing is called {anchor!r} before it is used")
+        return self._anchors[anchor]
+
+
+@dataclass(slots=True)
+class _Container:
+    is_mapping: bool
+    anchor: str | None
+    nodes_before: int
+    items: list[Any] = field(default_factory=list)
+
+    def value(self) -> Any:
+        if not self.is_mapping:
+            return self.items
+        return {_text(key): value for key, value in zip(self.items[::2], self.items[1::2], strict=True)}
+
+
+def _scalar(event: yaml.ScalarEvent) -> Any:
+    """YAML 1.2 values. Numbers only where writing them out again gives the same text."""
+    raw: str = event.value.replace("\0", "")
+    if event.style:
+        return raw
+    if raw.lower() in _CONSTANTS:
+        return _CONSTANTS[raw.lower()]
+    if _INT.fullmatch(raw):
+        return int(raw) if str(int(raw)) == raw else raw
+    if _FLOAT.fullmatch(raw):
+        return float(raw) if str(float(raw)) == raw else raw
+    return _iso(raw) if raw[:4].isdecimal() else raw
+
+
+def _iso(raw: str) -> str:
+    """``2024-3-5`` and ``2024-03-05 10:20`` as ISO 8601, everything else as it is."""
+    match = _DATE.match(raw)
+    if match and match.end() == len(raw):
+        return _iso_date(match) or raw
+    if _TIME.match(raw):
+        try:
+            return datetime.fromisoformat(raw).isoformat()
+        except ValueError:
+            return raw
+    return raw
+
+
+def _iso_date(match: re.Match[str]) -> str | None:
+    try:
+        return date(*map(int, match.groups())).isoformat()
+    except ValueError:
+        return None
+
+
+def _value(values: dict[str, Any], *keys: str) -> Any:
+    folded = {key.strip().lower(): value for key, value in values.items()}
+    return next((folded[key] for key in keys if folded.get(key) is not None), None)
+
+
+def _text(value: Any) -> str:
+    """A value as its author wrote it; containers are no text (a key made of one gets its repr)."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
+def _strings(value: Any, separator: re.Pattern[str]) -> list[str]:
+    if isinstance(value, list):
+        parts = [_text(item) for item in value if not isinstance(item, list | dict)]
+    elif isinstance(value, dict):
+        parts = []
+    else:
+        parts = separator.split(_text(value))
+    return [part.strip() for part in parts if part.strip()]
+
+
+def unique(names: list[str]) -> tuple[str, ...]:
+    """``names`` without repetitions that differ at most in case; the first spelling stays."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name:
+            seen.setdefault(name.casefold(), name)
+    return tuple(seen.values())
+
+
+def _is_private(values: dict[str, Any]) -> bool:
+    return _text(_value(values, "private")).strip().lower() in {"true", "yes", "on", "1"}

@@ -1,0 +1,127 @@
+"""Data files → their top-level entries: JSON keys, YAML keys, TOML and INI tables, Terraform blocks.
+
+Short neighbours share a segment, so that a file of settings is not shredded into its lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from rag_core.types import Segment
+
+_LARGE = 200
+_GROUP = 600
+_NAME_LIMIT = 200
+
+_Entry = tuple[int, str]
+"""(start, name) of a top-level entry, which goes on to the next one."""
+
+_SPACE = re.compile(r"\s*")
+_YAML_KEY = re.compile(
+    r"^(\"[^\"\n]*\"|'[^'\n]*'|[^\s#:\-?\[\]{}&*!|>%@`,\"'][^:\n]*|-?[^\s#:\-][^:\n]*):(?=\s|$)", re.M
+)
+_TABLE = re.compile(r"^\[\[?([^\[\]\n]{1,200})\]\]?[ \t]*(?:[#;].*)?\r?$", re.M)
+_TOML_STRING = re.compile(r"\"\"\"|'''")
+_TERRAFORM_BLOCK = re.compile(r"^(\w+)((?:[ \t]+(?:\"[^\"\n]*\"|[\w.-]+))*)[ \t]*\{", re.M)
+_COMMENT_ABOVE = re.compile(r"#|//|;")
+
+
+def json_segments(text: str) -> tuple[Segment, ...]:
+    """The top-level keys of a JSON object; one segment for anything else or for broken JSON."""
+    return _grouped(text, _json_entries(text) if len(text) > _LARGE else [], "key")
+
+
+def yaml_segments(text: str) -> tuple[Segment, ...]:
+    """The top-level keys of YAML, found by lines: nothing is loaded."""
+    entries = [(match.start(), match[1].strip("\"' ")) for match in _YAML_KEY.finditer(text)]
+    return _grouped(text, _with_comments(text, entries), "key")
+
+
+def table_segments(text: str) -> tuple[Segment, ...]:
+    """The ``[tables]`` of TOML and the sections of INI files."""
+    quoted = [match.start() for match in _TOML_STRING.finditer(text)]
+    spans = list(zip(quoted[::2], [*quoted[1::2], len(text)], strict=False))
+    entries: list[_Entry] = []
+    at = 0
+    for match in _TABLE.finditer(text):
+        while at < len(spans) and spans[at][1] < match.start():
+            at += 1
+        if at == len(spans) or match.start() < spans[at][0]:
+            entries.append((match.start(), match[1].strip()))
+    return _grouped(text, _with_comments(text, entries), "table")
+
+
+def terraform_segments(text: str) -> tuple[Segment, ...]:
+    """The top-level blocks of Terraform: ``resource "a" "b" {`` is ``resource.a.b``."""
+    entries = []
+    for match in _TERRAFORM_BLOCK.finditer(text):
+        words = [match[1], *re.findall(r"[^\s\"]+", match[2])]
+        entries.append((match.start(), ".".join(words)))
+    return _grouped(text, _with_comments(text, entries), "block", share=False)
+
+
+def _json_entries(text: str) -> list[_Entry]:
+    """Keys and where they start, by the standard library's own scanners: values are read and dropped."""
+    decoder = json.JSONDecoder()
+    entries: list[_Entry] = []
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        return []
+    try:
+        at = _skip(text, at + 1)
+        while text[at] != "}":
+            key, end = decoder.raw_decode(text, at)
+            entries.append((at, str(key)))
+            colon = _skip(text, end)
+            _, at = decoder.raw_decode(text, _skip(text, colon + (text[colon] == ":")))
+            at = _skip(text, at)
+            at = _skip(text, at + (text[at] == ","))
+    except (ValueError, IndexError, RecursionError):
+        return []
+    return entries if _skip(text, at + 1) == len(text) else []
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:
+    """Entries begin at the comment lines directly above them."""
+    found: list[_Entry] = []
+    floor = 0
+    for start, name in entries:
+        begin = start
+        while begin > floor:
+            line = text.rfind("\n", floor, begin - 1) + 1 or floor
+            if line >= begin or not _COMMENT_ABOVE.match(text, line, begin):
+                break
+            begin = line
+        found.append((begin, name))
+        floor = text.find("\n", start) + 1 or len(text)
+    return found
+
+
+def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) -> tuple[Segment, ...]:
+    """Entries as segments; what stands before the first leads it, short neighbours share one."""
+    if not entries:
+        return (Segment(0, len(text)),) if text else ()
+    found: list[Segment] = []
+    begin, names, was_large = 0, entries[:0], False
+    ends = [*(start for start, _ in entries[1:]), len(text)]
+    for entry, end in zip(entries, ends, strict=True):
+        is_large = end - entry[0] >= _LARGE or not share
+        if names and (was_large or is_large or end - begin > _GROUP):
+            found.append(_segment(begin, entry[0], names, anchor))
+            begin, names = entry[0], []
+        names.append(entry)
+        was_large = is_large
+    found.append(_segment(begin, len(text), names, anchor))
+    return tuple(found)
+
+
+def _segment(start: int, end: int, entries: list[_Entry], anchor: str) -> Segment:
+    """``anchor_ref`` is the first entry's name; only an entry on its own is a heading path."""
+    name = " ".join(entries[0][1].split())[:_NAME_LIMIT]
+    return Segment(start, end, (name,) if len(entries) == 1 else (), anchor, name)

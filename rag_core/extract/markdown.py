@@ -1,0 +1,268 @@
+"""Markdown → sections, tags and links, in one pass over the lines.
+
+A scanner rather than a parser: it knows exactly as much of CommonMark and Obsidian as it
+takes to tell a heading, a tag or a link from something that only looks like one. It never
+backtracks: the work is linear in the text, whatever the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rag_core.extract import frontmatter, inline
+from rag_core.extract.sections import Heading, sections
+from rag_core.types import Extracted, Link, Segment, TitleSource
+
+HEADING_LIMIT = 200
+"""Characters of a heading kept as its name; a longer Setext paragraph is no heading."""
+
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\r?$")
+_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*\r?$")
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\r?$)")
+_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)", re.S)
+_INDENTED = re.compile(r" {0,3}\t| {4}")
+
+_BLOCKS = {"<!--": "-->", "$$": "$$", "%%": "%%"} | {
+    f"<{tag}": f"</{tag}>" for tag in ("pre", "script", "style", "textarea")
+}
+"""What begins a stretch without headings, and what ends it."""
+_BLOCK_START = r"^[ \t>]*(<!--|\$\$|%%|<(?:pre|script|style|textarea)(?=[\s>]))"
+_BLOCK = re.compile(_BLOCK_START)
+_BLOCK_OR_COMMENT = re.compile(_BLOCK_START + "|(<!--)")
+
+_MARKUP = re.compile(r"[\[*_`~=<\\!^]")
+_CODE_SPAN = re.compile(r"(`+)(.+?)\1")
+_CLEANINGS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*(?:\([^()]*\))?[^()]*\)"), r"\1"),
+    (re.compile(r"!?\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
+    (re.compile(r"<!--[^>]*-->|</?[A-Za-z][^<>]*>"), ""),
+    (re.compile(r"[ \t]\^[\w-]+$"), ""),
+    (re.compile(r"(?<!\\)(?:~~|==)(?=\S)|(?<=[^\s\\])(?:~~|==)"), ""),
+    (re.compile(r"(?<!\\)\*+(?=[^\s*])|(?<=[^\s\\*])\*+"), ""),
+    (re.compile(r"(?<![\w\\])_+(?=[^\s_])|(?<=[^\s\\_])_+(?!\w)"), ""),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the scan of a Markdown text found, in order. Tags are as written, repeated ones too."""
+
+    headings: list[Heading]
+    tags: list[str]
+    links: list[Link]
+
+
+def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
+    """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
+    front = frontmatter.read(text)
+    outline = scan(text, front.body)
+    segments = sections(outline.headings, front.body, len(text))
+    if not front.readable:
+        segments = (Segment(0, front.body), *segments)
+    title, title_from = _title(front.values, outline.headings, name)
+    return Extracted(
+        text=text,
+        file_type="markdown",
+        encoding=encoding,
+        title=title,
+        title_from=title_from,
+        segments=segments,
+        aliases=frontmatter.aliases(front.values),
+        tags=frontmatter.unique([*frontmatter.tags(front.values), *outline.tags]),
+        links=(*_property_links(text, front.body), *outline.links),
+        date=frontmatter.document_date(front.values),
+        private=front.private,
+        metadata=front.values,
+        warnings=tuple(sentence for sentence in (warning, front.warning) if sentence),
+    )
+
+
+def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[str, TitleSource]:
+    given = frontmatter.title(values)
+    if given:
+        return given, "front matter"
+    for level in (1, 2):
+        for heading in headings:
+            if heading.level == level:
+                return heading.text, "heading"
+    return name, "file name"
+
+
+def _property_links(text: str, end: int) -> list[Link]:
+    """Links in the properties of a note count as links (``up: "[[Map]]"``)."""
+    if text.find("[[", 0, end) < 0:
+        return []
+    found: list[Link] = []
+    start = 0
+    for line in text[:end].split("\n"):
+        found += inline.links(line, line, start)[0]
+        start += len(line) + 1
+    return found
+
+
+def scan(text: str, start: int = 0) -> Outline:
+    """The headings, tags and links of ``text`` from offset ``start`` (the end of front matter)."""
+    scanner = _Scanner(text)
+    newline = "\n" if "\n" in text or "\r" not in text else "\r"
+    position = start
+    for line in text[start:].split(newline):
+        scanner.line(line, position)
+        position += len(line) + 1
+    return Outline(scanner.headings, scanner.tags, scanner.links)
+
+
+def plain(heading: str) -> str:
+    """The text of a heading without its inline markup: links by label, no emphasis, no code marks."""
+    heading = heading[: 5 * HEADING_LIMIT].replace("\0", "")
+    if _MARKUP.search(heading):
+        parts, at = [], 0
+        for code in _CODE_SPAN.finditer(heading):
+            parts += [_without_markup(heading[at : code.start()]), code[2]]
+            at = code.end()
+        heading = "".join(parts) + _without_markup(heading[at:])
+    return " ".join(heading.split())[:HEADING_LIMIT].rstrip()
+
+
+def _without_markup(heading: str) -> str:
+    for pattern, replacement in _CLEANINGS:
+        heading = pattern.sub(replacement, heading)
+    return heading
+
+
+class _Scanner:
+    """The state between two lines: an open fence, an open block, a paragraph, a list."""
+
+    def __init__(self, text: str) -> None:
+        self.headings: list[Heading] = []
+        self.tags: list[str] = []
+        self.links: list[Link] = []
+        self._text = text
+        self._fence = ""
+        self._fence_quoted = False
+        self._skip_to = -1
+        self._never_closed: set[str] = set()
+        self._paragraph = -1
+        self._after_blank = True
+        self._in_list = False
+
+    def line(self, line: str, start: int) -> None:
+        if self._fence and self._still_fenced(line):
+            return
+        if start < self._skip_to:
+            tail = self._skip_to - start
+            if tail < len(line):
+                self._inline(line[tail:], self._skip_to)
+        elif not line or line.isspace():
+            self._paragraph = -1
+            self._after_blank = True
+        else:
+            self._content(line, start)
+
+    def _content(self, line: str, start: int) -> None:
+        first = line[0]
+        if first in " \t" and self._is_indented_code(line):
+            return
+        if ("```" in line or "~~~" in line) and self._opens_fence(line):
+            return
+        if first in " \t>$%<" or "<!--" in line:
+            line = self._hide_blocks(line, start)
+        if first in " #=-" and self._is_heading(line, start):
+            self._paragraph = -1
+            self._in_list = False
+        else:
+            self._follow_paragraph(line, start)
+        self._after_blank = False
+        if "[" in line or "#" in line:
+            self._inline(line, start)
+
+    def _is_indented_code(self, line: str) -> bool:
+        """Indentation is code after a blank line or more code, but not inside a list."""
+        return self._after_blank and not self._in_list and bool(_INDENTED.match(line))
+
+    def _opens_fence(self, line: str) -> bool:
+        fence = _FENCE.match(line)
+        if not fence or (fence[1][0] == "`" and "`" in fence[2]):
+            return False
+        self._fence = fence[1]
+        self._fence_quoted = line.lstrip().startswith(">")
+        self._paragraph = -1
+        self._after_blank = True
+        return True
+
+    def _still_fenced(self, line: str) -> bool:
+        """Close the fence at its closing line, or where the quotation around it ends."""
+        content = line.strip()
+        if self._fence_quoted:
+            if not content.startswith(">"):
+                self._fence = ""
+                return False
+            content = content.lstrip("> \t")
+        if content.startswith(self._fence) and not content.strip(self._fence[0]):
+            self._fence = ""
+        return True
+
+    def _hide_blocks(self, line: str, start: int) -> str:
+        """The line with comments, formulas and raw HTML blanked out, cut where one goes on below."""
+        parts, at = [], 0
+        pattern = _BLOCK if "`" in line else _BLOCK_OR_COMMENT
+        while match := pattern.search(line, at):
+            begin = match.start(match.lastindex or 0)
+            parts.append(line[at:begin])
+            end = self._end_of_block(match[match.lastindex or 0], start + begin) - start
+            if end > len(line):
+                self._paragraph = -1
+                return "".join(parts)
+            parts.append("\0" * (end - begin))
+            at = end
+        return "".join(parts) + line[at:]
+
+    def _end_of_block(self, opener: str, at: int) -> int:
+        """Where a block ends, and skip to there. One that is never closed hides nothing but its mark."""
+        closer = _BLOCKS[opener]
+        begin = at + len(opener)
+        end = -1 if closer in self._never_closed else self._text.find(closer, begin)
+        if end < 0:
+            self._never_closed.add(closer)
+            return begin
+        self._skip_to = end + len(closer)
+        return self._skip_to
+
+    def _is_heading(self, line: str, start: int) -> bool:
+        atx = _ATX.match(line)
+        if atx:
+            name = plain(_CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT]))
+            if name:
+                self.headings.append(Heading(start, len(atx[1]), name))
+            return bool(name)
+        if self._paragraph < 0 or not _SETEXT.match(line) or start - self._paragraph > 2 * HEADING_LIMIT:
+            return False
+        name = plain(self._text[self._paragraph : start])
+        self.headings.append(Heading(self._paragraph, 1 if "=" in line else 2, name))
+        return True
+
+    def _follow_paragraph(self, line: str, start: int) -> None:
+        """Keep track of what a Setext underline would underline, and of lists."""
+        if _LIST_ITEM.match(line) and not _RULE.match(line):
+            self._in_list = True
+            self._paragraph = -1
+            return
+        if self._after_blank and line[:1] not in {"", " ", "\t"}:
+            self._in_list = False
+        if self._in_list or line[:1] in {"", ">", "|", "\0"} or _RULE.match(line):
+            self._paragraph = -1
+        elif self._paragraph < 0:
+            self._paragraph = start
+
+    def _inline(self, line: str, start: int) -> None:
+        hidden = inline.hide_code(line) if "`" in line else line
+        if "[" in hidden:
+            found, hidden = inline.links(line, hidden, start)
+            self.links += found
+        if "#" in hidden:
+            self.tags += inline.tags(hidden)

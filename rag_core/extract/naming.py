@@ -1,0 +1,25 @@
+"""What a file's name alone says about the document."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import date
+from pathlib import PurePosixPath
+
+from rag_core.extract.filetypes import file_type
+
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+
+
+def title_of_name(path: PurePosixPath) -> str:
+    """The title of last resort: a note's name without its suffix, any other file's name."""
+    return path.stem if file_type(path) == "markdown" else path.name
+
+
+def date_of_name(path: PurePosixPath) -> str | None:
+    """The ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, if any."""
+    for match in _DATE.finditer(path.name):
+        with suppress(ValueError):
+            return date(*map(int, match.groups())).isoformat()
+    return None

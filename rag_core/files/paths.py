@@ -1,0 +1,180 @@
+"""Paths as people see them, and keeping every path inside its folder.
+
+The threat: a link, ``..`` or a race between looking and opening leads to a file the owner never
+chose. So containment is checked on the resolved path, and a file is opened from its root
+downwards, one segment at a time, following no link on the way.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rag_core.errors import ExtractError, InvalidInput, NotText
+
+SEP = os.fsencode(os.sep)
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+_ESCAPED_CATEGORIES = frozenset(("Cc", "Cs", "Zl", "Zp"))
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_READ = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_DIRECTORY", 0)
+_BY_FOLDER_FD = os.open in os.supports_dir_fd
+
+
+def display(path: bytes) -> str:
+    r"""The path as text to show: NFC; bytes that are no text as ``\xff``, controls as ``\n`` or ``\u202e``.
+
+    Never fails and holds no lone surrogate. Two paths may look the same: it is no key.
+    """
+    text = os.fsdecode(path)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_visible, unicodedata.normalize("NFC", text)))
+
+
+def _visible(character: str) -> str:
+    if character not in _BIDI and unicodedata.category(character) not in _ESCAPED_CATEGORIES:
+        return character
+    if "\udc80" <= character <= "\udcff":  # a byte that was no text
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def contained(path: Path, roots: Sequence[Path]) -> Path:
+    """``path`` with ``~`` and links resolved; it need not exist.
+
+    Raises InvalidInput when it lies in none of ``roots``. Whether it exists is not told.
+    """
+    try:
+        resolved = path.expanduser().resolve()
+        if any(resolved.is_relative_to(root.resolve()) for root in roots):
+            return resolved
+    except (OSError, RuntimeError, ValueError):
+        pass
+    allowed = " or ".join(repr(str(root)) for root in roots) or "the folders in the settings"
+    raise InvalidInput(f"The folder {str(path)!r} cannot be chosen.", f"Choose one inside {allowed}.")
+
+
+def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
+    """The folders directly in ``folder`` that a person may open next, sorted by name.
+
+    Hidden and unreadable ones and links that leave ``roots`` are left out.
+
+    Raises InvalidInput when ``folder`` lies outside ``roots`` or cannot be listed.
+    """
+    resolved = contained(folder, roots)
+    try:
+        with os.scandir(resolved) as entries:
+            found = [Path(entry.path) for entry in entries if _can_be_opened(entry, roots)]
+    except OSError as error:
+        raise InvalidInput(
+            f"The folder {str(folder)!r} {cannot_be_read(error)}.", "Choose another folder."
+        ) from error
+    return sorted(found, key=lambda path: (path.name.casefold(), path.name))
+
+
+def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
+    try:
+        if entry.name.startswith(".") or not entry.is_dir() or not os.access(entry.path, os.R_OK | os.X_OK):
+            return False
+        if entry.is_symlink():
+            contained(Path(entry.path), roots)
+    except (OSError, InvalidInput):
+        return False
+    return True
+
+
+def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
+    """The content of one regular file, ``path`` below ``root``. A link is followed if it stays inside.
+
+    Raises NotText when it is no regular file, lies outside ``root`` or holds more than ``max_bytes``
+    bytes, ExtractError when it is gone or cannot be read.
+    """
+    shown = display(path)
+    try:
+        with _opened(root, path) as file:
+            status = os.fstat(file)
+            _require_regular(status, shown)
+            content = _read(file, max_bytes + 1) if status.st_size <= max_bytes else None
+    except (OSError, ValueError) as error:
+        raise ExtractError(
+            f"The file {shown!r} {cannot_be_read(error)}.",
+            "Check that it is still there and that you may read it, then index again.",
+        ) from error
+    if content is None or len(content) > max_bytes:  # it may grow while it is read
+        raise NotText(
+            f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB.",
+            "Split it, or raise the limit in the settings.",
+        )
+    return content
+
+
+@contextmanager
+def _opened(root: Path, path: bytes) -> Iterator[int]:
+    real_root = os.path.realpath(os.fsencode(root))
+    real = os.path.realpath(os.path.join(real_root, path), strict=True)  # noqa: PTH118  (bytes)
+    inside = real.removeprefix(with_sep(real_root))
+    if inside == real or not inside:
+        raise NotText(
+            f"The file {display(path)!r} lies outside its folder.", "Add its own folder as a source."
+        )
+    _require_regular(os.lstat(real), display(path))  # a device is not even opened
+    file = _open_below(real_root, inside.split(SEP)) if _BY_FOLDER_FD else os.open(real, _READ)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _open_below(root: bytes, parts: Sequence[bytes]) -> int:
+    folder = os.open(root, _FOLDER)
+    try:
+        for part in parts[:-1]:
+            below = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        return os.open(parts[-1], _READ, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _require_regular(status: os.stat_result, shown: str) -> None:
+    mode = status.st_mode
+    if not stat.S_ISREG(mode):
+        raise NotText(f"{shown!r} {kind(mode)}.", "Only regular files are read; nothing needs to be done.")
+
+
+def _read(file: int, limit: int) -> bytes:
+    parts: list[bytes] = []
+    while limit > 0 and (part := os.read(file, min(limit, 1 << 24))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
+
+
+def with_sep(folder: bytes) -> bytes:
+    """The path of a folder with one separator at its end, also for the root of the file system."""
+    return folder.rstrip(SEP) + SEP
+
+
+def kind(mode: int) -> str:
+    """What a ``st_mode`` that is no regular file says, as the end of a sentence."""
+    names = {
+        stat.S_IFDIR: "is a folder",
+        stat.S_IFIFO: "is a named pipe",
+        stat.S_IFSOCK: "is a socket",
+        stat.S_IFCHR: "is a device",
+        stat.S_IFBLK: "is a device",
+    }
+    return names.get(stat.S_IFMT(mode), "is not a regular file")
+
+
+def cannot_be_read(error: Exception) -> str:
+    """Why the system refused, as the end of a sentence."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or "its name cannot be used"
+    return f"cannot be read: {reason[:1].lower()}{reason[1:]}"

@@ -1,0 +1,199 @@
+"""Which folders are entered and which files are taken, each refusal with the rule's name."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from rag_core.errors import InvalidInput
+from rag_core.files.globs import EVERYTHING, Globs, State
+from rag_core.files.ignores import (
+    SECRET_FOLDERS,
+    SKIPPED_FOLDERS,
+    IgnoreFile,
+    ignore_files_above,
+    ignored_by,
+    is_secret,
+    read_ignore_file,
+)
+from rag_core.files.paths import cannot_be_read, display, kind, with_sep
+
+KEY_LIKE = "looks like a key or secret"
+LEAVES = "symbolic link leaves the folder"
+ANOTHER_NAME = "is another name of what is read already"
+NOT_MATCHED = "matches no include pattern"
+EXCLUDED = "matches an exclude pattern"
+HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
+NEVER_READ = "is of a kind of folder that is left out unless an include pattern names it"
+
+
+def why_skipped(root: Path, path: bytes, include: Sequence[str], exclude: Sequence[str] = ()) -> str | None:
+    """Why a scan does not take ``path`` (as in ``FileStat``), as the end of a sentence; None if it does.
+
+    Raises InvalidInput as ``scan`` does.
+    """
+    return Rules(root, include, exclude).why(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder on the walk, and what patterns and ``.gitignore`` files still say in it.
+
+    ``full`` is its whole path, ``rel`` the one below the root; both end in a slash, the root's is empty.
+    """
+
+    full: bytes
+    rel: bytes
+    wanted: State
+    unwanted: State
+    ignores: tuple[IgnoreFile, ...]
+
+
+class Rules:
+    """The rules of one source; the walk and ``why_skipped`` ask the same ones.
+
+    Raises InvalidInput when the root is missing, no folder or holds keys, or a pattern is invalid.
+    """
+
+    def __init__(self, root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
+        self.include = Globs(include or EVERYTHING)
+        self.exclude = Globs(exclude, dots=True)
+        self.root = _real_root(root)
+        ignores = ignore_files_above(self.root)
+        self.top = Place(self.root, b"", self.include.start, self.exclude.start, ignores)
+
+    def enter(self, place: Place, name: bytes) -> Place | str:
+        """The folder ``name`` in ``place``, or why it is not entered."""
+        lower = name.lower()
+        if lower in SECRET_FOLDERS:
+            return KEY_LIKE
+        if lower in SKIPPED_FOLDERS and lower not in self.include.spelled:
+            return NEVER_READ
+        wanted = self.include.enter(place.wanted, name)
+        if not wanted:
+            return HIDDEN if name.startswith(b".") else NOT_MATCHED
+        if self.exclude.covers(place.unwanted, name):
+            return EXCLUDED
+        full, rel = place.full + name + b"/", place.rel + name + b"/"
+        if place.ignores and (rule := ignored_by(place.ignores, full)):
+            return rule
+        return Place(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
+
+    def refuses(self, place: Place, name: bytes) -> str | None:
+        """Why the file ``name`` in ``place`` is not taken, going by its path alone; None if it is."""
+        if not self.include.accepts(place.wanted)(name):
+            return NOT_MATCHED
+        if place.unwanted and self.exclude.accepts(place.unwanted)(name):
+            return EXCLUDED
+        if place.ignores and (rule := ignored_by(place.ignores, place.full + name)):
+            return rule
+        return KEY_LIKE if is_secret(name) else None
+
+    def with_ignore_file(self, place: Place) -> Place:
+        """``place`` with its own ``.gitignore``, if there is one.
+
+        Raises OSError when it is there but cannot be read.
+        """
+        try:
+            return replace(place, ignores=place.ignores + read_ignore_file(place.full))
+        except FileNotFoundError:
+            return place
+
+    def target(self, link: bytes) -> tuple[bytes, os.stat_result] | str:
+        """Where ``link`` leads below the root and what is there, or why it is not followed.
+
+        What is hidden, ignored, excluded or secret is not reached by another name either.
+        """
+        try:
+            real = os.path.realpath(self.root + link, strict=True)
+            status = os.stat(real)  # noqa: PTH116  (bytes)
+        except FileNotFoundError:
+            return "is a symbolic link to nothing"
+        except OSError as error:
+            return cannot_be_read(error)
+        if with_sep(real) == self.root:
+            return ANOTHER_NAME
+        if not real.startswith(self.root):
+            return LEAVES
+        rel = real[len(self.root) :].replace(os.fsencode(os.sep), b"/")
+        reason = self._whatever_is_included.why(rel)
+        return f"is a symbolic link to {display(rel)!r}, which {reason}" if reason else (rel, status)
+
+    @cached_property
+    def _whatever_is_included(self) -> Rules:
+        rules = Rules.__new__(Rules)
+        rules.include, rules.exclude, rules.root = Globs(EVERYTHING), self.exclude, self.root
+        rules.top = replace(self.top, wanted=rules.include.start)
+        return rules
+
+    def why(self, path: bytes) -> str | None:
+        """Why ``path`` is not taken, or None; see ``why_skipped``."""
+        parts = [part for part in path.split(b"/") if part not in (b"", b".")]
+        try:
+            reason = self._why(parts) if parts else None
+        except (OSError, ValueError) as error:
+            return cannot_be_read(error)
+        if reason and reason.endswith(EXCLUDED):
+            return f"{reason}: {self.exclude.which(b'/'.join(parts))!r}"
+        return reason
+
+    def _why(self, parts: list[bytes]) -> str | None:
+        place = self._look_into(self.top)
+        for name in parts[:-1]:
+            below = self._descend(place, name)
+            if isinstance(below, str):
+                return f"is inside {display(place.rel + name)!r}, which {below}"
+            place = self._look_into(below)
+        return self._why_last(place, parts[-1])
+
+    def _look_into(self, place: Place) -> Place:
+        try:
+            return self.with_ignore_file(place)
+        except PermissionError:  # the walk reports it and goes on without
+            return place
+
+    def _descend(self, place: Place, name: bytes) -> Place | str:
+        below = self.enter(place, name)
+        if isinstance(below, Place) and os.path.islink(below.full[:-1]):  # noqa: PTH114  (bytes)
+            target = self.target(below.rel[:-1])
+            return target if isinstance(target, str) else below
+        return below
+
+    def _why_last(self, place: Place, name: bytes) -> str | None:
+        mode = os.stat(place.full + name, follow_symlinks=False).st_mode  # noqa: PTH116  (bytes)
+        if stat.S_ISDIR(mode):
+            below = self.enter(place, name)
+            return below if isinstance(below, str) else None
+        reason = self.refuses(place, name)
+        if reason == NOT_MATCHED and (is_secret(name) or name.startswith(b".")):
+            return KEY_LIKE if is_secret(name) else HIDDEN
+        if reason is None and stat.S_ISLNK(mode):
+            target = self.target(place.rel + name)
+            return target if isinstance(target, str) else None
+        return reason if reason or stat.S_ISREG(mode) else kind(mode)
+
+
+def _real_root(root: Path) -> bytes:
+    shown = repr(str(root))
+    try:
+        real = os.path.realpath(os.fsencode(root))
+        mode = os.stat(real).st_mode  # noqa: PTH116  (bytes)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"The folder {shown} {_absent(error)}.", "Check the spelling, or connect the drive it is on."
+        ) from error
+    if not stat.S_ISDIR(mode):
+        raise InvalidInput(
+            f"{shown} is not a folder.", "Choose the folder it is in and a pattern for its name."
+        )
+    if SECRET_FOLDERS.intersection(real.lower().split(os.fsencode(os.sep))):
+        raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
+    return with_sep(real)
+
+
+def _absent(error: Exception) -> str:
+    return "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)

@@ -1,0 +1,267 @@
+"""The store's schema, as numbered steps that are each recorded in their own transaction.
+
+A step is never edited once released; a change is a new step with a test that starts from
+version 1 with rows in it. Layout of one store file:
+
+    sources → documents → chunks ⇄ words (FTS5)          what was read
+                        → tags, names, links              what it says about itself and others
+    identities → embeddings (by text hash) ← queue        what was, and is still to be, embedded
+    requests, jobs, job_results, exclusions               work and the owner's decisions
+    meta                                                  the store about itself, and `generation`
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from rag_core.errors import StoreError
+
+APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
+
+_VERSION_1 = """
+CREATE TABLE migrations (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT (datetime('now'))
+) STRICT;
+
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES ('generation', '0');
+
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY,
+    root BLOB NOT NULL UNIQUE,          -- absolute folder, as the file system spells it
+    label TEXT NOT NULL,                -- leads every path of this source; '' for the first one
+    include TEXT NOT NULL,              -- JSON list of globs
+    exclude TEXT NOT NULL,
+    paused INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    source_id INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+    path BLOB NOT NULL,                 -- below the root, as the file system spells it
+    display TEXT NOT NULL,              -- the same for people: label, NFC, no control characters
+    folder TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    scanned_ns INTEGER NOT NULL,        -- clock when the file was looked at
+    file_hash TEXT NOT NULL,            -- sha256 of the bytes, '' when they could not be read
+    state TEXT NOT NULL CHECK (state IN ('indexed', 'failed', 'skipped')),
+    reason TEXT NOT NULL DEFAULT '',
+    file_type TEXT NOT NULL DEFAULT '',
+    encoding TEXT NOT NULL DEFAULT '',
+    title TEXT NOT NULL DEFAULT '',
+    title_from TEXT NOT NULL DEFAULT '',
+    date TEXT NOT NULL DEFAULT '',      -- front matter, file name, mtime, in that order
+    private INTEGER NOT NULL DEFAULT 0,
+    metadata TEXT NOT NULL DEFAULT '{}',
+    warnings TEXT NOT NULL DEFAULT '[]',
+    extractor INTEGER NOT NULL DEFAULT 0,
+    indexed_at TEXT NOT NULL,
+    UNIQUE (source_id, path)
+) STRICT;
+CREATE INDEX documents_by_display ON documents (display);
+CREATE INDEX documents_by_hash ON documents (file_hash);
+
+CREATE TABLE tags (
+    document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    folded TEXT NOT NULL,               -- for comparison; with every parent of a nested tag
+    tag TEXT,                           -- as written; NULL for the parents
+    PRIMARY KEY (document_id, folded)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tags_by_name ON tags (folded);
+
+CREATE TABLE names (                    -- what a link may call a document
+    document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    alias INTEGER NOT NULL,             -- 1 for an alias of the front matter, which a path outranks
+    PRIMARY KEY (document_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX names_by_key ON names (key);
+
+CREATE TABLE links (
+    id INTEGER PRIMARY KEY,
+    document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    type TEXT NOT NULL CHECK (type IN ('wikilink', 'embed', 'markdown')),
+    target TEXT NOT NULL,
+    key TEXT NOT NULL,                  -- compared with names.key; '' links inside the document
+    heading TEXT NOT NULL,
+    label TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    target_id INTEGER REFERENCES documents ON DELETE SET NULL
+) STRICT;
+CREATE INDEX links_by_document ON links (document_id);
+CREATE INDEX links_by_key ON links (key);
+CREATE INDEX links_by_target ON links (target_id);
+
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,           -- UUID, never reused
+    document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    chunk_index INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL,
+    heading_path TEXT NOT NULL,         -- JSON list
+    anchor_type TEXT NOT NULL,
+    anchor_ref TEXT NOT NULL,
+    split_part INTEGER NOT NULL,
+    prefix TEXT NOT NULL,               -- title > heading path; embedded in front of the text
+    embed_hash BLOB NOT NULL,           -- sha256 of what is embedded
+    title TEXT NOT NULL,                -- from here on: the columns of `words`
+    headings TEXT NOT NULL,
+    path TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    text TEXT NOT NULL,
+    title_terms TEXT NOT NULL,
+    terms TEXT NOT NULL
+) STRICT;
+CREATE INDEX chunks_by_document ON chunks (document_id, chunk_index);
+CREATE INDEX chunks_by_hash ON chunks (embed_hash);
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, headings, path, tags, text, title_terms, terms,
+    content = 'chunks', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER chunks_added AFTER INSERT ON chunks BEGIN
+    INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)
+    VALUES (new.id, new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms);
+END;
+CREATE TRIGGER chunks_removed AFTER DELETE ON chunks BEGIN
+    INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms)
+    VALUES ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms,
+            old.terms);
+END;
+CREATE TRIGGER chunks_changed AFTER UPDATE OF title, headings, path, tags, text, title_terms, terms ON chunks
+WHEN (old.title, old.headings, old.path, old.tags, old.text, old.title_terms, old.terms)
+     IS NOT (new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms) BEGIN
+    INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms)
+    VALUES ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms,
+            old.terms);
+    INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)
+    VALUES (new.id, new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms);
+END;
+
+CREATE TABLE identities (
+    id INTEGER PRIMARY KEY,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    prompts TEXT NOT NULL,
+    canary BLOB NOT NULL,               -- float32 vector of a fixed text, checked when opened
+    UNIQUE (provider, model, digest, dimension, prompts)
+) STRICT;
+
+CREATE TABLE embeddings (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    identity_id INTEGER NOT NULL REFERENCES identities ON DELETE CASCADE,
+    hash BLOB NOT NULL,
+    vector BLOB NOT NULL,               -- float16, little endian; empty: the embedder cannot read this text
+    UNIQUE (identity_id, hash)
+) STRICT;
+
+CREATE TABLE queue (                    -- texts to embed, newest first
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash BLOB NOT NULL UNIQUE,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    error TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE TABLE requests (                 -- what others ask of the runner
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN ('index', 'cancel', 'verify')),
+    payload TEXT NOT NULL DEFAULT '{}',
+    created_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    state TEXT NOT NULL CHECK (state IN ('running', 'done', 'cancelled', 'failed', 'interrupted')),
+    start_time TEXT NOT NULL,
+    end_time TEXT,
+    duration_ms INTEGER NOT NULL DEFAULT 0,
+    succeeded INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    chunks_added INTEGER NOT NULL DEFAULT 0,
+    texts_embedded INTEGER NOT NULL DEFAULT 0,
+    message TEXT NOT NULL DEFAULT '',
+    counts TEXT NOT NULL DEFAULT '{}',  -- files by outcome
+    progress TEXT NOT NULL DEFAULT '{}'
+) STRICT;
+
+CREATE TABLE job_results (              -- every file of a job but the unchanged ones
+    id INTEGER PRIMARY KEY,
+    job_id INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    source_file TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    chunks_added INTEGER NOT NULL,
+    chunks_skipped INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    processing_time_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX job_results_by_job ON job_results (job_id);
+
+CREATE TABLE exclusions (               -- files the owner took out, whatever the globs say
+    source_id INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+    path BLOB NOT NULL,
+    reason TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (source_id, path)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script at complete statements, so that it can run inside a transaction."""
+    found, pending = [], ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            found.append(pending)
+            pending = ""
+    return found
+
+
+def _version_1(db: sqlite3.Connection) -> None:
+    for statement in _statements(_VERSION_1):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1,)
+VERSION = len(MIGRATIONS)
+
+
+def migrate(db: sqlite3.Connection, name: str) -> None:
+    """Bring the open store ``name`` to the newest version, one recorded transaction a step.
+
+    ``db`` is in autocommit mode. Raises StoreError when the file is newer than this program.
+    """
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise StoreError(
+            f"Store {name!r} was written by a newer version of Commonplace (schema {version}).",
+            f"Update Commonplace; this one reads up to schema {VERSION}.",
+        )
+    for number in range(version + 1, VERSION + 1):
+        _apply(db, number)
+
+
+def _apply(db: sqlite3.Connection, number: int) -> None:
+    step = MIGRATIONS[number - 1]
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if db.execute("PRAGMA user_version").fetchone()[0] < number:  # another process may have been quicker
+            step(db)
+            db.execute(
+                "INSERT INTO migrations (number, name) VALUES (?, ?)", (number, step.__name__.strip("_"))
+            )
+            db.execute(f"PRAGMA user_version = {number}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise

@@ -1,0 +1,126 @@
+"""The query language: ``type:python tag:aws path:projects/ after:2026-01-01 "exact words" -without``.
+
+Whatever is no operator is looked for as it stands; an unknown ``key:`` is plain words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
+from datetime import date
+
+from rag_core.errors import InvalidInput
+from rag_core.types import Filters, Query
+from rag_core.words import query_words
+
+MAX_LENGTH = 20_000
+
+_TOKEN = re.compile(
+    r"""(?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))
+      | (?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
+      | (?P<stray>")""",
+    re.VERBOSE,
+)
+
+# The design's words first, then the names the seeds use for them.
+_FIELDS: Mapping[str, str] = {
+    "type": "types",
+    "file_type": "types",
+    "tag": "tags",
+    "tags": "tags",
+    "path": "paths",
+    "folder": "paths",
+    "file": "files",
+    "source_file": "files",
+    "file_path": "files",
+    "page": "pages",
+    "after": "after",
+    "before": "before",
+}
+FILTER_KEYS = tuple(_FIELDS)
+
+
+def parse(raw: str) -> Query:
+    """Read a query as typed. Raises InvalidInput for one that is too long or a date that is none."""
+    if len(raw) > MAX_LENGTH:
+        raise InvalidInput(
+            f"The query is {len(raw):,} characters long.",
+            f"Use at most {MAX_LENGTH:,}; a few words find most.",
+        )
+    pairs: list[tuple[str, str]] = []
+    stores: list[str] = []
+    phrases: list[str] = []
+    without: list[str] = []
+    spoken: list[str] = []
+    for token in _TOKEN.finditer(raw.replace("\x00", " ")):
+        key, value = token["key"], token["quoted"] if token["quoted"] is not None else token["value"]
+        if key is not None and key.lower() in _FIELDS:
+            pairs.append((key, value))
+        elif key is not None and key.lower() == "store" and value:
+            stores.append(value)
+        elif token["minus"]:
+            without.append(token["phrase"] if token["phrase"] is not None else token["word"])
+        elif token["phrase"] is not None:
+            phrases.append(token["phrase"])
+            spoken.append(token["phrase"])
+        elif not token["stray"]:
+            spoken.append(token.group())
+    text = " ".join(" ".join(spoken).split())
+    return Query(
+        raw=raw,
+        text=text,
+        words=query_words(text),
+        phrases=tuple(phrase for phrase in phrases if phrase.strip()),
+        without=tuple(word for word in without if word.strip("-\"' ")),
+        stores=tuple(stores),
+        filters=filters_from(pairs),
+    )
+
+
+def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
+    """Filters from (key, value) pairs; values of one key are alternatives.
+
+    Raises InvalidInput naming the key and what is allowed.
+    """
+    found: dict[str, list[str]] = {}
+    for key, value in pairs:
+        field = _FIELDS.get(key.lower())
+        if field is None:
+            raise InvalidInput(f"There is no filter called {key!r}.", f"Use one of {', '.join(FILTER_KEYS)}.")
+        found.setdefault(field, []).append(_clean(field, key, value))
+    days = {field: found.pop(field)[-1] for field in ("after", "before") if field in found}
+    return Filters(**{field: tuple(values) for field, values in found.items()}, **days)  # type: ignore[arg-type]
+
+
+def _clean(field: str, key: str, value: str) -> str:
+    match field:
+        case "types":
+            return value.lower()
+        case "tags":
+            return value.lstrip("#").strip("/")
+        case "after" | "before":
+            return _day(key, value)
+        case _:
+            return value
+
+
+def _day(key: str, value: str) -> str:
+    parts = value.split("-")
+    if len(parts) <= 3 and len(parts[0]) == 4 and all(part.isdecimal() for part in parts):
+        with suppress(ValueError):
+            return date(*[int(part) for part in (*parts, "1", "1")[:3]]).isoformat()
+    raise InvalidInput(f"{value!r} is not a date for {key!r}.", "Write 2026, 2026-03 or 2026-03-15.")
+
+
+def merge(first: Filters, second: Filters) -> Filters:
+    """Both filters at once; values of one field are alternatives, dates narrow."""
+    lists = {
+        f.name: tuple(dict.fromkeys((*getattr(first, f.name), *getattr(second, f.name))))
+        for f in fields(Filters)
+        if f.name not in ("after", "before")
+    }
+    after = max(filter(None, (first.after, second.after)), default=None)
+    before = min(filter(None, (first.before, second.before)), default=None)
+    return replace(Filters(**lists), after=after, before=before)  # type: ignore[arg-type]

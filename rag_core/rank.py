@@ -1,0 +1,182 @@
+"""Putting what was found by words and by meaning into one order, with scores that mean something.
+
+One number orders the hits, and the score is a calibrated reading of the same number, so the
+order and the scores cannot disagree and a score means the same for every query:
+
+    value = similarity + coverage_weight · coverage + bm25_weight · bm25 / bound
+
+*Coverage* is the share of the query's information (the sum of its words' IDF) that occurs in
+the passage; BM25 is divided by its upper bound for the query, (k1 + 1) · Σ IDF. On the judged
+sets of benchmarks/retrieval.py this beats reciprocal rank fusion and per-query min-max by
+1.5 to 4 points of nDCG@10, and unlike them it says when nothing fits. Pure functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge as heap_merge
+from itertools import islice
+
+from rag_core.snippet import stem
+from rag_core.types import Hit, Mode
+from rag_core.words import bigrams, is_unspaced
+
+RELEVANT = 0.5
+_BM25_BOUND = 2.2  # k1 + 1 in SQLite's FTS5, which has k1 = 1.2
+_NAME_BONUS = 0.3  # a query that is a document's name or alias asks for that document
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """A curve from a value to the chance that it is relevant: 0.5 at ``middle``."""
+
+    middle: float
+    slope: float
+
+    def __call__(self, value: float) -> float:
+        """The chance, 0 to 1."""
+        return 1 / (1 + math.exp(min(50.0, self.slope * (self.middle - value))))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How an embedder's similarities are weighed against words and read as relevance.
+
+    ``typical`` is the similarity of an unrelated passage and stands in for a vector that is
+    still pending, together with what the words promise.
+    """
+
+    hybrid: Logistic
+    vector: Logistic
+    lexical: Logistic
+    typical: float
+    coverage_weight: float = 0.3
+    bm25_weight: float = 0.1
+
+
+# Fitted on the judged sets: relevant passages against the best passages for queries of
+# another set (benchmarks/calibration.py prints the fit).
+_MINILM = Calibration(
+    hybrid=Logistic(0.45, 11.0), vector=Logistic(0.35, 14.0), lexical=Logistic(0.28, 12.0), typical=0.15
+)
+_CALIBRATIONS = {"minilm": _MINILM}
+
+
+def calibration_for(embedder: str) -> Calibration:
+    """The calibration of an embedder by its name; one without its own borrows minilm's."""
+    return _CALIBRATIONS.get(embedder.partition(":")[0], _MINILM)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A candidate: its chunk id, the text it is judged by (lower case, with title, headings,
+    tags and terms), whether the query is its document's name, and what was measured of it."""
+
+    chunk_id: int
+    text: str
+    is_named: bool = False
+    bm25: float | None = None
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate in its place: ``score`` 0 to 1, never rising down the list."""
+
+    found: Found
+    score: float
+    reasons: tuple[str, ...]
+
+    @property
+    def relevant(self) -> bool:
+        """Whether the score says so."""
+        return self.score >= RELEVANT
+
+
+def units(words: Iterable[str]) -> list[str]:
+    """What coverage counts: each word; of an unspaced run its pairs of characters."""
+    return list(dict.fromkeys(unit for w in words for unit in (bigrams(w) if is_unspaced(w) else [w])))
+
+
+def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
+    """IDF of each unit, as in BM25+ (never negative): ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    return {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in frequencies.items()}
+
+
+def rank(
+    found: Iterable[Found],
+    words: Sequence[str],
+    idf: Mapping[str, float],
+    mode: Mode,
+    calibration: Calibration,
+) -> list[Ranked]:
+    """The candidates, best first. ``words`` are the query's, ``idf`` the weight of each unit."""
+    total = sum(idf.values())
+    parts = {word: units([word]) for word in words}
+    placed = [_place(item, parts, idf, total, mode, calibration) for item in found]
+    placed.sort(key=lambda pair: (-pair[0], pair[1].found.chunk_id))
+    return [ranked for _, ranked in placed]
+
+
+def _place(
+    found: Found,
+    parts: Mapping[str, list[str]],
+    idf: Mapping[str, float],
+    total: float,
+    mode: Mode,
+    calibration: Calibration,
+) -> tuple[float, Ranked]:
+    present = {unit for unit in idf if occurs(found.text, unit)}
+    coverage = sum(idf[unit] for unit in present) / total if total else 0.0
+    bm25 = (found.bm25 or 0.0) / (_BM25_BOUND * total) if total else 0.0
+    bonus = _NAME_BONUS if found.is_named else 0.0
+    by_words = calibration.coverage_weight * coverage + (1 - calibration.coverage_weight) * bm25 + bonus
+    if mode == "lexical":
+        value, score = by_words, calibration.lexical(by_words)
+    elif mode == "vector":
+        value = found.similarity if found.similarity is not None else calibration.typical
+        score = calibration.vector(value)
+    else:
+        similarity = found.similarity if found.similarity is not None else calibration.typical + by_words / 2
+        value = similarity + calibration.coverage_weight * coverage + calibration.bm25_weight * bm25 + bonus
+        score = calibration.hybrid(value)
+    return value, Ranked(found, score, _reasons(found, parts, present, calibration))
+
+
+def _reasons(
+    found: Found, parts: Mapping[str, list[str]], present: set[str], calibration: Calibration
+) -> tuple[str, ...]:
+    """Why this passage was found, in a few words for people."""
+    held = [word for word, its_units in parts.items() if present.issuperset(its_units)]
+    reasons = ["its name"] if found.is_named else []
+    if held and len(held) == len(parts):
+        reasons.append("every word" if len(parts) > 1 else "the word")
+    elif held:
+        reasons.append(f"{len(held)} of {len(parts)} words: {', '.join(held[:4])}")
+    elif present:
+        reasons.append("parts of words")
+    if found.similarity is not None and calibration.vector(found.similarity) >= RELEVANT:
+        reasons.append("close in meaning")
+    return tuple(reasons) or ("distantly related",)
+
+
+def occurs(text: str, word: str) -> bool:
+    """Whether ``word`` or an inflection of it begins a word of ``text`` (both in lower case)."""
+    if is_unspaced(word):
+        return word in text
+    beginning = stem(word) if len(word) > 3 else word
+    at = text.find(beginning)
+    while at >= 0:
+        end = at + len(beginning)
+        whole = len(word) > 3 or end == len(text) or not text[end].isalnum()
+        if whole and (at == 0 or not text[at - 1].isalnum()):
+            return True
+        at = text.find(beginning, at + 1)
+    return False
+
+
+def merge(lists: Sequence[Sequence[Hit]], top_k: int) -> list[Hit]:
+    """The ``top_k`` best hits of several lists that are each ordered by score."""
+    return list(islice(heap_merge(*lists, key=lambda hit: -hit.score), top_k))

@@ -1,0 +1,201 @@
+"""The read path: query → retrieve → rank → snippet, over one store or several.
+
+Each store runs its own hybrid; the lists merge by score. A store that fails becomes a
+warning, not a failed search.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rag_core.errors import RagError
+from rag_core.rank import Calibration, Found, Ranked, information, merge, rank, units
+from rag_core.snippet import best_window, highlight
+from rag_core.store import Store, embeddings, find
+from rag_core.types import Answer, Document, Hit, Mode, Query, Vectors, Viewer
+from rag_core.vectors import VectorIndex
+from rag_core.words import match_any
+
+CANDIDATES = 100
+_READ_AHEAD = 3  # look at this many times top_k, as copies fold into one
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One store to search: its vector index, and the query's vector from its embedder.
+
+    ``vector`` is None where only words can be searched; ``warning`` then says why.
+    """
+
+    store: Store
+    index: VectorIndex
+    vector: Vectors | None
+    calibration: Calibration
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How much of what: the mode, how many hits, from how many candidates, and from which score."""
+
+    mode: Mode = "hybrid"
+    top_k: int = 10
+    min_score: float | None = None
+    k_lex: int = CANDIDATES
+    k_vec: int = CANDIDATES
+
+
+def search(scopes: Sequence[Scope], query: Query, wanted: Wanted, viewer: Viewer) -> Answer:
+    """The best passages for ``query`` that ``viewer`` may see, best first."""
+    started = time.perf_counter()
+    warnings = [scope.warning for scope in scopes if scope.warning and wanted.mode != "lexical"]
+    lists: list[list[Hit]] = []
+    waiting = 0
+    for scope in scopes:
+        try:
+            with scope.store.read() as db:
+                waiting += embeddings.pending_count(db)
+            lists.append(_search_store(scope, query, wanted, viewer))
+        except (RagError, sqlite3.Error) as error:
+            warnings.append(f"Store {scope.store.name!r} could not be searched: {error}")
+    hits = merge(lists, wanted.top_k)
+    return Answer(
+        query=query,
+        stores=tuple(scope.store.name for scope in scopes),
+        mode=wanted.mode,
+        hits=tuple(replace(hit, rank=number) for number, hit in enumerate(hits, 1)),
+        convincing=any(hit.relevant for hit in hits),
+        warnings=tuple(dict.fromkeys(warnings)),
+        pending=waiting,
+        query_time_ms=(time.perf_counter() - started) * 1000,
+    )
+
+
+def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> list[Hit]:
+    if scope.vector is None:
+        wanted = replace(wanted, mode="lexical")
+    allowed = find.eligible(query, viewer)
+    near = _by_meaning(scope, wanted, allowed) if query.text else {}
+    with scope.store.read() as db:
+        if query.text:
+            ranked = _ranked(db, scope, query, wanted, allowed, near)
+        else:
+            ids = find.by_filters(db, allowed, wanted.top_k)
+            ranked = [Ranked(Found(i, ""), 1.0, ("matches the filters",)) for i in ids]
+        if wanted.min_score is not None:
+            ranked = [item for item in ranked if item.score >= wanted.min_score]
+        return _hits(db, scope.store.name, ranked, query, wanted.top_k, viewer)
+
+
+def _by_meaning(scope: Scope, wanted: Wanted, allowed: find.Eligible) -> dict[int, float]:
+    """Chunk id → similarity of the ``k_vec`` nearest eligible chunks.
+
+    The index knows nothing of filters and viewers, so it is asked for more until enough of
+    what it finds is eligible.
+    """
+    if wanted.mode == "lexical" or scope.vector is None:
+        return {}
+    count = k = max(wanted.k_vec, wanted.top_k)
+    while True:
+        matches = scope.index.search(scope.vector, k)
+        with scope.store.read() as db:
+            ids = find.chunk_ids(db, [match.key for match in matches], allowed)
+        if len(ids) >= count or len(matches) < k:
+            near = [(ids[match.key], match.similarity) for match in matches if match.key in ids]
+            return dict(near[:count])
+        k *= 4
+
+
+def _ranked(
+    db: sqlite3.Connection,
+    scope: Scope,
+    query: Query,
+    wanted: Wanted,
+    allowed: find.Eligible,
+    near: dict[int, float],
+) -> list[Ranked]:
+    """Everything found by words, by name or by meaning, with each measure that is known, in order."""
+    match = match_any(query.words) if wanted.mode != "vector" else ""
+    bm25 = dict(find.by_words(db, match, allowed, max(wanted.k_lex, wanted.top_k))) if match else {}
+    named = set(find.by_name(db, query.text, allowed)) if wanted.mode != "vector" else set()
+    ids = {**bm25, **dict.fromkeys(named), **near}
+    similarity = near
+    if scope.vector is not None and wanted.mode == "hybrid":
+        similarity = near | _similarities(db, scope.vector, [i for i in ids if i not in near])
+    texts = find.judged_texts(db, ids)
+    found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids]
+    wanted_units = units(query.words)
+    total, counts = find.frequencies(db, wanted_units)
+    return rank(found, query.words, information(total, counts), wanted.mode, scope.calibration)
+
+
+def _similarities(db: sqlite3.Connection, query: Vectors, ids: list[int]) -> dict[int, float]:
+    active = embeddings.active_identity(db)
+    if active is None or not ids:
+        return {}
+    return {i: float(vector @ query) for i, vector in embeddings.vectors_of(db, active[0], ids).items()}
+
+
+# --- rows → hits ------------------------------------------------------------------------
+
+
+def _hits(
+    db: sqlite3.Connection, store: str, ranked: Sequence[Ranked], query: Query, top_k: int, viewer: Viewer
+) -> list[Hit]:
+    """The first ``top_k`` hits; the same passage in another file becomes a copy of the first."""
+    near_top = ranked[: top_k * _READ_AHEAD]
+    rows = find.chunks(db, [item.found.chunk_id for item in near_top])
+    groups = _fold(near_top, rows, top_k)
+    ids = {rows[item.found.chunk_id]["document_id"] for group in groups for item in group}
+    documents = {document.id: document for document in find.documents(db, store, viewer, ids)}
+    return [_hit(store, group, rows, documents, query) for group in groups]
+
+
+def _fold(ranked: Sequence[Ranked], rows: Mapping[int, sqlite3.Row], top_k: int) -> list[list[Ranked]]:
+    groups: dict[str, list[Ranked]] = {}
+    for item in ranked:
+        row = rows[item.found.chunk_id]
+        text = row["text"] or row["key"]
+        if text in groups:
+            groups[text].append(item)
+        elif len(groups) < top_k:
+            groups[text] = [item]
+    return list(groups.values())
+
+
+def _hit(
+    store: str,
+    group: Sequence[Ranked],
+    rows: Mapping[int, sqlite3.Row],
+    documents: Mapping[int, Document],
+    query: Query,
+) -> Hit:
+    best = group[0]
+    row = rows[best.found.chunk_id]
+    spans = highlight(row["text"], query.words, query.phrases)
+    copies = (documents[rows[item.found.chunk_id]["document_id"]].path for item in group[1:])
+    return Hit(
+        rank=0,
+        score=best.score,
+        relevant=best.relevant,
+        similarity=best.found.similarity,
+        bm25=best.found.bm25,
+        reasons=best.reasons,
+        store=store,
+        key=row["key"],
+        chunk_index=row["chunk_index"],
+        content=row["text"],
+        spans=spans,
+        snippet=best_window(row["text"], spans),
+        start_line=row["start_line"],
+        end_line=row["end_line"],
+        heading_path=tuple(json.loads(row["heading_path"])),
+        anchor_type=row["anchor_type"],
+        anchor_ref=row["anchor_ref"],
+        document=documents[row["document_id"]],
+        copies=tuple(copies),
+    )

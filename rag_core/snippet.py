@@ -1,0 +1,104 @@
+"""Which words of a passage to highlight, and which stretch of it to show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from rag_core.words import STOP_WORDS, bigrams, is_unspaced
+
+Span = tuple[int, int]
+SNIPPET_LENGTH = 320
+MAX_SPANS = 200
+
+
+def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> tuple[Span, ...]:
+    """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint.
+
+    A word also matches as the beginning of a longer one (``index`` in *indexing*), the way
+    the stemmed index finds it; unspaced words match by their pairs of characters.
+    """
+    pattern = _pattern(tuple(words), tuple(phrases))
+    if pattern is None:
+        return ()
+    spans: list[Span] = []
+    for match in pattern.finditer(text):
+        if spans and match.start() <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(match.end(), spans[-1][1]))
+        elif len(spans) < MAX_SPANS:
+            spans.append(match.span())
+    return tuple(spans)
+
+
+@lru_cache(maxsize=64)
+def _pattern(words: tuple[str, ...], phrases: tuple[str, ...]) -> re.Pattern[str] | None:
+    spoken = [r"\s+".join(map(re.escape, phrase.split())) for phrase in phrases]
+    spoken += [part for word in words for part in _alternatives(word)]
+    return re.compile("|".join(sorted(spoken, key=len, reverse=True)), re.IGNORECASE) if spoken else None
+
+
+def _alternatives(word: str) -> list[str]:
+    if is_unspaced(word):
+        pairs = bigrams(word) if len(word) > 1 else []
+        return [re.escape(part) for part in dict.fromkeys((word, *pairs))]
+    if len(word) < 3 or word in STOP_WORDS:
+        return [rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"]
+    return [rf"(?<![^\W_]){re.escape(stem(word))}[^\W_]*"] if word.isascii() else [re.escape(word)]
+
+
+@lru_cache(maxsize=1024)
+def stem(word: str) -> str:
+    """A beginning that the inflections of an English word share; short words stay whole."""
+    for ending in (
+        "ations",
+        "ation",
+        "ings",
+        "ing",
+        "ies",
+        "ied",
+        "ers",
+        "ed",
+        "es",
+        "er",
+        "ly",
+        "s",
+        "e",
+        "y",
+    ):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def best_window(text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH) -> Span:
+    """The stretch of about ``length`` characters with most highlights, cut at words."""
+    if len(text) <= length:
+        return (0, len(text))
+    start = _densest(spans, length)
+    start = _word_start(text, max(0, min(start, len(text) - length)))
+    end = min(len(text), start + length)
+    while end < len(text) and end > start + length - 20 and not text[end].isspace():
+        end -= 1
+    return (start, end)
+
+
+def _densest(spans: tuple[Span, ...], length: int) -> int:
+    """Where to start so that most highlights are inside; a little before the first of them."""
+    best, best_count, last = 0, 0, 0
+    for first, (start, _) in enumerate(spans):
+        last = max(last, first)
+        while last < len(spans) and spans[last][1] <= start - length // 6 + length:
+            last += 1
+        if last - first > best_count:
+            best, best_count = start - length // 6, last - first
+    return max(0, best)
+
+
+def _word_start(text: str, position: int) -> int:
+    for step in range(20):
+        if position - step <= 0:
+            return 0
+        if text[position - step - 1].isspace():
+            return position - step
+    return position

@@ -1,0 +1,151 @@
+"""Connections to one store file: a bounded pool for reading, one at a time for writing.
+
+Every Streamlit rerun is a new thread, so a connection never belongs to one; it is borrowed.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from rag_core.errors import StoreError
+from rag_core.migrations import APPLICATION_ID
+
+READERS = 8
+BUSY_TIMEOUT_S = 30.0
+
+# What can go wrong outside the program; anything else is a mistake in it and stays loud.
+_OUTSIDE = (
+    "SQLITE_FULL",
+    "SQLITE_READONLY",
+    "SQLITE_IOERR",
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_CANTOPEN",
+)
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """Whether ``text`` holds ``phrase`` word for word, whatever the case and the white space."""
+    return _plain(phrase) in _plain(text)
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open ``path`` (``mode`` ``ro`` or ``rw``) in autocommit, rows as sqlite3.Row.
+
+    Raises StoreError when it is missing, unreadable or not a store.
+    """
+    try:
+        db = sqlite3.connect(
+            f"file:{quote(str(path))}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_TIMEOUT_S,
+            check_same_thread=False,
+        )
+        db.row_factory = sqlite3.Row
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA cache_size = -16000")
+        db.create_function("has_phrase", 2, has_phrase, deterministic=True)
+        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            db.close()
+            raise StoreError(
+                f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder."
+            )
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"Store {path.stem!r} cannot be opened: {error}.",
+            "Check the file's permissions and the disk; other stores are not affected.",
+        ) from error
+    return db
+
+
+class Readers:
+    """At most READERS read-only connections, lent to one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._free = threading.Semaphore(READERS)
+        self._closed = False
+
+    @contextmanager
+    def borrow(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside one read transaction: everything read belongs together."""
+        with self._free:
+            try:
+                db = self._idle.get_nowait()
+            except queue.Empty:
+                db = connect(self._path, "ro")
+            try:
+                db.execute("BEGIN")
+                yield db
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                if self._closed:
+                    db.close()
+                else:
+                    self._idle.put(db)
+
+    def close(self) -> None:
+        """Close what is idle now, and what is lent when it comes back."""
+        self._closed = True
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return
+
+
+class Writer:
+    """The one connection of this process that writes; a transaction at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back.
+
+        Raises StoreError when the disk is full, read-only or another writer does not finish.
+        """
+        with self._lock:
+            if self._db is None:
+                self._db = connect(self._path, "rw")
+            db = self._db
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                yield db
+                db.execute("COMMIT")
+            except BaseException as error:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorname.startswith(
+                    _OUTSIDE
+                ):
+                    raise StoreError(
+                        f"Store {self._path.stem!r} cannot be written: {error}.",
+                        "Free some disk space or check permissions, then run the same command again.",
+                    ) from error
+                raise
+
+    def close(self) -> None:
+        """Close the connection; SQLite folds the write-ahead log into the file."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None

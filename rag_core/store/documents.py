@@ -1,0 +1,365 @@
+"""Writing documents: everything about one file changes in one transaction.
+
+A passage whose embedded text did not change keeps its row and its key, so an edit touches
+only what it changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import sqlite3
+import unicodedata
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rag_core.store.file import now
+from rag_core.types import Extracted, Link, Passage
+from rag_core.words import extra_terms
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file as found on disk: where it is, what its stat said, what its bytes hash to."""
+
+    source_id: int
+    path: bytes
+    display: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    scanned_ns: int
+    file_hash: str
+
+    @property
+    def folder(self) -> str:
+        """All of the path but the name; ``''`` at the root."""
+        return posixpath.dirname(self.display)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A passage and the prefix that is embedded in front of it."""
+
+    passage: Passage
+    prefix: str
+
+    @property
+    def embedded(self) -> str:
+        """What the embedder reads."""
+        return "\n".join(part for part in (self.prefix, self.passage.text) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a write did to the chunks of a document."""
+
+    added: int = 0
+    skipped: int = 0
+
+
+def embed_hash(text: str) -> bytes:
+    """The address of an embedding: sha256 of the embedded text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def fold(name: str) -> str:
+    """A name as links and tags compare it: NFC, no case."""
+    return unicodedata.normalize("NFC", name).casefold().strip()
+
+
+# --- a document that was read -----------------------------------------------------------
+
+
+def put(
+    db: sqlite3.Connection, file: FileRecord, doc: Extracted, cuts: Sequence[Cut], date: str, version: int
+) -> Change:
+    """Store a document as read: its row, chunks, words, tags, names, links and queue entries.
+
+    ``date`` is ISO; ``version`` is the extractor's. Returns how many chunks are new and how
+    many were skipped because the document holds the same passage already.
+    """
+    about = {
+        "state": "indexed",
+        "reason": "",
+        "file_type": doc.file_type,
+        "encoding": doc.encoding,
+        "title": doc.title,
+        "title_from": doc.title_from,
+        "date": date,
+        "private": int(doc.private),
+        "metadata": json.dumps(doc.metadata, ensure_ascii=False),
+        "warnings": json.dumps(doc.warnings, ensure_ascii=False),
+        "extractor": version,
+    }
+    document_id, known_as = _put_row(db, file, about)
+    change = _put_chunks(db, document_id, file, doc, cuts)
+    _put_tags(db, document_id, doc.tags)
+    _put_names(db, document_id, file.display, doc)
+    _put_links(db, document_id, doc.links)
+    resolve_links(db, document_id, known_as)
+    return change
+
+
+def put_unread(
+    db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, version: int
+) -> None:
+    """Record a file that could not be read, and why.
+
+    A *skipped* file holds no text, so what it held before is removed; a *failed* one keeps
+    its last good text until it can be read again.
+    """
+    document_id, known_as = _put_row(db, file, {"state": state, "reason": reason, "extractor": version})
+    if state == "skipped":
+        _forget_contents(db, document_id)
+        resolve_links(db, document_id, known_as)
+
+
+def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, set[str]]:
+    """Insert or update the row; returns its id and the names it was known by."""
+    row = {**_place_columns(file), "indexed_at": now(), **about}
+    columns = ", ".join(row)
+    values = ", ".join(f":{column}" for column in row)
+    updates = ", ".join(f"{column} = excluded.{column}" for column in row)
+    document_id = db.execute(
+        f"INSERT INTO documents ({columns}) VALUES ({values})"
+        f" ON CONFLICT (source_id, path) DO UPDATE SET {updates} RETURNING id",
+        row,
+    ).fetchone()[0]
+    return document_id, _names(db, document_id)
+
+
+def _place_columns(file: FileRecord) -> dict[str, Any]:
+    return {
+        "source_id": file.source_id,
+        "path": file.path,
+        "display": file.display,
+        "folder": file.folder,
+        "file_hash": file.file_hash,
+        **_stat_columns(file),
+    }
+
+
+def _stat_columns(file: FileRecord) -> dict[str, int]:
+    return {
+        "size": file.size,
+        "mtime_ns": file.mtime_ns,
+        "ctime_ns": file.ctime_ns,
+        "inode": file.inode & 0x7FFF_FFFF_FFFF_FFFF,  # SQLite integers are signed
+        "scanned_ns": file.scanned_ns,
+    }
+
+
+def _put_chunks(
+    db: sqlite3.Connection, document_id: int, file: FileRecord, doc: Extracted, cuts: Sequence[Cut]
+) -> Change:
+    old: dict[bytes, list[int]] = {}
+    for row in db.execute("SELECT id, embed_hash FROM chunks WHERE document_id = ?", (document_id,)):
+        old.setdefault(row["embed_hash"], []).append(row["id"])
+    words = _document_words(file.display, doc)
+    seen: set[str] = set()
+    added = 0
+    for cut in cuts:
+        if cut.passage.text in seen:
+            continue
+        columns = _chunk_columns(cut, len(seen), words)
+        seen.add(cut.passage.text)
+        if kept := old.get(columns["embed_hash"]):
+            _update(db, "chunks", kept.pop(), columns)
+        else:
+            _insert(db, "chunks", {"key": str(uuid.uuid4()), "document_id": document_id, **columns})
+            added += 1
+    db.executemany("DELETE FROM chunks WHERE id = ?", [(i,) for ids in old.values() for i in ids])
+    _enqueue(db, document_id)
+    _drop_from_queue(db, [h for h, ids in old.items() if ids])
+    return Change(added, len(cuts) - len(seen))
+
+
+def _document_words(display: str, doc: Extracted) -> dict[str, str]:
+    """The indexed columns that are the same for every chunk of a document."""
+    tags = " ".join((*doc.tags, *doc.aliases))
+    return {
+        "title": doc.title,
+        "path": display,
+        "tags": tags,
+        "title_terms": _title_terms(doc.title, tags, display),
+    }
+
+
+def _title_terms(title: str, tags: str, display: str) -> str:
+    return extra_terms(f"{title} {tags} {display}")
+
+
+def _chunk_columns(cut: Cut, index: int, words: dict[str, str]) -> dict[str, Any]:
+    passage = cut.passage
+    headings = " > ".join(passage.heading_path)
+    return {
+        "chunk_index": index,
+        "start": passage.start,
+        '"end"': passage.end,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+        "heading_path": json.dumps(passage.heading_path, ensure_ascii=False),
+        "anchor_type": passage.anchor_type,
+        "anchor_ref": passage.anchor_ref,
+        "split_part": passage.split_part,
+        "prefix": cut.prefix,
+        "embed_hash": embed_hash(cut.embedded),
+        "headings": headings,
+        "text": passage.text,
+        "terms": extra_terms(f"{headings} {passage.anchor_ref} {passage.text}"),
+        **words,
+    }
+
+
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    marks = ", ".join("?" * len(row))
+    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+
+
+def _update(db: sqlite3.Connection, table: str, row_id: int, row: dict[str, Any]) -> None:
+    columns = ", ".join(f"{column} = ?" for column in row)
+    db.execute(f"UPDATE {table} SET {columns} WHERE id = ?", (*row.values(), row_id))
+
+
+def _enqueue(db: sqlite3.Connection, document_id: int) -> None:
+    db.execute(
+        """INSERT OR IGNORE INTO queue (hash)
+           SELECT DISTINCT embed_hash FROM chunks WHERE document_id = ? AND embed_hash NOT IN (
+               SELECT hash FROM embeddings
+               WHERE identity_id = (SELECT value FROM meta WHERE key = 'identity_id')
+               UNION ALL SELECT ?)""",
+        (document_id, embed_hash("")),  # a note with nothing but its file name is found by words alone
+    )
+
+
+def _drop_from_queue(db: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
+    db.executemany(
+        "DELETE FROM queue WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?1)",
+        [(h,) for h in hashes],
+    )
+
+
+def _put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> None:
+    db.execute("DELETE FROM tags WHERE document_id = ?", (document_id,))
+    rows: dict[str, str | None] = {}
+    for tag in tags:
+        parts = fold(tag).split("/")
+        for depth in range(1, len(parts)):
+            rows.setdefault("/".join(parts[:depth]), None)
+        rows[fold(tag)] = tag
+    db.executemany("INSERT INTO tags VALUES (?, ?, ?)", [(document_id, f, tag) for f, tag in rows.items()])
+
+
+# --- names and links --------------------------------------------------------------------
+
+
+def _put_names(db: sqlite3.Connection, document_id: int, display: str, doc: Extracted) -> None:
+    db.execute("DELETE FROM names WHERE document_id = ?", (document_id,))
+    rows = dict.fromkeys((fold(alias) for alias in doc.aliases), 1)
+    rows.update(dict.fromkeys(_path_names(display, doc.file_type), 0))
+    db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(document_id, k, a) for k, a in rows.items() if k])
+
+
+def _path_names(display: str, file_type: str) -> list[str]:
+    """Every tail of the path; for notes also without the suffix, as wikilinks write them."""
+    parts = fold(display).split("/")
+    tails = ["/".join(parts[i:]) for i in range(len(parts))]
+    if file_type == "markdown":
+        tails += [posixpath.splitext(tail)[0] for tail in tails]
+    return tails
+
+
+def _names(db: sqlite3.Connection, document_id: int) -> set[str]:
+    return {row[0] for row in db.execute("SELECT key FROM names WHERE document_id = ?", (document_id,))}
+
+
+def _put_links(db: sqlite3.Connection, document_id: int, links: Iterable[Link]) -> None:
+    folder = db.execute("SELECT folder FROM documents WHERE id = ?", (document_id,)).fetchone()[0]
+    db.execute("DELETE FROM links WHERE document_id = ?", (document_id,))
+    db.executemany(
+        "INSERT INTO links (document_id, type, target, key, heading, label, start)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (document_id, x.type, x.target, _link_key(folder, x.target), x.heading, x.label, x.start)
+            for x in links
+        ],
+    )
+
+
+def _link_key(folder: str, target: str) -> str:
+    if target.startswith(("./", "../")):
+        target = posixpath.normpath(posixpath.join(folder, target))
+    return fold(target.strip("/"))
+
+
+def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[str] = ()) -> None:
+    """Point the links of a document, and those that may mean it, at the best match.
+
+    A path outranks an alias, the linking note's own folder outranks others, then the
+    shortest path wins, as in Obsidian. ``known_as`` are names it had before.
+    """
+    keys = [*_names(db, document_id).union(known_as)]
+    db.execute(
+        """UPDATE links SET target_id = (
+               SELECT n.document_id FROM names n JOIN documents d ON d.id = n.document_id
+               JOIN documents here ON here.id = links.document_id
+               WHERE n.key = links.key
+               ORDER BY n.alias, d.folder <> here.folder, length(d.display), d.display LIMIT 1)
+           WHERE key <> '' AND (document_id = ? OR key IN (SELECT value FROM json_each(?)))""",
+        (document_id, json.dumps(keys)),
+    )
+
+
+# --- moving and forgetting --------------------------------------------------------------
+
+
+def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
+    """Give a document a new path; its chunks, keys and embeddings stay.
+
+    ``title`` is the new title of a document that is named after its file, else None.
+    """
+    row = db.execute("SELECT file_type, title FROM documents WHERE id = ?", (document_id,)).fetchone()
+    known_as = _names(db, document_id)
+    new_title = row["title"] if title is None else title
+    _update(db, "documents", document_id, {**_place_columns(file), "title": new_title})
+    tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
+    db.execute(
+        "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?",
+        (
+            file.display,
+            new_title,
+            _title_terms(new_title, tags[0] if tags else "", file.display),
+            document_id,
+        ),
+    )
+    db.execute("DELETE FROM names WHERE document_id = ? AND NOT alias", (document_id,))
+    db.executemany(
+        "INSERT OR REPLACE INTO names VALUES (?, ?, 0)",
+        [(document_id, key) for key in _path_names(file.display, row["file_type"])],
+    )
+    resolve_links(db, document_id, known_as)
+
+
+def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
+    """Note a new stat of a file whose bytes did not change."""
+    _update(db, "documents", document_id, _stat_columns(file))
+
+
+def remove(db: sqlite3.Connection, document_id: int) -> None:
+    """Forget a document and everything that hangs on it."""
+    known_as = _names(db, document_id)
+    _forget_contents(db, document_id)
+    db.execute("DELETE FROM documents WHERE id = ?", (document_id,))
+    resolve_links(db, document_id, known_as)
+
+
+def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
+    hashes = [r[0] for r in db.execute("SELECT embed_hash FROM chunks WHERE document_id = ?", (document_id,))]
+    for table in ("chunks", "tags", "names", "links"):
+        db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
+    _drop_from_queue(db, hashes)

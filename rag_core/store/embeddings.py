@@ -1,0 +1,111 @@
+"""Vectors by content: what was embedded once with an embedder is never embedded again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag_core.types import EmbedderIdentity, Vectors
+
+CANARY_TEXT = "The commonplace book keeps what its owner reads and thinks."
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A text that waits for the embedder."""
+
+    hash: bytes
+    text: str
+
+
+def active_identity(db: sqlite3.Connection) -> tuple[int, EmbedderIdentity, Vectors] | None:
+    """The row id, identity and canary vector that the store's vectors belong to, if any yet."""
+    row = db.execute(
+        "SELECT * FROM identities WHERE id = (SELECT value FROM meta WHERE key = 'identity_id')"
+    ).fetchone()
+    if row is None:
+        return None
+    names = ("provider", "model", "digest", "dimension", "prompts")
+    identity = EmbedderIdentity(**{name: row[name] for name in names})
+    return row["id"], identity, np.frombuffer(row["canary"], np.float32)
+
+
+def set_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
+    """Make ``identity`` the one the store's vectors belong to; returns its row id."""
+    columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
+    identity_id = db.execute(
+        "INSERT INTO identities (provider, model, digest, dimension, prompts, canary)"
+        " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+        (*columns, canary.astype(np.float32).tobytes()),
+    ).fetchone()[0]
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('identity_id', ?)", (str(identity_id),))
+    return int(identity_id)
+
+
+def pending(db: sqlite3.Connection, limit: int, attempts: int) -> list[Pending]:
+    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times."""
+    rows = db.execute(
+        """SELECT q.hash, c.prefix, c.text FROM (
+               SELECT id, hash FROM queue WHERE attempts < ? ORDER BY id DESC LIMIT ?) q
+           JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
+           ORDER BY q.id DESC""",
+        (attempts, limit),
+    )
+    return [
+        Pending(row["hash"], "\n".join(part for part in (row["prefix"], row["text"]) if part)) for row in rows
+    ]
+
+
+def pending_count(db: sqlite3.Connection) -> int:
+    """How many texts wait for the embedder."""
+    return int(db.execute("SELECT count(*) FROM queue").fetchone()[0])
+
+
+def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
+    """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue."""
+    rows = vectors.astype("<f2")
+    db.executemany(
+        "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector) VALUES (?, ?, ?)",
+        [(identity_id, item.hash, row.tobytes()) for item, row in zip(batch, rows, strict=True)],
+    )
+    db.executemany("DELETE FROM queue WHERE hash = ?", [(item.hash,) for item in batch])
+
+
+def put_unreadable(db: sqlite3.Connection, identity_id: int, items: Sequence[Pending]) -> None:
+    """Settle texts that the embedder cannot read: they get an empty vector and are found by words."""
+    db.executemany(
+        "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector) VALUES (?, ?, x'')",
+        [(identity_id, item.hash) for item in items],
+    )
+    db.executemany("DELETE FROM queue WHERE hash = ?", [(item.hash,) for item in items])
+
+
+def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
+    """Record that the embedder refused a text; it stays in the queue for a later run."""
+    db.execute("UPDATE queue SET attempts = attempts + 1, error = ? WHERE hash = ?", (error, item.hash))
+
+
+def retry_failures(db: sqlite3.Connection) -> None:
+    """Let every refused text be tried again."""
+    db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
+
+
+def drop_unused(db: sqlite3.Connection) -> int:
+    """Remove vectors that no chunk needs; returns how many."""
+    return db.execute(
+        "DELETE FROM embeddings WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"
+    ).rowcount
+
+
+def vectors_of(db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int]) -> dict[int, Vectors]:
+    """The vectors of those chunks among ``chunk_ids`` that have one, each of shape (dimension,)."""
+    rows = db.execute(
+        """SELECT c.id, e.vector FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
+           CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''""",
+        (json.dumps(list(chunk_ids)), identity_id),
+    )
+    return {row[0]: np.frombuffer(row[1], "<f2").astype(np.float32) for row in rows}

@@ -1,0 +1,154 @@
+"""One store: one SQLite file that describes itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rag_core import migrations
+from rag_core.errors import StoreError
+from rag_core.store import lock
+from rag_core.store.connection import Readers, Writer, connect
+from rag_core.types import ChunkSpec
+
+
+def now() -> str:
+    """The time as the store writes it: ISO 8601, UTC, whole seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Store:
+    """An open store. Reading and writing go through borrowed connections; what is read and
+    written is the business of the other modules of this package.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the store file ``path`` and bring its schema up to date. Raises StoreError."""
+        self.path = path
+        self._readers = Readers(path)
+        self._writer = Writer(path)
+        self._migrate()
+        with self.read() as db:
+            meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+        self.id = meta["id"]
+        self.created_at = meta["created_at"]
+        self.embedder = meta["embedder"]
+        self.backend = meta["backend"]
+        self.metric = meta["metric"]
+        sizes = json.loads(meta["chunk_sizes"])
+        self.spec = ChunkSpec(
+            int(meta["max_tokens"]),
+            {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()},
+        )
+
+    @property
+    def name(self) -> str:
+        """The store's name, which is its file's."""
+        return self.path.stem
+
+    @classmethod
+    def create(cls, path: Path, *, embedder: str, spec: ChunkSpec, backend: str, metric: str) -> Store:
+        """Make a new store file and open it; it appears whole or not at all.
+
+        Raises StoreError when ``path`` exists or cannot be written.
+        """
+        unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_new(unfinished, embedder, spec, backend, metric)
+            os.link(unfinished, path)
+        except FileExistsError:
+            raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(
+                f"Store {path.stem!r} cannot be created: {error}.",
+                f"Check that {str(path.parent)!r} can be written and the disk is not full.",
+            ) from error
+        finally:
+            unfinished.unlink(missing_ok=True)
+        return cls(path)
+
+    def _migrate(self) -> None:
+        db = connect(self.path, "rw")
+        try:
+            migrations.migrate(db, self.name)
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"Store {self.name!r} is damaged or cannot be brought up to date: {error}.",
+                "Restore the file from a copy, or delete the store and index its folders again.",
+            ) from error
+        finally:
+            db.close()
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A read-only connection in one consistent snapshot."""
+        with self._readers.borrow() as db:
+            yield db
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction that moves ``generation`` on, so that caches see it."""
+        with self._writer.transaction() as db:
+            yield db
+            db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+
+    @contextmanager
+    def note(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction about work (progress, requests), which changes no answer."""
+        with self._writer.transaction() as db:
+            yield db
+
+    def generation(self) -> int:
+        """A number that differs whenever an answer might."""
+        with self.read() as db:
+            return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+    def running(self) -> bool:
+        """Whether a runner is at work, in this or any other process."""
+        return lock.held(self.path)
+
+    def size_bytes(self) -> int:
+        """What the store takes on disk, write-ahead log included."""
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(f.stat().st_size for f in files if f.exists())
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._readers.close()
+        self._writer.close()
+
+    def delete(self) -> None:
+        """Close and remove the store's files."""
+        with lock.hold(self.path):
+            self.close()
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self.path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str) -> None:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+        db.execute("PRAGMA page_size = 8192")
+        db.execute("PRAGMA journal_mode = WAL")
+        migrations.migrate(db, path.name)
+        about = {
+            "id": str(uuid.uuid4()),
+            "created_at": now(),
+            "embedder": embedder,
+            "backend": backend,
+            "metric": metric,
+            "max_tokens": str(spec.max_tokens),
+            "chunk_sizes": json.dumps(spec.sizes),
+        }
+        db.executemany("INSERT INTO meta VALUES (?, ?)", about.items())
+    finally:
+        db.close()

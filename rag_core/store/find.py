@@ -1,0 +1,258 @@
+"""Reading for a search: who may be found, passages by words, and the rows behind a hit.
+
+``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL.
+Every read joins ``chunks c`` with ``documents d`` under it, so that a private document or a
+filtered one can never be ranked, counted, folded or shown.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rag_core.store.documents import fold
+from rag_core.types import Document, Filters, Query, Viewer
+from rag_core.words import match_all, match_any
+
+# Weights of the columns of `words` in BM25, in their order: title, headings, path, tags, text,
+# title_terms, terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.
+COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """A condition on ``c`` (chunks) and ``d`` (documents) with its bound values."""
+
+    sql: str
+    values: tuple[Any, ...]
+
+
+def eligible(query: Query, viewer: Viewer) -> Eligible:
+    """What ``viewer`` may be shown for ``query``."""
+    parts: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
+    if not viewer.is_owner:
+        parts.append(("NOT d.private", ()))
+    parts += _filter_conditions(query.filters)
+    parts += [_must_hold(phrase) for phrase in query.phrases]
+    parts += [_must_lack(phrase) for phrase in query.without]
+    return Eligible(" AND ".join(f"({sql})" for sql, _ in parts), tuple(v for _, vs in parts for v in vs))
+
+
+def visible(viewer: Viewer) -> Eligible:
+    """What ``viewer`` may see at all."""
+    return eligible(Query("", "", ()), viewer)
+
+
+def _filter_conditions(filters: Filters) -> list[tuple[str, tuple[Any, ...]]]:
+    parts: list[tuple[str, tuple[Any, ...]]] = []
+    if filters.types:
+        parts.append((f"d.file_type IN ({_marks(filters.types)})", filters.types))
+    if filters.tags:
+        parts.append(
+            (
+                f"d.id IN (SELECT document_id FROM tags WHERE folded IN ({_marks(filters.tags)}))",
+                tuple(tag.casefold() for tag in filters.tags),
+            )
+        )
+    if filters.paths:
+        conditions = [_path_condition(path) for path in filters.paths]
+        parts.append(
+            (" OR ".join(sql for sql, _ in conditions), tuple(v for _, vs in conditions for v in vs))
+        )
+    if filters.files:
+        parts.append((f"d.display IN ({_marks(filters.files)})", filters.files))
+    if filters.pages:
+        parts.append(
+            (
+                f"c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({_marks(filters.pages)})",
+                filters.pages,
+            )
+        )
+    if filters.after is not None:
+        parts.append(("d.date >= ?", (filters.after,)))
+    if filters.before is not None:
+        parts.append(("d.date < ?", (filters.before,)))
+    return parts
+
+
+def _path_condition(path: str) -> tuple[str, tuple[Any, ...]]:
+    if "*" in path:
+        return "d.display GLOB ?", (path,)
+    path = path.strip("/")
+    if not path:
+        return "d.folder = ''", ()
+    below = path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "/%"
+    return "d.display = ? COLLATE NOCASE OR d.display LIKE ? ESCAPE '\\'", (path, below)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+_ALL_TEXT = (
+    "c.title || char(10) || c.headings || char(10) || c.tags || char(10) || c.path || char(10) || c.text"
+)
+
+
+def _must_hold(phrase: str) -> tuple[str, tuple[Any, ...]]:
+    exact = f"has_phrase({_ALL_TEXT}, ?)"
+    match = match_all(phrase)
+    if not match:
+        return exact, (phrase,)
+    return f"c.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND {exact}", (match, phrase)
+
+
+def _must_lack(phrase: str) -> tuple[str, tuple[Any, ...]]:
+    match = match_all(phrase)
+    if not match:
+        return f"NOT has_phrase({_ALL_TEXT}, ?)", (phrase,)
+    if " " not in phrase:
+        return "c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match,)
+    sql, values = _must_hold(phrase)
+    return f"NOT ({sql})", values
+
+
+# --- passages by words ------------------------------------------------------------------
+
+
+def by_words(db: sqlite3.Connection, match: str, allowed: Eligible, limit: int) -> list[tuple[int, float]]:
+    """The ``limit`` best chunks for an FTS5 expression: (chunk id, BM25, higher is better)."""
+    weights = ", ".join(str(weight) for weight in COLUMN_WEIGHTS)
+    rows = db.execute(
+        f"""SELECT c.id, -words.rank AS bm25 FROM words
+            JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
+            WHERE words MATCH ? AND words.rank MATCH 'bm25({weights})' AND {allowed.sql}
+            ORDER BY words.rank LIMIT ?""",
+        (match, *allowed.values, limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int]:
+    """The first chunk of each eligible document, newest documents first."""
+    rows = db.execute(
+        f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
+            WHERE {allowed.sql} GROUP BY d.id ORDER BY d.date DESC, d.display LIMIT ?""",
+        (*allowed.values, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5) -> list[int]:
+    """The first chunk of each eligible document that is called ``name``: its title, an alias,
+    its file name or its path."""
+    rows = db.execute(
+        f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
+            WHERE d.id IN (SELECT document_id FROM names WHERE key = ?
+                           UNION SELECT id FROM documents WHERE title = ? COLLATE NOCASE)
+            AND {allowed.sql} GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}""",
+        (fold(name), name, *allowed.values),
+    )
+    return [row[0] for row in rows]
+
+
+def frequencies(db: sqlite3.Connection, units: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """The number of chunks, and in how many of them each unit (a word or a pair) occurs."""
+    total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    sql = "SELECT count(*) FROM words WHERE words MATCH ?"
+    return int(total), {unit: db.execute(sql, (match_any([unit]),)).fetchone()[0] for unit in units}
+
+
+# --- rows -------------------------------------------------------------------------------
+
+
+def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
+    """The ids of those chunks among ``keys`` that are eligible."""
+    rows = db.execute(
+        f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
+            JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}""",
+        (json.dumps(list(keys)), *allowed.values),
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]:
+    """The rows of ``ids``, which an Eligible has let through already."""
+    rows = db.execute(
+        "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+    )
+    return {row["id"]: row for row in rows}
+
+
+def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    """All searchable words of the chunks ``ids`` but their paths, in lower case."""
+    rows = db.execute(
+        """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
+               || ' ' || terms FROM chunks WHERE id IN (SELECT value FROM json_each(?))""",
+        (json.dumps(list(ids)),),
+    )
+    return {row[0]: row[1].lower() for row in rows}
+
+
+def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
+    """The chunk called ``key`` and up to ``around`` before and behind it, in reading order."""
+    return db.execute(
+        f"""SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id
+            JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
+            WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
+            ORDER BY c.chunk_index""",
+        (key, around, around, *allowed.values),
+    ).fetchall()
+
+
+_DOCUMENT = """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count,
+    (SELECT json_group_array(tag) FROM tags WHERE document_id = d.id AND tag IS NOT NULL) AS tag_list
+    FROM documents d JOIN sources s ON s.id = d.source_id"""
+
+
+def documents(
+    db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
+) -> list[Document]:
+    """Documents by path: all that ``viewer`` may see, or those among ``ids``."""
+    condition, values = ("1", ()) if viewer.is_owner else ("NOT d.private AND d.state = 'indexed'", ())
+    if ids is not None:
+        condition += " AND d.id IN (SELECT value FROM json_each(?))"
+        values = (json.dumps(list(ids)),)  # type: ignore[assignment]
+    rows = db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values)
+    return [_document(store, row) for row in rows]
+
+
+def _document(store: str, row: sqlite3.Row) -> Document:
+    return Document(
+        store=store,
+        id=row["id"],
+        path=row["display"],
+        folder=row["folder"],
+        file_type=row["file_type"],
+        title=row["title"],
+        tags=tuple(json.loads(row["tag_list"])),
+        date=row["date"],
+        private=bool(row["private"]),
+        state=row["state"],
+        reason=row["reason"],
+        chunks=row["chunk_count"],
+        size=row["size"],
+        file_hash=row["file_hash"],
+        indexed_at=row["indexed_at"],
+        root=row["root"].decode("utf-8", "backslashreplace"),
+        path_in_source=row["path"].decode("utf-8", "backslashreplace"),
+    )
+
+
+def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:
+    """How many documents have each type, tag and folder: ``{"types", "tags", "folders"}``."""
+    allowed = visible(viewer)
+    found = f"SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'"
+    statements = {
+        "types": f"SELECT file_type, count(*) FROM documents WHERE id IN ({found}) GROUP BY 1",
+        "tags": "SELECT min(tag), count(*) FROM tags WHERE tag IS NOT NULL"
+        f" AND document_id IN ({found}) GROUP BY folded",
+        "folders": f"SELECT folder, count(*) FROM documents WHERE id IN ({found}) GROUP BY 1",
+    }
+    return {
+        name: {row[0]: row[1] for row in db.execute(f"{sql} ORDER BY 2 DESC, 1", allowed.values)}
+        for name, sql in statements.items()
+    }

@@ -1,0 +1,45 @@
+"""The runner lock: one process at a time indexes a store; the system frees it on ``kill -9``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from rag_core.errors import StoreBusy
+
+_PROBE_S = 0.5  # longer than held() holds the lock itself
+
+
+def _lock_path(store: Path) -> Path:
+    return store.with_suffix(".lock")
+
+
+@contextmanager
+def hold(store: Path) -> Iterator[None]:
+    """Be the runner of the store file ``store``; raises StoreBusy when there is one already."""
+    lock = FileLock(_lock_path(store), thread_local=False)
+    try:
+        lock.acquire(timeout=_PROBE_S)
+    except Timeout:
+        raise StoreBusy(
+            f"Store {store.stem!r} is being indexed already.",
+            "The request was left for that run; `commonplace status` shows its progress.",
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def held(store: Path) -> bool:
+    """Whether a runner is at work on the store file ``store``, in this or any other process."""
+    lock = FileLock(_lock_path(store), thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False

@@ -1,0 +1,138 @@
+"""Jobs and requests: what a runner does, and what others ask of it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rag_core.store.file import now
+from rag_core.types import FileResult, Job, JobState, Outcome, Progress
+
+KEPT_JOBS = 50
+
+
+def start_job(db: sqlite3.Connection) -> int:
+    """Open a job; one that a dead runner left running becomes *interrupted*."""
+    db.execute(
+        "UPDATE jobs SET state = 'interrupted', end_time = ?, message = ? WHERE state = 'running'",
+        (now(), "The process ended before the run did."),
+    )
+    db.execute("DELETE FROM jobs WHERE id <= (SELECT max(id) FROM jobs) - ?", (KEPT_JOBS,))
+    cursor = db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', ?) RETURNING id", (now(),))
+    return int(cursor.fetchone()[0])
+
+
+def note_progress(db: sqlite3.Connection, job: Job) -> None:
+    """Write how far a running job is, and its end when it has one."""
+    db.execute(
+        """UPDATE jobs SET state = ?, end_time = ?, duration_ms = ?, succeeded = ?, failed = ?,
+               chunks_added = ?, texts_embedded = ?, message = ?, counts = ?, progress = ? WHERE id = ?""",
+        (
+            job.state,
+            job.end_time,
+            job.duration_ms,
+            job.succeeded,
+            job.failed,
+            job.total_chunks_added,
+            job.texts_embedded,
+            job.message,
+            json.dumps(job.counts),
+            json.dumps(asdict(job.progress)),
+            job.id,
+        ),
+    )
+
+
+def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
+    """Record what became of one file."""
+    db.execute(
+        "INSERT INTO job_results (job_id, source_file, outcome, chunks_added, chunks_skipped, message,"
+        " processing_time_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            job_id,
+            result.source_file,
+            result.outcome,
+            result.chunks_added,
+            result.chunks_skipped,
+            result.message,
+            result.processing_time_ms,
+        ),
+    )
+
+
+def jobs(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
+    """The newest jobs first, without their results. ``running`` tells whether a runner lives;
+    when none does, a job that says so was interrupted."""
+    rows = db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)).fetchall()
+    return [_job(store, row, alive=running and index == 0) for index, row in enumerate(rows)]
+
+
+def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
+    """What became of the files of a job, failures first; the unchanged ones are only counted."""
+    rows = db.execute(
+        "SELECT * FROM job_results WHERE job_id = ?"
+        " ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?",
+        (job_id, limit),
+    )
+    return [_result(row) for row in rows]
+
+
+def _job(store: str, row: sqlite3.Row, *, alive: bool) -> Job:
+    state: JobState = "interrupted" if row["state"] == "running" and not alive else row["state"]
+    progress = json.loads(row["progress"])
+    counts = json.loads(row["counts"])
+    return Job(
+        id=row["id"],
+        store=store,
+        state=state,
+        start_time=row["start_time"],
+        end_time=row["end_time"],
+        duration_ms=row["duration_ms"],
+        total_files=sum(counts.values()),
+        succeeded=row["succeeded"],
+        failed=row["failed"],
+        total_chunks_added=row["chunks_added"],
+        texts_embedded=row["texts_embedded"],
+        message=row["message"],
+        progress=Progress(**progress) if progress else Progress("scanning", 0, 0),
+        counts=counts,
+    )
+
+
+def _result(row: sqlite3.Row) -> FileResult:
+    outcome: Outcome = row["outcome"]
+    return FileResult(
+        source_file=row["source_file"],
+        status="failure" if outcome == "failed" else "success",
+        outcome=outcome,
+        chunks_added=row["chunks_added"],
+        chunks_skipped=row["chunks_skipped"],
+        message=row["message"],
+        processing_time_ms=row["processing_time_ms"],
+    )
+
+
+# --- requests ---------------------------------------------------------------------------
+
+
+def add_request(db: sqlite3.Connection, kind: str, payload: dict[str, object]) -> None:
+    """Leave a request for the runner (``index``, ``cancel``)."""
+    db.execute(
+        "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)",
+        (kind, json.dumps(payload), now()),
+    )
+
+
+def has_requests(db: sqlite3.Connection) -> bool:
+    """Whether somebody asks for something."""
+    return db.execute("SELECT 1 FROM requests LIMIT 1").fetchone() is not None
+
+
+def take_requests(db: sqlite3.Connection, kinds: Sequence[str]) -> list[tuple[str, dict[str, object]]]:
+    """Take every request of ``kinds``, oldest first."""
+    marks = ", ".join("?" * len(kinds))
+    rows = db.execute(f"SELECT * FROM requests WHERE kind IN ({marks}) ORDER BY id", tuple(kinds)).fetchall()
+    db.executemany("DELETE FROM requests WHERE id = ?", [(row["id"],) for row in rows])
+    return [(row["kind"], json.loads(row["payload"])) for row in rows]

@@ -1,0 +1,197 @@
+"""Passages: their size, their borders and what is embedded of them."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+import pytest
+
+from rag_core.chunk import chunk_spec, cut, embed_text
+from rag_core.errors import InvalidInput
+from rag_core.extract import extract
+from rag_core.types import Extracted, Passage
+
+SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank. "
+
+
+def count_tokens(text: str) -> int:
+    """A stand-in for WordPiece: pieces of four letters, every other mark and character alone."""
+    return 2 + len(re.findall(r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9]", text))
+
+
+def read(text: str, name: str = "a.md") -> Extracted:
+    return extract(text.encode(), PurePosixPath(name))
+
+
+def passages(text: str, name: str = "a.md", tokens: int = 256) -> list[Passage]:
+    return cut(read(text, name), chunk_spec(tokens), count_tokens)
+
+
+def test_the_seeds_sizes_hold_where_the_embedder_reads_enough() -> None:
+    sizes = chunk_spec(2048).sizes
+    assert sizes["markdown"] == sizes["text"] == (1000, 200)
+    assert sizes["python"] == sizes["rust"] == (1500, 200)
+    assert sizes["java"] == (2000, 300)
+    assert sizes["yaml"] == (500, 100)
+    assert sizes["json"] == (500, 0)
+    assert chunk_spec(320).sizes == sizes
+
+
+def test_256_tokens_make_800_characters_of_text() -> None:
+    spec = chunk_spec(256)
+    assert spec.max_tokens == 256
+    assert spec.sizes["text"] == (800, 160)
+    assert spec.sizes["java"] == (1600, 240)
+
+
+def test_an_embedder_that_reads_next_to_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="max_tokens"):
+        chunk_spec(3)
+
+
+def test_a_section_that_fits_is_one_passage() -> None:
+    text = f"# A\n\n{SENTENCE}\n\n## B\n\n  indented {SENTENCE}\n\n"
+    first, second = passages(text)
+    assert first.text == f"# A\n\n{SENTENCE.strip()}"
+    assert (first.start_line, first.end_line, first.split_part) == (1, 3, 0)
+    assert (second.heading_path, second.anchor_type, second.anchor_ref) == (("A", "B"), "heading", "B")
+    assert (second.start_line, second.end_line) == (5, 7)
+
+
+def test_small_sections_join_the_next_and_take_its_place() -> None:
+    text = f"# Title\n\n## Short\nx\n\n## Long\n{SENTENCE}\n"
+    (only,) = passages(text)
+    assert only.text == text.strip()
+    assert only.heading_path == ("Title", "Long")
+
+
+def test_a_small_last_section_joins_the_one_before() -> None:
+    text = f"# Long\n{SENTENCE}\n\n## Last\nx\n"
+    (only,) = passages(text)
+    assert (only.text, only.heading_path) == (text.strip(), ("Long",))
+
+
+def test_a_small_section_never_makes_the_next_too_large() -> None:
+    long = f"## Long\n{SENTENCE * 12}Then rest."
+    assert len(long) <= 800 < len(f"# T\n\n{long}")
+    assert [passage.text for passage in passages(f"# T\n\n{long}")] == ["# T", long]
+
+
+def test_a_small_section_leads_the_first_part_of_one_that_is_split_anyway() -> None:
+    found = passages(f"# T\n\n## Long\n{SENTENCE * 40}\n")
+    assert found[0].text.startswith("# T\n\n## Long\nThe quick")
+    assert {passage.heading_path for passage in found} == {("T", "Long")}
+
+
+def test_a_large_section_is_split_and_numbered() -> None:
+    found = passages("# A\n" + f"{SENTENCE * 5}\n\n" * 8)
+    assert [passage.split_part for passage in found] == list(range(1, len(found) + 1))
+    assert all(len(passage.text) <= 800 for passage in found)
+    assert all(passage.text.startswith(("# A", "The quick")) for passage in found), "cut at paragraphs"
+
+
+def test_neighbouring_parts_overlap_at_a_word() -> None:
+    found = passages(" ".join(f"word{n}" for n in range(400)), "a.txt")
+    for before, after in pairwise(found):
+        assert before.start < after.start < before.end < after.end
+        assert before.end - after.start <= 160
+        assert after.text.startswith("word")
+
+
+def test_json_parts_do_not_overlap() -> None:
+    found = passages("[" + ", ".join(str(n) for n in range(900)) + "]", "a.json")
+    assert len(found) > 3
+    assert all(before.end <= after.start for before, after in pairwise(found))
+
+
+@pytest.mark.parametrize("counter", [count_tokens, None])
+def test_chinese_passages_stay_within_the_tokens(counter: object) -> None:
+    text = "# 标题\n" + "这是一个很长的段落，里面没有任何空格。" * 200
+    document = read(text)
+    found = cut(document, chunk_spec(256), count_tokens if counter else None)
+    assert all(
+        count_tokens(embed_text(document.title, document.title_from, p.heading_path, p.text)) <= 256
+        for p in found
+    )
+    assert sum(len(p.text) for p in found) / len(found) > 120, "and use most of them"
+    assert all(passage.text.endswith("。") for passage in found), "cut between sentences"
+
+
+def test_dense_text_is_split_by_the_exact_count() -> None:
+    marks = "".join("a;" if n % 7 else "\n" for n in range(1500))
+    assert all(count_tokens(passage.text) <= 256 for passage in passages(marks, "a.py"))
+
+
+def test_without_a_counter_the_estimate_is_cautious() -> None:
+    found = cut(read(SENTENCE * 60, "a.txt"), chunk_spec(256), None)
+    assert all(count_tokens(passage.text) <= 256 for passage in found)
+
+
+def test_a_repeated_line_is_found_at_its_own_place() -> None:
+    text = "same line again\n" * 400
+    found = passages(text, "a.txt")
+    assert found[-1].end == len(text) - 1
+    assert found[-1].end_line == 400
+    assert len({passage.start for passage in found}) == len(found)
+
+
+def test_the_words_of_code_keep_their_indentation() -> None:
+    text = "class A:\n" + "".join(
+        f"    def method_{n}(self):\n        return '{'x' * 60}'\n\n" for n in range(3)
+    )
+    assert [passage.text[:16] for passage in passages(text, "a.py")][1:] == [
+        "    def method_1",
+        "    def method_2",
+    ]
+
+
+def test_lines_are_counted_by_carriage_returns_where_there_is_nothing_else() -> None:
+    first, second = passages(f"# A\r{SENTENCE}\r# B\r{SENTENCE}\r")
+    assert (first.start_line, first.end_line, second.start_line, second.end_line) == (1, 2, 3, 4)
+
+
+def test_whitespace_makes_no_passage() -> None:
+    assert [passage.text for passage in passages("\n\n  \n\t\n", "a.txt")] == [""]
+
+
+@pytest.mark.parametrize("text", ["", "---\ntitle: T\naliases: [B]\n---\n", "\n\n"])
+def test_a_document_without_text_is_one_passage_of_its_name(text: str) -> None:
+    assert passages(text) == [Passage("", 0, 0, 1, 1, (), "title", "")]
+
+
+def test_a_name_without_text_is_embedded_with_its_aliases() -> None:
+    assert embed_text("T", "front matter", (), "", ("B", "C")) == "T\nB\nC"
+    assert embed_text("T", "front matter", (), "text", ("B", "C")) == "T\ntext"
+
+
+@pytest.mark.parametrize(
+    ("title_from", "path", "expected"),
+    [
+        ("front matter", ("A", "B"), "Title > A > B\ntext"),
+        ("file name", ("A", "B"), "A > B\ntext"),
+        ("file name", (), "text"),
+        ("heading", ("title", "B"), "title > B\ntext"),
+        ("heading", (), "Title\ntext"),
+    ],
+)
+def test_title_and_headings_go_before_the_text(title_from: str, path: tuple[str, ...], expected: str) -> None:
+    assert embed_text("Title", title_from, path, "text") == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("word", ["long ", "长"])
+def test_a_long_prefix_is_shortened_from_the_middle(word: str) -> None:
+    prefix = embed_text("Title", "heading", (word * 30, word * 35, "last"), "text").partition("\n")[0]
+    assert len(prefix) <= 200
+    assert prefix.startswith("Title > ")
+    assert prefix.endswith("> last")
+    assert len(embed_text(word * 300, "heading", (word * 200,), "").partition("\n")[0]) > 200
+    assert len(embed_text(word * 300, "heading", (word * 200,), "x")) <= 202
+
+
+def test_long_titles_leave_room_for_the_text() -> None:
+    document = read(f"---\ntitle: {'标题' * 100}\n---\n# {'很长' * 90}\n{'正文，' * 300}")
+    for passage in cut(document, chunk_spec(256), count_tokens):
+        embedded = embed_text(document.title, document.title_from, passage.heading_path, passage.text)
+        assert count_tokens(embedded) <= 256

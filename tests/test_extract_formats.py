@@ -1,0 +1,205 @@
+"""Code, data and other formats: where their parts begin and end, and what they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.extract import extract
+from rag_core.types import Extracted
+
+LONG = "x" * 250
+
+
+def read(text: str, name: str) -> Extracted:
+    return extract(text.encode(), PurePosixPath(name))
+
+
+def parts(text: str, name: str) -> list[tuple[str, str]]:
+    """(anchor_ref, text) of each segment, which must follow one another without a gap."""
+    found = read(text, name)
+    assert "".join(text[segment.start : segment.end] for segment in found.segments) == text
+    return [(segment.anchor_ref, text[segment.start : segment.end]) for segment in found.segments]
+
+
+PYTHON = '''"""Doc."""
+import os
+
+# about f
+@cache
+def f():
+    # inside
+    return 1
+X = 2
+
+class A(B):
+    """Class doc."""
+    y = 1
+
+    def one(self): pass
+
+    # about two
+    async def two(self):
+        def inner(): pass
+
+    class Deep:
+        def three(self): pass
+    z = 3
+'''
+
+
+def test_python_definitions_are_segments_with_their_comments_and_decorators() -> None:
+    assert parts(PYTHON, "a.py") == [
+        ("", '"""Doc."""\nimport os\n\n'),
+        ("f", "# about f\n@cache\ndef f():\n    # inside\n    return 1\n"),
+        ("", "X = 2\n\n"),
+        ("A", 'class A(B):\n    """Class doc."""\n    y = 1\n\n'),
+        ("A.one", "    def one(self): pass\n\n"),
+        ("A.two", "    # about two\n    async def two(self):\n        def inner(): pass\n\n"),
+        ("A.Deep", "    class Deep:\n"),
+        ("A.Deep.three", "        def three(self): pass\n"),
+        ("A", "    z = 3\n"),
+    ]
+    segment = read(PYTHON, "a.py").segments[4]
+    assert (segment.anchor_type, segment.heading_path) == ("definition", ("A", "one"))
+
+
+def test_python_that_does_not_parse_is_read_by_its_indentation() -> None:
+    assert parts(PYTHON + "x = (\n", "a.py")[:-1] == parts(PYTHON + "x = 1\n", "a.py")[:-1]
+
+
+@pytest.mark.parametrize(
+    "text", ["print 'python two'\n", "{% if x %}\n", "(" * 5000, "x = " + "-" * 50_000 + "1"]
+)
+def test_python_without_any_definition_is_one_segment(text: str) -> None:
+    assert parts(text, "a.py") == [("", text)]
+
+
+def test_doubtful_python_gives_no_warning_of_its_own() -> None:
+    assert parts('def f(): return "\\d" is 1\n', "a.py")[0][0] == "f"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_python_lines_are_counted_with_any_line_end(newline: str) -> None:
+    text = newline.join(["import a", "", "\fdef f():", "    pass", "def g():", "    pass", ""])
+    assert [name for name, _ in parts(text, "a.py")] == ["", "f", "g"]
+
+
+@given(st.lists(st.sampled_from(PYTHON.splitlines(keepends=True)), max_size=25))
+@settings(deadline=None)
+def test_python_segments_are_gapless_for_any_source(lines: list[str]) -> None:
+    parts("".join(lines), "a.py")
+
+
+def test_large_values_of_a_json_object_are_segments() -> None:
+    text = f'{{"name": "n", "version": 1,\n "scripts": {{"a": "{LONG}"}},\n "more\\u0021": ["{LONG}"]}}\n'
+    assert [name for name, _ in parts(text, "a.json")] == ["name", "scripts", "more!"]
+    assert read(text, "a.json").segments[1].heading_path == ("scripts",)
+    assert read(text, "a.json").segments[0].heading_path == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}',
+        json.dumps([LONG]),
+        f'{{"a": "{LONG}"',
+        f'{{"a": "{LONG}"}}\n{{"b": 1}}',
+        '{"a": ' * 9999,
+        LONG,
+    ],
+)
+def test_other_json_is_one_segment(text: str) -> None:
+    assert parts(text, "a.json") == [("", text)]
+
+
+def test_yaml_is_cut_at_top_level_keys_with_their_comments() -> None:
+    text = f"---\nkind: X\n# about spec\nspec:\n  a: {LONG}\n  # b\n'quoted key':\n- {LONG}\n"
+    assert parts(text, "a.yaml") == [
+        ("kind", "---\nkind: X\n"),
+        ("spec", f"# about spec\nspec:\n  a: {LONG}\n  # b\n"),
+        ("quoted key", f"'quoted key':\n- {LONG}\n"),
+    ]
+
+
+def test_short_settings_share_a_segment() -> None:
+    assert len(parts("".join(f"key{n}: {n}\n" for n in range(40)), "a.yaml")) == 1
+
+
+def test_toml_is_cut_at_its_tables() -> None:
+    text = f'top = 1\n[a.b]\ns = """\n[no]\n"""\nx = "{LONG}"\n# about c\n[[c]]\ny = "{LONG}"\n'
+    assert [name for name, _ in parts(text, "a.toml")] == ["a.b", "c"]
+    assert parts(text, "a.toml")[1][1].startswith("# about c\n[[c]]")
+
+
+def test_ini_is_cut_at_its_sections() -> None:
+    text = f"[one]\na = {LONG}\n; about two\n[two]\nb = {LONG}\n"
+    assert [name for name, _ in parts(text, "a.cfg")] == ["one", "two"]
+
+
+def test_terraform_blocks_are_called_by_their_address() -> None:
+    text = '# bucket\nresource "aws_s3_bucket" "logs" {\n  a {\n  }\n}\n\nlocals {\n}\n'
+    assert [name for name, _ in parts(text, "a.tf")] == ["resource.aws_s3_bucket.logs", "locals"]
+
+
+def test_csv_is_cut_into_whole_rows_under_its_columns() -> None:
+    text = "name,note\n" + "".join(f"n{n},x\n" for n in range(1, 121))
+    found = read(text, "a.csv")
+    assert [segment.anchor_ref for segment in found.segments] == ["2-51", "52-101", "102-121"]
+    assert {segment.heading_path for segment in found.segments} == {("name, note",)}
+    assert parts(text, "a.csv")[1][1].startswith("n51,x\n")
+
+
+def test_csv_rows_with_line_breaks_inside_stay_whole() -> None:
+    text = 'a\tb\r\n"one\r\ntwo"\tx\r\n' + f"{LONG}{LONG}{LONG}\ty\r\n"
+    assert [name for name, _ in parts(text, "a.tsv")] == ["2-2", "3-3"]
+
+
+def test_a_csv_of_numbers_has_no_column_names() -> None:
+    found = read("1,2\n3,4\n", "a.csv")
+    assert [(s.anchor_ref, s.heading_path) for s in found.segments] == [("1-2", ())]
+
+
+def test_rst_sections_take_their_levels_as_they_appear() -> None:
+    text = "=====\nTitle\n=====\nintro\n\nPart\n====\n\nSub ``x``\n---------\ntext\n\nNext\n====\nend\n"
+    found = read(text, "a.rst")
+    assert [segment.heading_path for segment in found.segments] == [
+        ("Title",),
+        ("Title", "Part"),
+        ("Title", "Part", "Sub x"),
+        ("Title", "Next"),
+    ]
+    assert text[found.segments[0].start :].startswith("=====\nTitle")
+    assert (found.title, found.title_from) == ("Title", "heading")
+
+
+def test_rst_tables_and_rules_are_no_sections() -> None:
+    text = "=====  =====\na      b\n=====  =====\n\ntext\n\n----\n\n  code\n  ----\n"
+    assert [segment.heading_path for segment in read(text, "a.rst").segments] == [()]
+
+
+def test_org_headings_are_sections() -> None:
+    text = "#+TITLE: My Org\n* TODO [#A] One :tag:\na\n** Two\nb\n"
+    found = read(text, "a.org")
+    assert [segment.heading_path for segment in found.segments] == [(), ("One",), ("One", "Two")]
+    assert found.title == "My Org"
+
+
+def test_html_takes_its_title_and_stays_whole() -> None:
+    text = "<html><title lang=en>\n A &amp; B </title><p>x"
+    found = read(text, "a.html")
+    assert (found.title, found.title_from) == ("A & B", "heading")
+    assert parts(text, "a.html") == [("", text)]
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab1 \n\r\t,\"=-*#[]{}:()'中"), max_size=200),
+    st.sampled_from(["a.json", "a.yaml", "a.toml", "a.tf", "a.csv", "a.rst", "a.org", "a.html", "a.py"]),
+)
+@settings(deadline=None)
+def test_segments_follow_one_another_for_any_text(text: str, name: str) -> None:
+    parts(text, name)

@@ -1,0 +1,804 @@
+"""The files of a source, on real trees."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import bracex
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from wcmatch import glob as reference
+
+import rag_core.files as files
+from rag_core.errors import ExtractError, InvalidInput, NotText
+from rag_core.files import (
+    contained,
+    display,
+    list_folders,
+    preview,
+    read_bytes,
+    scan,
+    split_glob,
+    validate_globs,
+    why_skipped,
+)
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+def plant(root: Path, *paths: str | bytes, text: bytes = b"text") -> Path:
+    """Make files (and their folders) below ``root``."""
+    for path in paths:
+        full = root / os.fsdecode(path)
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_bytes(text)
+    return root
+
+
+def found(root: Path, *include: str, exclude: tuple[str, ...] = ()) -> list[str]:
+    return [os.fsdecode(file.path) for file in scan(root, include, exclude).files]
+
+
+def skipped(root: Path, *include: str) -> dict[str, str]:
+    return {os.fsdecode(path): reason for path, reason in scan(root, include).skipped}
+
+
+# --- walking ----------------------------------------------------------------------------
+
+
+def test_a_scan_finds_every_file_below_the_root_sorted_by_path(tmp_path: Path) -> None:
+    plant(tmp_path, "b.md", "a/z.txt", "a/b/c.md", "A.md")
+    assert found(tmp_path) == ["A.md", "a/b/c.md", "a/z.txt", "b.md"]
+
+
+def test_a_file_is_described_by_what_its_stat_says(tmp_path: Path) -> None:
+    plant(tmp_path, "a/note.md", text=b"12345")
+    status = (tmp_path / "a/note.md").stat()
+    (file,) = scan(tmp_path, []).files
+    assert (file.path, file.size, file.inode) == (b"a/note.md", 5, status.st_ino)
+    assert (file.mtime_ns, file.ctime_ns) == (status.st_mtime_ns, status.st_ctime_ns)
+
+
+def test_an_empty_folder_gives_an_empty_walk(tmp_path: Path) -> None:
+    assert scan(tmp_path, []) == files.Walk()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"two\nlines.md", b"bad\xff\xfe.md", "Übung.md".encode(), "U\u0308bung.md".encode(), b"-rf *.md"],
+)
+def test_an_odd_name_survives_as_the_bytes_it_has_on_disk(tmp_path: Path, name: bytes) -> None:
+    plant(tmp_path, b"dir/" + name, text=b"here")
+    assert [file.path for file in scan(tmp_path, ["**/*.md"]).files] == [b"dir/" + name]
+    assert read_bytes(tmp_path, b"dir/" + name, 100) == b"here"
+
+
+def test_a_folder_whose_name_is_no_text_is_walked(tmp_path: Path) -> None:
+    plant(tmp_path, b"d\xff/x.md")
+    assert [file.path for file in scan(tmp_path, ["**/x.md"]).files] == [b"d\xff/x.md"]
+
+
+def test_hard_links_are_files_of_their_own(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md")
+    os.link(tmp_path / "a.md", tmp_path / "b.md")
+    assert found(tmp_path) == ["a.md", "b.md"]
+
+
+def test_progress_counts_up_and_ends_with_the_number_of_files(tmp_path: Path) -> None:
+    plant(tmp_path, *(f"{n % 3}/{n}.md" for n in range(1800)))
+    seen: list[int] = []
+    scan(tmp_path, [], on_progress=seen.append)
+    assert seen == [600, 1200, 1800, 1800]
+
+
+def test_what_progress_raises_ends_the_scan(tmp_path: Path) -> None:
+    def stop(count: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scan(tmp_path, [], on_progress=stop)
+
+
+def test_a_missing_root_is_named_with_a_next_step(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as error:
+        scan(tmp_path / "gone", [])
+    assert repr(str(tmp_path / "gone")) in error.value.message
+    assert error.value.suggestion
+
+
+def test_a_file_is_no_root(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md")
+    with pytest.raises(InvalidInput, match="is not a folder"):
+        scan(tmp_path / "a.md", [])
+
+
+def test_a_folder_of_keys_is_no_root(tmp_path: Path) -> None:
+    plant(tmp_path, ".ssh/known/hosts")
+    with pytest.raises(InvalidInput, match="key or secret"):
+        scan(tmp_path / ".ssh" / "known", [])
+
+
+def test_a_root_reached_through_a_link_or_below_a_hidden_folder_is_walked(tmp_path: Path) -> None:
+    plant(tmp_path, ".hidden/notes/a.md")
+    (tmp_path / "link").symlink_to(tmp_path / ".hidden/notes")
+    assert found(tmp_path / "link", "**/*.md") == ["a.md"]
+
+
+# --- links and special files ------------------------------------------------------------
+
+
+def test_a_link_to_its_own_ancestor_ends_and_reads_nothing_twice(tmp_path: Path) -> None:
+    plant(tmp_path, "a/b/note.md")
+    (tmp_path / "a/b/up").symlink_to(tmp_path)
+    (tmp_path / "a/b/up2").symlink_to(tmp_path / "a")
+    (tmp_path / "self").symlink_to("self")
+    assert found(tmp_path) == ["a/b/note.md"]
+    assert skipped(tmp_path)["a/b/up"] == "is another name of what is read already"
+    assert skipped(tmp_path)["self"].startswith("cannot be read")
+
+
+@pytest.mark.parametrize("target", ["secret", "secret/plain.md"])
+def test_a_link_that_leaves_the_root_is_not_followed(tmp_path: Path, target: str) -> None:
+    plant(tmp_path, "secret/plain.md", "root/a.md")
+    (tmp_path / "root/out").symlink_to(tmp_path / target)
+    assert found(tmp_path / "root") == ["a.md"]
+    assert skipped(tmp_path / "root") == {"out": "symbolic link leaves the folder"}
+    assert why_skipped(tmp_path / "root", b"out", []) == "symbolic link leaves the folder"
+
+
+def test_a_link_to_what_may_not_be_looked_at_does_not_spoil_its_folder(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md")
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "long").symlink_to("x" * 300)
+    walk = scan(tmp_path, [])
+    assert ([file.path for file in walk.files], walk.unreadable) == ([b"a.md"], [])
+    assert dict(walk.skipped).keys() == {b"self", b"long"}
+
+
+def test_a_root_whose_name_begins_like_another_folder_does_not_contain_it(tmp_path: Path) -> None:
+    plant(tmp_path, "notes/a.md", "notes-private/b.md")
+    (tmp_path / "notes/out.md").symlink_to(tmp_path / "notes-private/b.md")
+    assert found(tmp_path / "notes") == ["a.md"]
+    with pytest.raises(NotText, match="outside"):
+        read_bytes(tmp_path / "notes", b"out.md", 100)
+
+
+def test_a_linked_file_is_found_under_its_targets_own_path(tmp_path: Path) -> None:
+    plant(tmp_path, "z/real.md")
+    (tmp_path / "a.md").symlink_to(tmp_path / "z/real.md")
+    assert found(tmp_path) == ["z/real.md"]
+    assert skipped(tmp_path) == {"a.md": "is another name of what is read already"}
+
+
+def test_two_links_to_a_file_no_pattern_chose_give_one_file(tmp_path: Path) -> None:
+    plant(tmp_path, "data/real.txt", text=b"123")
+    (tmp_path / "a.md").symlink_to("data/real.txt")
+    (tmp_path / "b.md").symlink_to("data/real.txt")
+    walk = scan(tmp_path, ["**/*.md"])
+    assert [(file.path, file.size) for file in walk.files] == [(b"a.md", 3)]
+
+
+def test_a_linked_folder_inside_the_root_is_walked_where_only_the_link_is_chosen(tmp_path: Path) -> None:
+    plant(tmp_path, "src/docs/deep/a.md")
+    (tmp_path / "docs").symlink_to("src/docs")
+    (tmp_path / "docs2").symlink_to("src/docs")
+    (tmp_path / "deep.md").symlink_to("src/docs/deep/a.md")
+    assert found(tmp_path, "docs/**", "docs2/**", "deep.md") == ["docs/deep/a.md"]
+    assert found(tmp_path) == ["src/docs/deep/a.md"]
+
+
+@pytest.mark.parametrize("target", ["id_rsa", ".env", ".git/config", "venv/x.md", ".hidden.md", "x.log"])
+def test_a_link_is_no_way_around_what_is_left_out(tmp_path: Path, target: str) -> None:
+    plant(tmp_path, target)
+    plant(tmp_path, ".gitignore", text=b"*.log\n")
+    (tmp_path / "note.md").symlink_to(target)
+    assert found(tmp_path) == []
+    assert skipped(tmp_path)["note.md"].startswith(f"is a symbolic link to {target!r}, which ")
+
+
+def test_a_link_into_an_excluded_folder_is_left_out(tmp_path: Path) -> None:
+    plant(tmp_path, "drafts/sub/a.md")
+    (tmp_path / "way").symlink_to("drafts/sub")
+    assert found(tmp_path, exclude=("drafts",)) == []
+
+
+def test_a_broken_link_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "gone.md").symlink_to("nothing")
+    assert skipped(tmp_path) == {"gone.md": "is a symbolic link to nothing"}
+
+
+def test_pipes_and_sockets_are_reported_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "pipe.md").symlink_to("pipe")
+    monkeypatch.chdir(tmp_path)  # a socket's path may have 100 characters
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        assert skipped(tmp_path) == {
+            "pipe": "is a named pipe",
+            "pipe.md": "is a symbolic link to 'pipe', which is a named pipe",
+            "socket": "is a socket",
+        }
+
+
+def test_a_gitignore_that_is_a_pipe_does_not_block_the_walk(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md")
+    os.mkfifo(tmp_path / ".gitignore")
+    assert found(tmp_path) == ["a.md"]
+
+
+# --- what may not be read: in a child that is not root -----------------------------------
+
+AS_NOBODY = """
+import json, os, sys
+from pathlib import Path
+root = Path(sys.argv[1])
+sys.path.insert(0, sys.argv[2])
+from rag_core.files import list_folders, read_bytes, scan, why_skipped
+from rag_core.errors import RagError
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+def tried(call):
+    try:
+        return repr(call())
+    except RagError as error:
+        return f"{type(error).__name__}: {error.message}"
+walk = scan(root, [])
+print(json.dumps({
+    "files": [os.fsdecode(f.path) for f in walk.files],
+    "skipped": [[os.fsdecode(p), r] for p, r in walk.skipped],
+    "unreadable": [os.fsdecode(p) for p in walk.unreadable],
+    "root": tried(lambda: scan(root / "locked", [])),
+    "read": tried(lambda: read_bytes(root, b"mine.md", 100)),
+    "why": why_skipped(root, b"locked/b.md", []),
+    "folders": [p.name for p in list_folders(root, [root])],
+}))
+"""
+
+
+@pytest.fixture
+def open_tmp(tmp_path: Path) -> Path:
+    """A folder that every user can enter; pytest's own are the user's alone."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    return tmp_path
+
+
+def test_a_folder_that_may_not_be_listed_is_reported_and_the_rest_is_read(open_tmp: Path) -> None:
+    root = plant(open_tmp / "root", "a.md", "locked/b.md", "locked/in/c.md", "no-entry/d.md", "mine.md")
+    (root / "mine.md").chmod(0o000)
+    (root / "no-entry").chmod(0o444)
+    (root / "locked").chmod(0o000)
+    try:
+        command = [sys.executable, "-c", AS_NOBODY, str(root), str(REPOSITORY)]
+        run = subprocess.run(command, check=True, capture_output=True, text=True)
+    finally:
+        for folder in ("locked", "no-entry"):
+            (root / folder).chmod(0o755)
+    seen = json.loads(run.stdout)
+    assert seen["files"] == ["a.md", "mine.md"]
+    assert seen["unreadable"] == ["locked", "no-entry"]
+    assert ["locked", "cannot be read: permission denied"] in seen["skipped"]
+    assert seen["root"].startswith("InvalidInput: The folder ")
+    assert seen["read"] == "ExtractError: The file 'mine.md' cannot be read: permission denied."
+    assert seen["why"] == "cannot be read: permission denied"
+    assert seen["folders"] == []
+
+
+def test_a_folder_that_vanishes_during_the_walk_counts_as_unreadable(tmp_path: Path) -> None:
+    plant(tmp_path, *(f"a/{n}.md" for n in range(600)), "b/note.md")
+    walk = scan(tmp_path, [], on_progress=lambda count: shutil.rmtree(tmp_path / "b", ignore_errors=True))
+    assert walk.unreadable == [b"b"]
+    assert len(walk.files) == 600
+
+
+# --- what is left out without asking -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "folder", [".git", ".obsidian", ".trash", "node_modules", ".venv", "venv", "__pycache__", ".any"]
+)
+def test_hidden_and_built_in_folders_are_not_walked_unless_a_pattern_spells_them_out(
+    tmp_path: Path, folder: str
+) -> None:
+    plant(tmp_path, f"sub/{folder}/x.md", "a.md")
+    assert found(tmp_path, "**/*.md") == ["a.md"]
+    assert skipped(tmp_path, "**/*.md") == {}
+    assert found(tmp_path, f"sub/{folder}/**") == [f"sub/{folder}/x.md"]
+    assert why_skipped(tmp_path, f"sub/{folder}/x.md".encode(), []) is not None
+
+
+def test_a_wildcard_behind_a_dot_does_not_let_built_in_folders_through(tmp_path: Path) -> None:
+    plant(tmp_path, ".git/config", ".notes/a.md", ".notes/.more/b.md")
+    assert found(tmp_path, ".*/**") == [".notes/a.md"]
+
+
+def test_hidden_files_are_left_out_unless_a_pattern_names_them(tmp_path: Path) -> None:
+    plant(tmp_path, ".draft.md", "a/.b.md")
+    assert found(tmp_path) == []
+    assert found(tmp_path, ".draft.md", "**/.b.*") == [".draft.md", "a/.b.md"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "server.pem",
+        "a.KEY",
+        "x.p12",
+        "x.pfx",
+        "pass.kdbx",
+        "id_rsa",
+        "id_ed25519.pub",
+        "prod.env",
+        ".env.local",
+        ".netrc",
+        ".npmrc",
+        "credentials",
+        "Credentials.json",
+        "secrets.yml",
+        "secrets.yaml",
+        "client_secret_1.json",
+    ],
+)
+def test_key_like_files_are_left_out_whatever_the_patterns_say(tmp_path: Path, name: str) -> None:
+    plant(tmp_path, f"a/{name}", "a/notes-on-keys.md")
+    assert found(tmp_path, "**/*", f"a/{name}", "a/.*") == ["a/notes-on-keys.md"]
+    assert skipped(tmp_path, "**/*", f"a/{name}") == {f"a/{name}": "looks like a key or secret"}
+    assert why_skipped(tmp_path, f"a/{name}".encode(), []) == "looks like a key or secret"
+
+
+@pytest.mark.parametrize("folder", [".ssh", ".gnupg", ".aws"])
+def test_folders_of_keys_are_left_out_whatever_the_patterns_say(tmp_path: Path, folder: str) -> None:
+    plant(tmp_path, f"{folder}/config")
+    assert found(tmp_path, f"{folder}/**", f"{folder}/config") == []
+
+
+# --- .gitignore --------------------------------------------------------------------------
+
+
+def test_a_gitignore_leaves_out_what_it_names(tmp_path: Path) -> None:
+    plant(tmp_path, "a.log", "a.md", "build/x.md", "sub/b.log", "sub/build/y.md", "sub/top.md", "top.md")
+    plant(tmp_path, ".gitignore", text=b"# comment\r\n*.log\r\nbuild/\r\n/top.md\r\n")
+    assert found(tmp_path) == ["a.md", "sub/top.md"]
+
+
+def test_a_nested_gitignore_is_relative_to_its_own_folder_and_wins(tmp_path: Path) -> None:
+    plant(tmp_path, "a.log", "sub/keep.log", "sub/other.log", "sub/x.md", "x.md", "sub/deep/x.md")
+    plant(tmp_path, ".gitignore", text=b"*.log\n")
+    plant(tmp_path, "sub/.gitignore", text=b"!keep.log\n/x.md\n")
+    assert found(tmp_path) == ["sub/deep/x.md", "sub/keep.log", "x.md"]
+
+
+def test_a_negated_line_does_not_reach_into_an_ignored_folder(tmp_path: Path) -> None:
+    plant(tmp_path, "out/keep.md", "logs/keep.md", "logs/b.md")
+    plant(tmp_path, ".gitignore", text=b"out/\n!out/keep.md\nlogs/*\n!logs/keep.md\n")
+    assert found(tmp_path) == ["logs/keep.md"]
+
+
+def test_lines_git_cannot_use_are_passed_over(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md", "a.log", b"b\xff.tmp", "build/x.md")
+    plant(tmp_path, ".gitignore", text=b"\xef\xbb\xbf*.log\n!\n[z-a]\n\\\n/\nbuild/\n!/\nb\xff.tmp\n")
+    assert found(tmp_path) == ["a.md"]
+
+
+def test_gitignores_above_the_root_count_up_to_the_repositorys_top(tmp_path: Path) -> None:
+    plant(tmp_path, "repo/docs/in/a.md", "repo/docs/in/b.log", "repo/docs/in/c.txt", "repo/docs/in/d.tmp")
+    plant(tmp_path, "repo/.git/HEAD")
+    plant(tmp_path, ".gitignore", text=b"*.md\n")
+    plant(tmp_path, "repo/.gitignore", text=b"*.log\n/docs/in/c.txt\n*.tmp\n")
+    plant(tmp_path, "repo/docs/.gitignore", text=b"!*.tmp\n")
+    assert found(tmp_path / "repo/docs/in") == ["a.md", "d.tmp"]
+
+
+def test_without_a_repository_gitignores_above_the_root_do_not_count(tmp_path: Path) -> None:
+    plant(tmp_path, "docs/a.log")
+    plant(tmp_path, ".gitignore", text=b"*.log\n")
+    assert found(tmp_path / "docs") == ["a.log"]
+
+
+@pytest.mark.parametrize("rule", [b"/private/\n", b"*\n", b"notes\n"])
+def test_a_root_that_its_repository_ignores_is_read_all_the_same(tmp_path: Path, rule: bytes) -> None:
+    plant(tmp_path, ".git/HEAD", "private/notes/a.md")
+    plant(tmp_path, ".gitignore", text=rule)
+    assert found(tmp_path / "private/notes") == ["a.md"]
+
+
+GIT_LINES = st.sampled_from(
+    [
+        "*.log",
+        "!*.log",
+        "a/",
+        "!a/",
+        "/a",
+        "!/a",
+        "*",
+        "**",
+        "!*/",
+        "*/",
+        "!*.md",
+        "a/b",
+        "!a/b",
+        "**/b",
+        "**/",
+        "a/**",
+        "a/*",
+        "!a/*",
+        "b/c.md",
+        "!c.md",
+        "**/c.*",
+        "[ab]",
+        "[^a]",
+        "?.log",
+        "/*",
+        "/",
+        "!/",
+        "!",
+        "a/**/c.md",
+        "!b",
+        "c.md/",
+        "\\!x",
+        "#x",
+        "\\#x",
+        "a\\*b",
+        "a*b",
+        "[[:alpha:]]",
+        "[z-a]",
+        "**/a/**/b/**",
+        "a**d",
+        "/**/x.log",
+        "x\\",
+        "//a",
+        "a//",
+    ]
+)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="compares with git")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(top=st.lists(GIT_LINES, max_size=5), nested=st.lists(GIT_LINES, max_size=4))
+def test_a_gitignore_means_what_it_means_to_git(tmp_path: Path, top: list[str], nested: list[str]) -> None:
+    names = ("c.md", "x.log", "d", "#x", "!x", "a*b")
+    plant(tmp_path, *(f"{d}{n}" for d in ("", "a/", "b/", "a/b/", "b/a/", "a/a/b/") for n in names))
+    plant(tmp_path, ".gitignore", text="\n".join(top).encode())
+    plant(tmp_path, "a/.gitignore", text="\n".join(nested).encode())
+    command = ["git", "-C", str(tmp_path), "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert found(tmp_path) == sorted(p for p in listed.split("\0") if p and not p.endswith(".gitignore"))
+
+
+# --- globs -------------------------------------------------------------------------------
+
+TREE = ("README.MD", "a.md", "b.txt", "notes/a.md", "notes/c.py", "notes/2024/d.md", "notes/2024/e.txt")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("**/*", set(TREE)),
+        ("**", set(TREE)),
+        (".", set(TREE)),
+        ("**/*.md", {"README.MD", "a.md", "notes/a.md", "notes/2024/d.md"}),
+        ("*.md", {"README.MD", "a.md"}),
+        ("*.MD", {"README.MD", "a.md"}),
+        ("./*.md", {"README.MD", "a.md"}),
+        ("*.{md,txt}", {"README.MD", "a.md", "b.txt"}),
+        ("**/*.{p{y,l},txt}", {"b.txt", "notes/c.py", "notes/2024/e.txt"}),
+        ("{notes/2024,nowhere}/*.md", {"notes/2024/d.md"}),
+        ("?.md", {"a.md"}),
+        ("**/[a-c].*", {"a.md", "b.txt", "notes/a.md", "notes/c.py"}),
+        ("**/[!a-c].*", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("notes", {p for p in TREE if p.startswith("notes/")}),
+        ("notes/", {p for p in TREE if p.startswith("notes/")}),
+        ("NOTES/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("not*/", {p for p in TREE if p.startswith("notes/")}),
+        ("not*", set()),
+        ("**/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("notes/**/d.md", {"notes/2024/d.md"}),
+        ("notes/**/a.md", {"notes/a.md"}),
+        ("notes/*", {"notes/a.md", "notes/c.py"}),
+    ],
+)
+def test_a_pattern_chooses(tmp_path: Path, pattern: str, expected: set[str]) -> None:
+    plant(tmp_path, *TREE)
+    assert set(found(tmp_path, pattern)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "gone"),
+    [
+        ("notes", {"notes/a.md", "notes/c.py", "notes/2024/d.md", "notes/2024/e.txt"}),
+        ("**/20*", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("notes/*", {"notes/a.md", "notes/c.py", "notes/2024/d.md", "notes/2024/e.txt"}),
+        ("**/*.md", {"README.MD", "a.md", "notes/a.md", "notes/2024/d.md"}),
+        ("notes/**/*.md", {"notes/a.md", "notes/2024/d.md"}),
+    ],
+)
+def test_an_exclude_pattern_prunes_folders(tmp_path: Path, pattern: str, gone: set[str]) -> None:
+    plant(tmp_path, *TREE)
+    assert set(found(tmp_path, exclude=(pattern,))) == set(TREE) - gone
+
+
+def test_an_excluded_wildcard_reaches_hidden_names_too(tmp_path: Path) -> None:
+    plant(tmp_path, ".notes/a.md", ".notes/b.tmp")
+    assert found(tmp_path, ".notes/**", exclude=("**/*.tmp",)) == [".notes/a.md"]
+    assert found(tmp_path, ".notes/**", exclude=("*",)) == []
+
+
+def test_a_pattern_matches_whatever_unicode_form_the_name_has(tmp_path: Path) -> None:
+    decomposed = unicodedata.normalize("NFD", "Ärger/Köln.md")
+    plant(tmp_path, decomposed)
+    assert found(tmp_path, "ärger/kö*.md") == [decomposed]
+    assert found(tmp_path, unicodedata.normalize("NFD", "ÄRGER/**")) == [decomposed]
+
+
+def test_braces_in_brackets_stand_for_themselves(tmp_path: Path) -> None:
+    plant(tmp_path, "{a,b}.md", "{{cookie}}/x.md", "a.md")
+    assert found(tmp_path, "[{]a,b}.md") == ["{a,b}.md"]
+    assert found(tmp_path, "{{cookie}}/*") == ["{{cookie}}/x.md"]
+
+
+def test_a_folder_no_pattern_can_reach_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(tmp_path, "a/b/c/x.md", "d/x.md", "a/e/x.md")
+    listed: list[bytes] = []
+    real = os.scandir
+    monkeypatch.setattr("os.scandir", lambda path: (listed.append(path), real(path))[1])
+    assert found(tmp_path, "a/*/*.md") == ["a/e/x.md"]
+    assert [os.path.relpath(path, os.fsencode(tmp_path)) for path in listed] == [b".", b"a", b"a/b", b"a/e"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "  ", "/etc/**", "~/notes/*.md", "../x/*", "a/../b", "{a,/etc}/*", "{..,a}/*", "a\0"]
+)
+def test_a_pattern_that_cannot_be_used_is_refused_with_a_next_step(tmp_path: Path, pattern: str) -> None:
+    for include, exclude in (([pattern], []), ([], [pattern])):
+        with pytest.raises(InvalidInput) as error:
+            scan(tmp_path, include, exclude)
+        assert repr(pattern) in error.value.message
+        assert error.value.suggestion
+
+
+def test_a_pattern_of_a_million_alternatives_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="more than 1000"):
+        validate_globs(["{a,b}" * 20])
+
+
+def test_patterns_are_tidied_and_none_stay_none() -> None:
+    assert validate_globs(["./a//b/*.md ", "a/b/*.md", "notes/", "./"]) == ("a/b/*.md", "notes/", "**/*")
+    assert validate_globs([]) == ()
+
+
+PIECE = st.sampled_from(["*", "?", "a", "b", "A", ".", "[ab]", "[!a]", "{a,b}", "{a,{b,c}}"])
+SEGMENT = st.lists(PIECE, min_size=1, max_size=3).map("".join).filter(lambda s: s not in (".", ".."))
+PATTERN = (
+    st.lists(st.just("**") | SEGMENT, min_size=1, max_size=4)
+    .map("/".join)
+    .filter(lambda pattern: pattern.count("{") <= 5)  # both matchers refuse thousands of alternatives
+)
+
+
+@pytest.fixture(scope="module")
+def bush(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three levels of folders, with the same five files in each."""
+    outer = [f"{x}/" for x in ("d", "A.b", ".b")]
+    folders = ["", *outer, *(f"{x}{y}/" for x in outer for y in ("bb", ".d"))]
+    names = ("a", "b.a", ".a", "ab", "c")
+    return plant(tmp_path_factory.mktemp("bush"), *(folder + name for folder in folders for name in names))
+
+
+def names_below(root: Path) -> list[str]:
+    return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
+
+
+def matches_by_the_reference(path: str, pattern: str) -> bool:
+    """wcmatch, with our rule that a last segment without wildcards names a folder, too."""
+    flags = reference.GLOBSTAR | reference.IGNORECASE | reference.FORCEUNIX
+    for plain in bracex.expand(pattern):
+        name = plain.rsplit("/", 1)[-1]
+        patterns = [plain] if set("*?[") & set(name) else [plain, f"{plain}/**"]
+        if reference.globmatch(path, patterns, flags=flags):
+            return True
+    return False
+
+
+@settings(max_examples=200, deadline=None)
+@given(pattern=PATTERN)
+def test_patterns_choose_what_an_independent_matcher_chooses(bush: Path, pattern: str) -> None:
+    expected = sorted(path for path in names_below(bush) if matches_by_the_reference(path, pattern))
+    assert sorted(found(bush, pattern)) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(include=st.lists(PATTERN, max_size=2), exclude=st.lists(PATTERN, max_size=2))
+def test_why_skipped_agrees_with_the_scan(bush: Path, include: list[str], exclude: list[str]) -> None:
+    taken = {file.path for file in scan(bush, include, exclude).files}
+    for name in map(os.fsencode, names_below(bush)):
+        assert (why_skipped(bush, name, include, exclude) is None) == (name in taken)
+
+
+# --- why, preview, split -------------------------------------------------------------------
+
+
+def test_why_skipped_names_the_rule(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md", "a.log", "b.txt", ".x.md", "node_modules/y.md", "drafts/sub/z.md", "sub/n.tmp")
+    plant(tmp_path, ".gitignore", text=b"*.log\n")
+    plant(tmp_path, "sub/.gitignore", text=b"/n.*\n")
+
+    def why(path: bytes) -> str | None:
+        return why_skipped(tmp_path, path, ["**/*.{md,log,tmp}"], ["x", "drafts"])
+
+    assert why(b"a.md") is None
+    assert why(b"a.log") == f"is ignored by the line '*.log' of {str(tmp_path / '.gitignore')!r}"
+    assert why(b"sub/n.tmp") == f"is ignored by the line '/n.*' of {str(tmp_path / 'sub/.gitignore')!r}"
+    assert why(b"b.txt") == "matches no include pattern"
+    assert "hidden" in str(why(b".x.md"))
+    assert str(why(b"node_modules/y.md")).startswith("is inside 'node_modules', which is of a kind of folder")
+    assert why(b"drafts/sub/z.md") == "is inside 'drafts', which matches an exclude pattern: 'drafts'"
+    assert why(b"gone.md") == "cannot be read: no such file or directory"
+    assert why(b"sub/") is None
+
+
+def test_a_preview_counts_what_a_scan_would_find(tmp_path: Path) -> None:
+    plant(tmp_path, *(f"n{n}.md" for n in range(7)), "a.TXT", "b.txt", "Makefile", text=b"12")
+    seen = preview(tmp_path, [], ["n0.*"])
+    assert (seen.count, seen.total_bytes, seen.truncated) == (9, 18, False)
+    assert seen.samples == ("Makefile", "a.TXT", "b.txt", "n1.md", "n2.md")
+    assert list(seen.by_suffix.items()) == [(".md", 6), (".txt", 2), ("", 1)]
+
+
+def test_a_preview_stops_at_its_limit_and_says_so(tmp_path: Path) -> None:
+    plant(tmp_path, *(f"{n % 4}/{n}.md" for n in range(40)))
+    seen = preview(tmp_path, ["**/*.md"], max_files=20)
+    assert seen.truncated
+    assert 0 < seen.count <= 20
+    assert not preview(tmp_path, ["**/*.md"], max_files=44).truncated
+
+
+def test_split_glob_finds_the_folder_in_what_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = plant(tmp_path / "home", "notes/a.md", "notes/odd [1]/b{2}*.md")
+    monkeypatch.setenv("HOME", str(home))
+    base = home / "notes"
+    assert split_glob("~/notes/**/*.md", base) == (home / "notes", "**/*.md")
+    assert split_glob(f"{home}/*.py", base) == (home, "*.py")
+    assert split_glob("notes/*/x.md", home) == (home / "notes", "*/x.md")
+    assert split_glob("*.md", base) == (base, "*.md")
+    assert split_glob("{notes,other/x}/*.md", home) == (home, "{notes,other/x}/*.md")
+    assert split_glob("../notes/", base) == (base, "**/*")
+    assert split_glob(".", base) == (base, "**/*")
+    assert split_glob("odd [1]/*.md", base) == (base / "odd [1]", "*.md")
+
+
+def test_split_glob_of_one_file_chooses_exactly_that_file(tmp_path: Path) -> None:
+    plant(tmp_path, "odd [1]/b{2,3}*?.md", "odd [1]/b2.md", "odd [1]/b{2,3}xy.md")
+    root, pattern = split_glob("odd [1]/b{2,3}*?.md", tmp_path)
+    assert found(root, pattern) == ["b{2,3}*?.md"]
+
+
+@pytest.mark.parametrize("typed", ["missing", "missing/**/*.md", "", "~nobody-by-this-name/x", "*/../x"])
+def test_split_glob_refuses_what_leads_nowhere(tmp_path: Path, typed: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        split_glob(typed, tmp_path)
+    assert error.value.suggestion
+
+
+# --- containment, the picker, reading ------------------------------------------------------
+
+
+def test_a_path_is_contained_only_when_it_resolves_into_a_root(tmp_path: Path) -> None:
+    plant(tmp_path, "home/notes/a.md", "outside/b.md")
+    home = tmp_path / "home"
+    (home / "link-out").symlink_to(tmp_path / "outside")
+    (home / "link-in").symlink_to(home / "notes")
+    assert contained(home / "link-in", [home]) == home / "notes"
+    assert contained(home / "notes/../not-yet", [tmp_path / "x", home]) == home / "not-yet"
+    for bad in ("link-out", "../outside", "..", "notes/../../outside", "/etc", "nul\0"):
+        with pytest.raises(InvalidInput, match="cannot be chosen"):
+            contained(home / bad, [home])
+
+
+def test_the_picker_lists_plain_folders_inside_the_roots(tmp_path: Path) -> None:
+    plant(tmp_path, "home/b/x", "home/A/x", "home/.hidden/x", "home/file.md", "outside/x")
+    home = tmp_path / "home"
+    (home / "link-out").symlink_to(tmp_path / "outside")
+    (home / "link-in").symlink_to(home / "b")
+    (home / "link-gone").symlink_to(home / "nothing")
+    assert [path.name for path in list_folders(home, [home])] == ["A", "b", "link-in"]
+    for bad in (tmp_path, home / "link-out", home / "nothing", home / "file.md"):
+        with pytest.raises(InvalidInput):
+            list_folders(bad, [home])
+
+
+def test_a_file_as_large_as_the_limit_is_read_and_a_larger_one_refused(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md", text=b"x" * 1_500_000)
+    assert len(read_bytes(tmp_path, b"a.md", 1_500_000)) == 1_500_000
+    with pytest.raises(NotText, match=r"'a.md' is larger than 1.4 MB"):
+        read_bytes(tmp_path, b"a.md", 1_400_000)
+
+
+@pytest.mark.parametrize("path", [b"../out.md", b"link.md", b"folder-link/out.md", b"/etc/passwd", b""])
+def test_reading_never_leaves_the_root(tmp_path: Path, path: bytes) -> None:
+    plant(tmp_path, "out.md", "root/a.md")
+    (tmp_path / "root/link.md").symlink_to(tmp_path / "out.md")
+    (tmp_path / "root/folder-link").symlink_to(tmp_path)
+    with pytest.raises(NotText):
+        read_bytes(tmp_path / "root", path, 100)
+
+
+def test_a_link_that_stays_inside_is_read_through(tmp_path: Path) -> None:
+    plant(tmp_path, "deep/down/a.md", text=b"here")
+    (tmp_path / "short").symlink_to("deep/down")
+    (tmp_path / "b.md").symlink_to("short/a.md")
+    assert read_bytes(tmp_path, b"b.md", 100) == b"here"
+
+
+def test_a_folder_swapped_for_a_link_after_the_check_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, "root/sub/a.md", "out/a.md")
+    sub = tmp_path / "root/sub"
+    real_open = os.open
+
+    def swap_then_open(path: bytes, flags: int, **options: int) -> int:
+        if not sub.is_symlink():
+            sub.rename(tmp_path / "root/moved")
+            sub.symlink_to(tmp_path / "out")
+        return real_open(path, flags, **options)
+
+    monkeypatch.setattr("os.open", swap_then_open)
+    with pytest.raises(ExtractError, match="cannot be read"):
+        read_bytes(tmp_path / "root", b"sub/a.md", 100)
+
+
+@pytest.mark.parametrize(("path", "kind"), [(b"pipe", "is a named pipe"), (b"dir", "is a folder")])
+def test_only_regular_files_are_read(tmp_path: Path, path: bytes, kind: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dir").mkdir()
+    with pytest.raises(NotText, match=kind):
+        read_bytes(tmp_path, path, 100)
+
+
+def test_a_file_that_is_gone_is_an_error_with_a_next_step(tmp_path: Path) -> None:
+    with pytest.raises(ExtractError, match=r"'gone.md' cannot be read: no such file") as error:
+        read_bytes(tmp_path, b"gone.md", 100)
+    assert not isinstance(error.value, NotText)
+    assert error.value.suggestion
+
+
+# --- display ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (b"plain/note.md", "plain/note.md"),
+        (b"bad\xff.md", r"bad\xff.md"),
+        (b"two\nlines\t.md", r"two\nlines\t.md"),
+        ("evil\u202egpj.md".encode(), r"evil\u202egpj.md"),
+        ("line\u2028.md".encode(), r"line\u2028.md"),
+        (b"\x1b[31m.md", r"\x1b[31m.md"),
+        (b"U\xcc\x88bung.md", "Übung.md"),
+        ("日本語 👩‍💻.md".encode(), "日本語 👩‍💻.md"),
+        (b"\xed\xb2\x80", r"\xed\xb2\x80"),
+    ],
+)
+def test_a_path_is_shown_as(path: bytes, shown: str) -> None:
+    assert display(path) == shown
+
+
+@given(st.binary())
+def test_any_path_can_be_shown_stored_and_printed_on_one_line(path: bytes) -> None:
+    shown = display(path)
+    assert shown.encode("utf-8") or not path
+    assert len(shown.splitlines()) <= 1
+    assert unicodedata.is_normalized("NFC", shown)

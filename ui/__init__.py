@@ -1,0 +1,1 @@
+"""What the pages share: shell, access, server. Imports streamlit, unlike the engine."""

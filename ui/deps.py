@@ -1,0 +1,124 @@
+"""What every page shares: the one library of this process and its cached answers.
+
+Every cache key holds the viewer and the generations of the stores asked: an answer is
+computed again as soon as a store changes, and never crosses from one viewer to another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.library import Library
+from rag_core.types import Answer, Filters, Mode, StoreInfo, Viewer
+
+_PATIENCE = 0.15  # seconds to wait for a model before a search goes by words
+
+
+def library() -> Library:
+    """The library that the environment describes, opened once a process."""
+    return _library(load())
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, on_release=Library.close)
+def _library(settings: Settings) -> Library:
+    return Library.open(settings)
+
+
+def search(
+    viewer: Viewer,
+    text: str,
+    stores: Sequence[str],
+    *,
+    mode: Mode,
+    top_k: int,
+    min_score: float | None,
+    filters: Filters,
+) -> Answer:
+    """``Library.search``, remembered for as long as no store changes.
+
+    Any store, as the query may name one. An answer with warnings is not remembered: their cause
+    (a missing model) can go away without a change in a store.
+    """
+    key = (
+        load(),
+        viewer,
+        text,
+        tuple(stores),
+        mode,
+        top_k,
+        min_score,
+        filters,
+        library().generations(viewer),
+    )
+    answer = _search(*key)
+    if answer.warnings:
+        _search.clear(*key)
+    return answer
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _search(
+    settings: Settings,
+    viewer: Viewer,
+    text: str,
+    stores: tuple[str, ...],
+    mode: Mode,
+    top_k: int,
+    min_score: float | None,
+    filters: Filters,
+    generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
+) -> Answer:
+    return _library(settings).search(
+        viewer, text, stores, mode=mode, top_k=top_k, min_score=min_score, filters=filters
+    )
+
+
+def facets(viewer: Viewer, stores: Sequence[str]) -> dict[str, dict[str, int]]:
+    """``Library.facets``, remembered like ``search``."""
+    names = tuple(stores)
+    return _facets(load(), viewer, names, library().generations(viewer, names))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _facets(
+    settings: Settings,
+    viewer: Viewer,
+    stores: tuple[str, ...],
+    generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
+) -> dict[str, dict[str, int]]:
+    return _library(settings).facets(viewer, stores)
+
+
+def store_infos(viewer: Viewer) -> list[StoreInfo]:
+    """``Library.store_info`` of every store, remembered like ``search``."""
+    return _store_infos(load(), viewer, library().generations(viewer))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _store_infos(
+    settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]
+) -> list[StoreInfo]:
+    return [_library(settings).store_info(viewer, name) for name, _ in generations]
+
+
+def meaning_is_loading(viewer: Viewer) -> bool:
+    """Whether a model that a search of the viewer's stores needs is still being loaded.
+
+    The first call starts loading it, in a thread.
+    """
+    embedders = sorted({info.embedder for info in store_infos(viewer)})
+    threads = [_warming(load(), name) for name in embedders]
+    for thread in threads:
+        thread.join(_PATIENCE)
+    return any(thread.is_alive() for thread in threads)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _warming(settings: Settings, embedder: str) -> threading.Thread:
+    thread = threading.Thread(target=_library(settings).warm, args=(embedder,), daemon=True)
+    thread.start()
+    return thread

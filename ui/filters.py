@@ -1,0 +1,109 @@
+"""The row of filters under the search box. Each change is one entry in the browser's history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Final
+
+import streamlit as st
+
+from rag_core.types import Mode, Viewer
+from ui import deps
+from ui.search_state import DEFAULT, MAX_HITS, TOP_FOLDER, Choices, Request, current, key, push, reset
+
+MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
+_MORE: Final = ("after", "before", "mode", "min", "k")
+_ALL: Final = ("store", "type", "tag", "path", *_MORE)
+_FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
+
+
+def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Choices:
+    """What the filters offer in the ``chosen`` stores (none: in all)."""
+    facets = deps.facets(viewer, chosen)
+    return Choices(tuple(stores), facets["types"], facets["tags"], with_parents(facets["folders"]))
+
+
+def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
+    """Every folder with the number of documents in and below it, by name; root files as `TOP_FOLDER`."""
+    below: dict[str, int] = {}
+    for folder, count in folders.items():
+        parts = folder.split("/") if folder else [TOP_FOLDER]
+        for depth in range(len(parts)):
+            parent = "/".join(parts[: depth + 1])
+            below[parent] = below.get(parent, 0) + count
+    return dict(sorted(below.items(), key=lambda item: item[0].casefold()))
+
+
+def show(offered: Choices) -> None:
+    """The filters, and what of them is hidden but active."""
+    with st.container(horizontal=True, vertical_alignment="center", key="filters"):
+        if len(offered.stores) > 1:
+            st.multiselect(
+                "Store", offered.stores, key=key("store"), on_change=push, placeholder="All stores",
+                label_visibility="collapsed", wrap=False,
+            )  # fmt: skip
+        _select("Type", "type", offered.types, str)
+        _select("Tag", "tag", offered.tags, lambda tag: f"#{tag}")
+        _select("Folder", "path", offered.folders, lambda path: "Top folder" if path == TOP_FOLDER else path)
+        _more()
+    _active()
+
+
+def _select(name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]) -> None:
+    st.selectbox(
+        name,
+        list(counts),
+        key=key(field),
+        on_change=push,
+        format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
+        placeholder=f"Any {name.lower()}",
+        label_visibility="collapsed",
+        disabled=not counts,
+    )
+
+
+def _more() -> None:
+    active = sum(1 for _ in _hidden(current()))
+    with st.popover(f"More · {active}" if active else "More", key="more_filters"):
+        days = st.columns(2)
+        for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):
+            column.date_input(
+                name, value=None, key=key(field), on_change=push, min_value=_FIRST_DAY, max_value=_LAST_DAY,
+                format="YYYY-MM-DD",
+            )  # fmt: skip
+        st.segmented_control(
+            "Search by",
+            list(MODES),
+            key=key("mode"),
+            on_change=push,
+            format_func=MODES.__getitem__,
+            required=True,
+        )
+        st.slider("Minimum score", 0.0, 1.0, step=0.05, key=key("min"), on_change=push)
+        st.number_input("Passages to show", 1, MAX_HITS, step=5, key=key("k"), on_change=push)
+
+
+def _hidden(request: Request) -> dict[str, str]:
+    """The active filters that stand in the popover: field → what it says."""
+    said = {
+        "after": f"From {request.after}",
+        "before": f"Before {request.before}",
+        "mode": f"{MODES[request.mode]} only",
+        "min": f"Score at least {request.min:g}",
+        "k": f"{request.k} passages",
+    }
+    return {field: text for field, text in said.items() if getattr(request, field) != getattr(DEFAULT, field)}
+
+
+def _active() -> None:
+    request = current()
+    if all(getattr(request, field) == getattr(DEFAULT, field) for field in _ALL):
+        return
+    with st.container(horizontal=True, gap="xsmall", key="active_filters"):
+        for field, text in _hidden(request).items():
+            st.button(
+                text, key=f"remove_{field}", help="Remove", icon=":material/close:", icon_position="right",
+                on_click=reset, args=(field,),
+            )  # fmt: skip
+        st.button("Clear filters", key="clear_filters", type="tertiary", on_click=reset, args=_ALL)

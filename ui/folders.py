@@ -1,0 +1,181 @@
+"""Choosing a folder of this computer: a box to type or paste a path, and a picker to click through.
+
+A typed folder may be anywhere the owner can read. The picker stays inside the folders that the
+settings offer, links included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from rag_core.errors import InvalidInput
+from rag_core.files import contained, display, list_folders
+from ui.deps import library
+from ui.messages import escaped, show_error
+
+BOX: Final = "index_folder"
+PICKER: Final = "index_picker_at"
+_PICKED: Final = "index_folder_picked"
+_MOST: Final = 200
+_MANY: Final = 15
+
+
+def choose_folder() -> Path | None:
+    """The folder to index; None while none is named. Raises InvalidInput for what cannot be a path."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        typed = st.text_input(
+            "Folder", key=BOX, placeholder="Type or paste a path, such as ~/notes", persist_state="session",
+            autocomplete="off", label_visibility="collapsed",
+        )  # fmt: skip
+        st.button("Browse", key="index_browse", icon=":material/folder_open:", on_click=_open_picker)
+    if PICKER in st.session_state:
+        _picker()
+    return _folder(typed)
+
+
+def clear_folder() -> None:
+    """Empty the box. For callbacks only: the box must not be drawn yet."""
+    st.session_state[BOX] = ""
+    st.session_state.pop(_PICKED, None)
+
+
+def shown(path: Path) -> str:
+    """A path as text to show; see ``rag_core.files.display``."""
+    return display(os.fsencode(path))
+
+
+def _folder(typed: str) -> Path | None:
+    picked: Path | None = st.session_state.get(_PICKED)
+    if picked is not None and typed == shown(picked):  # what is shown need not be the name itself
+        return picked
+    return typed_folder(typed)
+
+
+def typed_folder(typed: str) -> Path | None:
+    """What a person typed or pasted, as a whole path with ``~`` replaced; None for nothing.
+
+    Raises InvalidInput for a relative path, an unknown home folder or a character no path has.
+    """
+    text = typed.strip().strip("'\"")
+    if not text:
+        return None
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:
+        raise InvalidInput(f"The home folder in {text!r} is unknown.", "Type the whole path.") from None
+    if not path.is_absolute() or "\0" in text:
+        raise InvalidInput(f"{text!r} is not a whole path.", "Start with / or ~, as in '~/notes'.")
+    return path
+
+
+# --- the picker -------------------------------------------------------------------------
+# It is open as long as PICKER is in the session; None there is the list of all roots.
+
+
+def _open_picker() -> None:
+    roots = library().settings.roots
+    try:
+        typed = _folder(st.session_state.get(BOX, ""))
+        at = contained(typed, roots) if typed else None
+    except InvalidInput:
+        at = None
+    if at is None or not at.is_dir():
+        at = roots[0].resolve() if len(roots) == 1 else None
+    st.session_state[PICKER] = at
+
+
+def _close_picker() -> None:
+    st.session_state.pop(PICKER, None)
+
+
+def _go(path: Path | None) -> None:
+    st.session_state[PICKER] = path
+
+
+def _use(path: Path) -> None:
+    st.session_state[_PICKED] = path
+    st.session_state[BOX] = shown(path)
+    _close_picker()
+
+
+@st.dialog("Choose a folder", width="medium", on_dismiss=_close_picker)
+def _picker() -> None:
+    if PICKER not in st.session_state:
+        st.rerun()
+    at: Path | None = st.session_state[PICKER]
+    roots = [root.resolve() for root in library().settings.roots]
+    _breadcrumbs(at, roots)
+    folders = _folders_in(at, roots)
+    _folder_list(at, folders)
+    if at is not None:
+        st.button("Use this folder", key=_key("use", at), type="primary", on_click=_use, args=(at,))
+
+
+def _folders_in(at: Path | None, roots: Sequence[Path]) -> Sequence[Path]:
+    if at is None:
+        return roots
+    try:
+        return list_folders(at, roots)
+    except InvalidInput as error:
+        show_error(error)
+        return ()
+
+
+def _breadcrumbs(at: Path | None, roots: Sequence[Path]) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        if len(roots) > 1:
+            st.button("All folders", key="index_crumb_all", type="tertiary", on_click=_go, args=(None,))
+        for number, crumb in enumerate(_crumbs(at, roots)):
+            st.button(
+                _name(crumb, roots), key=_key("crumb", crumb), type="tertiary", on_click=_go, args=(crumb,),
+                icon=":material/chevron_right:" if number or len(roots) > 1 else None, disabled=crumb == at,
+            )  # fmt: skip
+
+
+def _crumbs(at: Path | None, roots: Sequence[Path]) -> list[Path]:
+    """The root that holds ``at``, the folders on the way, and ``at``."""
+    root = next((r for r in roots if at and at.is_relative_to(r)), None)
+    if at is None or root is None:
+        return []
+    between = [p for p in at.parents if p.is_relative_to(root)]
+    return [*reversed(between), at]
+
+
+def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
+    wanted = ""
+    if len(folders) > _MANY:
+        wanted = st.text_input(
+            "Narrow the list",
+            key=_key("narrow", at),
+            placeholder="Part of a name",
+            live=True,
+            autocomplete="off",
+        )
+    found = [f for f in folders if wanted.casefold() in shown(Path(f.name)).casefold()]
+    with st.container(height=320, border=True, gap="xxsmall"):
+        for folder in found[:_MOST]:
+            st.button(
+                escaped(shown(folder if at is None else Path(folder.name))), key=_key("open", folder),
+                icon=":material/folder:", type="tertiary", on_click=_go, args=(folder,),
+            )  # fmt: skip
+        if not found:
+            st.caption("No folder inside." if not folders else "No folder of this name.")
+        elif len(found) > _MOST:
+            st.caption(f"{len(found) - _MOST:,} more: narrow the list.")
+
+
+def _name(crumb: Path, roots: Sequence[Path]) -> str:
+    if crumb == Path.home().resolve():
+        return "Home"
+    return escaped(shown(crumb if crumb in roots else Path(crumb.name)))
+
+
+def _key(what: str, path: Path | None) -> str:
+    """A widget key that belongs to one path, whatever bytes its name is made of."""
+    return f"index_{what}_{hashlib.sha256(os.fsencode(path or '')).hexdigest()[:16]}"

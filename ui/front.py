@@ -1,0 +1,54 @@
+"""Streamlit's HTML page for addresses below the root, such as ``/index``.
+
+On such an address Streamlit's front end does not know where the server is and first tries
+``/index/_stcore/…``: two failed requests, two errors in the console, and a wait. One inline
+script, set before its own, names the root, and the page connects at once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+_HEAD: Final = "<head>"
+_ROOT_SCRIPT: Final = '<script>window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}</script>'
+
+
+class _PageName(Convertor[str]):
+    """One segment that is no file: ``index``, not ``favicon.png`` and not ``static/js/…``."""
+
+    regex = "[a-z][a-z0-9-]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+@cache
+def front_page() -> str:
+    """The installed Streamlit page, told where its server is."""
+    page = files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
+    return page.replace(_HEAD, _HEAD + _ROOT_SCRIPT, 1)
+
+
+def page_routes() -> list[Route]:
+    """Routes for pages opened by their address. They match any one-segment path, so they come last."""
+    register_url_convertor("page", _PageName())
+    return [Route("/search", _to_root), Route("/{name:page}", _page)]
+
+
+def _page(_request: Request) -> Response:
+    return HTMLResponse(front_page(), headers={"cache-control": "no-cache"})
+
+
+def _to_root(request: Request) -> Response:
+    # The default page lives at the root only; at its own name Streamlit says "Page not found".
+    return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")

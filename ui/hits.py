@@ -1,0 +1,190 @@
+"""Hits as HTML, the only HTML that the app builds.
+
+Threat. Whatever comes from a note, a file name or the address bar is untrusted. Markdown functions
+(labels and messages too) would fetch images and turn text into links; raw HTML could restyle the
+page. So such text leaves this module in two ways only: through `html.escape` into ``st.html``, or
+through `label` into a Markdown function. The class names are those of hits.css.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from rag_core.types import Hit, Neighbour
+
+Span = tuple[int, int]
+
+PROSE: Final = frozenset(
+    {
+        "markdown",
+        "text",
+        "rst",
+        "html",
+        "org",
+        "asciidoc",
+        "pdf",
+        "docx",
+        "pptx",
+        "epub",
+        "mail",
+        "rtf",
+        "odt",
+    }
+)
+"""File types whose line breaks and indentation mean nothing in a short extract."""
+
+_PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
+# Even escaped, `->` would become an arrow and an address a link; an invisible joiner keeps them apart.
+_REWRITTEN: Final = re.compile(r"(?<=[-<>=])(?=[-<>=])|(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+_JOINER: Final = "\u2060"
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+
+STYLE: Final = Path(__file__).with_name("hits.css")
+"""The style sheet of this module's classes, for ``st.html``."""
+
+
+def label(text: str) -> str:
+    """Text for a Markdown function (a label, an error), shown as it stands, on one line.
+
+    Nothing in it is read as Markdown, HTML, a directive, mathematics or an address.
+    """
+    return _PUNCTUATION.sub(r"\\\1", _REWRITTEN.sub(_JOINER, one_line(text)))
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks, control characters and direction overrides."""
+    return _CONTROL.sub(" ", text).strip()
+
+
+def marked(text: str, spans: Iterable[Span], window: Span | None = None) -> str:
+    """Escaped text with ``spans`` inside ``<mark>``, cut to ``window``; all are offsets in ``text``."""
+    start, end = window or (0, len(text))
+    parts: list[str] = []
+    position = start
+    for first, last in spans:
+        first, last = max(first, position), min(last, end)
+        if first < last:
+            parts += [html.escape(text[position:first]), "<mark>", html.escape(text[first:last]), "</mark>"]
+            position = last
+    return "".join((*parts, html.escape(text[position:end])))
+
+
+def place(hit: Hit) -> str:
+    """Where a hit is, as plain text: ``notes/tea.md:12-30``, or with its page."""
+    if hit.anchor_type in ("page", "slide"):
+        return one_line(f"{hit.document.path}, {hit.anchor_type} {hit.anchor_ref}")
+    return one_line(f"{hit.document.path}:{_lines(hit.start_line, hit.end_line)}")
+
+
+def extract(hit: Hit) -> str:
+    """The snippet of a hit as plain text on one line."""
+    start, end = hit.snippet
+    return " ".join(hit.content[start:end].split())
+
+
+def card(hit: Hit, *, with_store: bool) -> str:
+    """The closed card: title, place, score, passage with the words found, and why it is here."""
+    doc = hit.document
+    where = " · ".join(([hit.store] if with_store else []) + [place(hit)])
+    title = html.escape(one_line(doc.title) or place(hit))
+    return (
+        f'<article class="cp{"" if hit.relevant else " cp-near"}">'
+        f'<div class="cp-top"><h2>{title}</h2>{_score(hit.score)}</div>'
+        f'<p class="cp-quiet">{html.escape(where)}</p>'
+        f'<p class="cp-extract{_mono(hit)}">{_extract(hit)}</p>{_reasons(hit.reasons)}</article>'
+    )
+
+
+def _score(score: float) -> str:
+    width = round(max(0.0, min(1.0, score)) * 100)
+    return (
+        f'<span class="cp-score" title="Relevance from 0 to 1"><span class="cp-meter" aria-hidden="true">'
+        f'<i style="width:{width}%"></i></span><span class="cp-hidden">Score </span>{score:.2f}</span>'
+    )
+
+
+def _extract(hit: Hit) -> str:
+    start, end = hit.snippet
+    before, after = "… " if start > 0 else "", " …" if end < len(hit.content) else ""
+    return f"{before}{marked(hit.content, hit.spans, hit.snippet)}{after}"
+
+
+def _reasons(reasons: Sequence[str]) -> str:
+    return f'<p class="cp-quiet">{html.escape(" · ".join(reasons))}</p>' if reasons else ""
+
+
+def _mono(hit: Hit) -> str:
+    return "" if hit.document.file_type in PROSE else " cp-mono"
+
+
+def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
+    """The opened card: the whole passage between its neighbours, and all that is known of it.
+
+    ``beside`` holds the hit too, in reading order; without it the hit stands alone.
+    """
+    passages = [
+        _passage(hit, here.content, here.start_line, here.end_line, is_hit=here.is_hit) for here in beside
+    ] or [_passage(hit, hit.content, hit.start_line, hit.end_line, is_hit=True)]
+    trail = html.escape(" › ".join(map(one_line, hit.heading_path)))
+    heading = f'<p class="cp-quiet">{trail}</p>' if trail else ""
+    return f'<div class="cp">{heading}{"".join(passages)}{_facts(hit)}</div>'
+
+
+def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
+    kind = "cp-here" if is_hit else "cp-beside"
+    body = marked(text, hit.spans) if is_hit else html.escape(text)
+    lines = f'<span class="cp-lines">Lines {_lines(start, end)}</span>'
+    return f'<div class="cp-passage {kind}{_mono(hit)}">{lines}{body}</div>'
+
+
+def _facts(hit: Hit) -> str:
+    doc = hit.document
+    facts = {
+        "Also in": ", ".join(map(one_line, hit.copies)),
+        "Tags": " ".join(f"#{tag}" for tag in doc.tags),
+        "Date": doc.date[:10],
+        "Folder": one_line(doc.folder) or "Top folder",
+        "Store": hit.store,
+        "Type": doc.file_type,
+        "Raw scores": _raw_scores(hit),
+    }
+    rows = (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in facts.items() if value)
+    return f"<dl>{''.join(rows)}</dl>"
+
+
+def _raw_scores(hit: Hit) -> str:
+    parts = []
+    if hit.similarity is not None:
+        parts.append(f"similarity {hit.similarity:.3f}")
+    if hit.bm25 is not None:
+        parts.append(f"BM25 {hit.bm25:.2f}")
+    return ", ".join(parts)
+
+
+def _lines(start: int, end: int) -> str:
+    return str(start) if start == end else f"{start}-{end}"
+
+
+def paragraphs(*sentences: str, status: bool = False) -> str:
+    """Quiet lines of plain text. ``status`` lets a screen reader announce them when they change."""
+    role = ' role="status"' if status else ""
+    lines = "".join(f'<p class="cp-quiet">{html.escape(sentence)}</p>' for sentence in sentences if sentence)
+    return f'<div class="cp"{role}>{lines}</div>'
+
+
+def examples(rows: Sequence[tuple[str, str]]) -> str:
+    """What can be typed, as (query, what it does) rows."""
+    cells = (
+        f'<code>{html.escape(query)}</code><span class="cp-quiet">{html.escape(what)}</span>'
+        for query, what in rows
+    )
+    return f'<div class="cp cp-examples">{"".join(cells)}</div>'
+
+
+def divider(text: str) -> str:
+    """A line with a few plain words on it."""
+    return f'<div class="cp cp-divider"><h2>{html.escape(text)}</h2></div>'

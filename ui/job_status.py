@@ -1,0 +1,189 @@
+"""How far a store's run is, and how the last one ended.
+
+All of it is read from the store, so it survives a reload and a change of page, and looks the
+same in another session or when the command line runs the job. It asks again only while a run
+is under way.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import streamlit as st
+
+from rag_core import jobs
+from rag_core.errors import NotFound
+from rag_core.terminal import duration
+from rag_core.types import FileResult, Job, Progress, Viewer
+from ui.deps import library
+from ui.messages import show_warning
+
+_POLL_S: Final = 0.5
+_CANCELLED: Final = "index_cancelled_job"
+_MOST_RESULTS: Final = 2_000
+_EXAMPLES: Final = 3
+_PHASES: Final = {
+    "scanning": "Looking for files",
+    "reading": "Reading files",
+    "embedding": "Embedding passages",
+    "done": "Finishing",
+}
+_BADGES: Final = {
+    "done": ("Done", ":material/check:", "green"),
+    "cancelled": ("Cancelled", ":material/block:", "orange"),
+    "interrupted": ("Interrupted", ":material/power_off:", "orange"),
+    "failed": ("Failed", ":material/error:", "red"),
+}
+
+
+def is_active(viewer: Viewer, store: str) -> bool:
+    """Whether ``store`` is being indexed, in this or another process, or is about to be."""
+    newest = _newest(viewer, store)
+    return jobs.working(library(), store) or (newest is not None and newest.state == "running")
+
+
+def show_job_status(viewer: Viewer, store: str) -> None:
+    """The run under way, which moves by itself, or the last one; nothing if there was none."""
+    active = is_active(viewer, store)
+    st.fragment(_status, run_every=_POLL_S if active else None)(viewer, store, polling=active)
+
+
+def _status(viewer: Viewer, store: str, *, polling: bool) -> None:
+    try:
+        active, job = is_active(viewer, store), _newest(viewer, store)
+    except NotFound:  # deleted meanwhile: the page finds out and says so
+        st.rerun()
+    if polling and not active:
+        st.rerun()  # once more in whole, without the timer
+    if job is None and not active:
+        return
+    with st.container(border=True, key="index_status"):
+        if active:
+            _show_running(viewer, store, job if job and job.state == "running" else None)
+        elif job is not None:
+            _show_ended(viewer, job)
+
+
+def _newest(viewer: Viewer, store: str) -> Job | None:
+    return next(iter(library().jobs(viewer, store, 1)), None)
+
+
+# --- under way --------------------------------------------------------------------------
+
+
+def _show_running(viewer: Viewer, store: str, job: Job | None) -> None:
+    if job is None:
+        st.progress(0.0, text="Starting …")
+        return
+    now = job.progress
+    st.progress(min(now.done / now.total, 1.0) if now.total else 0.0, text=describe(now))
+    st.text(now.current or " ")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.session_state.get(_CANCELLED) == (store, job.id):
+            st.caption("Stopping after the file or batch it is at …")
+        else:
+            st.button("Cancel", key="index_cancel", on_click=_cancel, args=(viewer, store, job.id))
+        _search_link(store, "Search what is read already")
+
+
+def describe(now: Progress) -> str:
+    """A snapshot in one line: phase, how much of how much, how fast, how long still."""
+    parts = [_PHASES[now.phase]]
+    if now.total or now.done:
+        parts.append(f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}")
+    if now.rate:
+        parts.append(f"{now.rate:,.0f}/s" if now.rate >= 1 else f"{now.rate:.1f}/s")
+    if now.eta is not None:
+        parts.append(f"{duration(now.eta)} left")
+    return " · ".join(parts)
+
+
+def _cancel(viewer: Viewer, store: str, job_id: int) -> None:
+    library().cancel(viewer, store)
+    st.session_state[_CANCELLED] = (store, job_id)
+
+
+def _search_link(store: str, label: str) -> None:
+    st.page_link("../pages/search.py", label=label, icon=":material/search:", query_params={"store": store})
+
+
+# --- ended ------------------------------------------------------------------------------
+
+
+def _show_ended(viewer: Viewer, job: Job) -> None:
+    name, icon, colour = _BADGES[job.state]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
+        st.caption(f"{_ago(job.end_time)}after {duration(job.duration_ms / 1000)}")
+    st.markdown(summary(job))
+    if job.message:
+        show_warning(job.message)
+    if job.state in ("cancelled", "interrupted"):
+        st.button(
+            "Go on", key="index_go_on", icon=":material/resume:", on_click=_go_on, args=(viewer, job.store)
+        )
+    if job.counts.get("failed") or job.counts.get("skipped"):
+        _show_problems(library().job_results(viewer, job.store, job.id, _MOST_RESULTS))
+    _search_link(job.store, "Search this store")
+
+
+def summary(job: Job) -> str:
+    """What a run did, in Markdown of numbers and our own words."""
+    outcomes = ("added", "changed", "moved", "deleted", "unchanged", "skipped", "failed")
+    counted = [f"**{job.counts[o]:,}** {o}" for o in outcomes if job.counts.get(o)]
+    files = " · ".join(counted) or "No files"
+    passages = f"**{job.total_chunks_added:,}** passages added · **{job.texts_embedded:,}** texts embedded"
+    return f"{files}  \n{passages}"
+
+
+def _ago(end_time: str | None) -> str:
+    if end_time is None:
+        return ""
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(end_time)).total_seconds()
+    if seconds < 60:
+        return "just now, "
+    return f"{duration(seconds)} ago, " if seconds < 172_800 else f"{seconds // 86_400:.0f} days ago, "
+
+
+def _go_on(viewer: Viewer, store: str) -> None:
+    jobs.start(library(), viewer, store)
+
+
+def _show_problems(results: Sequence[FileResult]) -> None:
+    problems = [r for r in results if r.outcome in ("failed", "skipped")]
+    st.dataframe(
+        grouped(problems),
+        hide_index=True,
+        key="index_problems",
+        alt="Files that were skipped or failed, by reason",
+        column_config={"Files": st.column_config.NumberColumn(width="small")},
+    )
+
+
+def grouped(problems: Iterable[FileResult]) -> list[dict[str, str | int]]:
+    """A row for every outcome and reason: how many files, and which ones."""
+    files: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for problem in problems:
+        files[problem.outcome, _reason(problem)].append(problem.source_file)
+    return [
+        {"What": what, "Files": len(names), "Reason": reason, "Which": _some(names)}
+        for (what, reason), names in files.items()
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _EXAMPLES
+    return ", ".join(names[:_EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _reason(result: FileResult) -> str:
+    """The message without the file's own name, so that equal reasons are equal."""
+    parts = result.source_file.split("/")
+    for start in range(len(parts)):
+        name = repr("/".join(parts[start:]))
+        if name in result.message:
+            return result.message.replace(name, "…")
+    return result.message

@@ -1,0 +1,260 @@
+"""The answer of a search: cards or a table, near misses, and what to say where there is nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+import streamlit as st
+
+from rag_core import render
+from rag_core.errors import NotFound, RagError
+from rag_core.types import Answer, Hit, StoreInfo, Viewer
+from ui import deps, hits
+from ui.access import require_viewer
+from ui.search_state import Request, key, push, to_params
+
+INDEX_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "index.py"
+NOTHING_FITS: Final = "Nothing fits well. These are the nearest passages."
+EXAMPLES: Final = (
+    ("moving house checklist", "words, in any form and by meaning"),
+    ('"exact phrase"', "only passages that hold exactly this"),
+    ("tea -green", "without a word"),
+    ("type:markdown", "one type of file"),
+    ("tag:recipe", "one tag, and the tags below it"),
+    ("path:projects/garden", "one folder and what is in it; with * a pattern"),
+    ("after:2026-01 before:2026-07", "from a day, month or year on; before one"),
+    ("store:work", "one store"),
+)
+
+_STORE_WARNING: Final = re.compile(r"Store '([^']+)' (?:is )?(.*)", re.DOTALL)
+
+
+# --- the answer -------------------------------------------------------------------------
+
+
+def show(viewer: Viewer, request: Request) -> None:
+    """Search, and show what was found."""
+    loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
+    answer = deps.search(
+        viewer,
+        request.q,
+        request.store,
+        mode="lexical" if loading else request.mode,
+        top_k=request.k,
+        min_score=request.min or None,
+        filters=request.filters,
+    )
+    _headline(answer, loading=loading)
+    if loading:
+        _again_when_loaded()
+    if not answer.hits:
+        _nothing_found(request)
+    elif request.view == "table":
+        _table(answer, request)
+    else:
+        _cards(answer)
+
+
+def _headline(answer: Answer, *, loading: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.html(
+            hits.paragraphs(_found(answer), *notes(answer, loading=loading), status=True), width="stretch"
+        )
+        st.segmented_control(
+            "Show as", ["cards", "table"], key=key("view"), on_change=push, format_func=str.capitalize,
+            required=True, label_visibility="collapsed",
+        )  # fmt: skip
+
+
+def _found(answer: Answer) -> str:
+    return f"{_counted(len(answer.hits), 'passage')} in {answer.query_time_ms:.0f} ms"
+
+
+def notes(answer: Answer, *, loading: bool) -> list[str]:
+    """What else is to be said of an answer, each thing once: what waits, what is missing."""
+    said = fold_warnings(answer.warnings)
+    if loading:
+        said.append("The meaning index is loading; these are the passages found by words.")
+    if answer.pending:
+        waits = "passage still waits" if answer.pending == 1 else "passages still wait"
+        said.append(f"{answer.pending:,} {waits} for the meaning index; words are searchable.")
+    return said
+
+
+def fold_warnings(warnings: Sequence[str]) -> list[str]:
+    """The warnings, where several stores say the same in one sentence."""
+    stores: dict[str, list[str]] = {}
+    for warning in warnings:
+        match = _STORE_WARNING.fullmatch(warning)
+        stores.setdefault(match[2] if match else warning, []).append(match[1] if match else "")
+    by_text = {_STORE_WARNING.sub(r"\2", warning): warning for warning in reversed(warnings)}
+    return [
+        by_text[text] if len(names) == 1 else f"Stores {', '.join(names)}: {text}"
+        for text, names in stores.items()
+    ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@st.fragment(run_every=0.5)
+def _again_when_loaded() -> None:
+    if not deps.meaning_is_loading(require_viewer()):
+        st.rerun()
+
+
+# --- cards ------------------------------------------------------------------------------
+
+
+def _cards(answer: Answer) -> None:
+    good = [hit for hit in answer.hits if hit.relevant]
+    near = [hit for hit in answer.hits if not hit.relevant]
+    with_store = len(answer.stores) > 1
+    for hit in good:
+        _card(hit, with_store)
+    if near:
+        st.html(hits.divider("Near misses") if good else hits.paragraphs(NOTHING_FITS))
+    for hit in near:
+        _card(hit, with_store)
+
+
+@st.fragment
+def _card(hit: Hit, with_store: bool) -> None:
+    """One hit. Opening it runs this fragment alone, and only then reads the whole passage."""
+    with st.container(border=True, gap="xsmall"):
+        st.html(hits.card(hit, with_store=with_store))
+        opened = st.expander(
+            "Whole passage", type="compact", key=f"open_{hit.store}_{hit.key}", on_change="rerun"
+        )
+        if opened.open:
+            with opened:
+                _details(hit)
+
+
+def _details(hit: Hit) -> None:
+    viewer = require_viewer()
+    try:
+        beside = deps.library().neighbours(viewer, hit.store, hit.key)
+    except NotFound as gone:
+        st.html(hits.paragraphs(str(gone)))
+        return
+    st.html(hits.details(hit, beside))
+    if viewer.is_owner:
+        st.code(render.absolute_path(hit.document), language=None, wrap_lines=True)
+
+
+# --- table ------------------------------------------------------------------------------
+
+
+def table_key(request: Request) -> str:
+    """The session key of the table: another one for every search, so that no selection outlives it."""
+    return f"hits_{crc32(repr(sorted(to_params(request).items())).encode()):08x}"
+
+
+def _table(answer: Answer, request: Request) -> None:
+    if not answer.convincing:
+        st.html(hits.paragraphs(NOTHING_FITS))
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    state = st.dataframe(
+        _columns(answer),
+        key=table_key(request),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "#": number(width=40),
+            "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
+            "Title": text(width="medium"),
+            "Place": text(width="medium"),
+            "Passage": text(width="large"),
+        },
+        alt="The passages found, best first. Choose a row to read its passage below.",
+    )
+    rows = state["selection"]["rows"]
+    if rows and rows[0] < len(answer.hits):
+        hit = answer.hits[rows[0]]
+        with st.container(border=True):
+            st.html(hits.card(hit, with_store=len(answer.stores) > 1))
+            _details(hit)
+
+
+def _columns(answer: Answer) -> dict[str, list[object]]:
+    found = answer.hits
+    columns: dict[str, list[object]] = {
+        "#": [hit.rank for hit in found],
+        "Score": [hit.score for hit in found],
+        "Title": [hits.one_line(hit.document.title) for hit in found],
+        "Place": [hits.place(hit) for hit in found],
+        "Passage": [hits.extract(hit) for hit in found],
+        "Store": [hit.store for hit in found],
+        "Type": [hit.document.file_type for hit in found],
+        "Tags": [" ".join(f"#{tag}" for tag in hit.document.tags) for hit in found],
+        "Date": [hit.document.date[:10] for hit in found],
+    }
+    return columns
+
+
+# --- nothing to show --------------------------------------------------------------------
+
+
+def first_run(viewer: Viewer) -> None:
+    """There is no store that the viewer may see."""
+    st.header("Nothing to search yet", anchor=False)
+    if not viewer.is_owner:
+        st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
+        return
+    st.html(
+        hits.paragraphs(
+            "Choose a folder with notes, code or documents. Commonplace reads it, never changes it, "
+            "and everything stays on this computer."
+        )
+    )
+    st.page_link(INDEX_PAGE, label="Choose a folder", icon=":material/folder_open:")
+
+
+def nothing_indexed(viewer: Viewer) -> None:
+    """There are stores, but no document in them."""
+    st.html(hits.paragraphs("There is no document to search yet."))
+    if viewer.is_owner:
+        st.page_link(INDEX_PAGE, label="Choose or read a folder", icon=":material/folder_open:")
+
+
+def start(viewer: Viewer) -> None:
+    """Nothing was typed: what can be typed, and in what it would be looked for."""
+    st.html(hits.examples(EXAMPLES))
+    st.html(hits.paragraphs(*map(_sizes, deps.store_infos(viewer))))
+
+
+def _sizes(info: StoreInfo) -> str:
+    passages, documents = _counted(info.chunk_count, "passage"), _counted(info.file_count, "document")
+    return f"{info.name}: {passages} in {documents}"
+
+
+def _nothing_found(request: Request) -> None:
+    st.html(hits.paragraphs("Nothing was found.", *loosen(request)))
+
+
+def loosen(request: Request) -> list[str]:
+    """What would let more be found, the most likely first."""
+    advice = []
+    if '"' in request.q:
+        advice.append("Take the quotes away: a quoted phrase must occur exactly.")
+    if re.search(r"(^|\s)-\S", request.q):
+        advice.append("Take the words with a minus away.")
+    if request.min:
+        advice.append(f"Lower the minimum score, which is {request.min:g}.")
+    if request.store or request.filters != Request().filters or re.search(r"\w:\S", request.q):
+        advice.append("Remove a filter.")
+    if request.mode == "lexical":
+        advice.append("Search by words and meaning.")
+    return advice or ["Try other words, or fewer of them."]
+
+
+def error(problem: RagError) -> None:
+    """An error as its two sentences."""
+    st.error(hits.label(f"{problem.message} {problem.suggestion}"))

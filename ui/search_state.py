@@ -1,0 +1,204 @@
+"""What is asked on the Search page, and how it stands in the URL.
+
+The URL is the truth: a link, a reload and the browser's Back and Forward all arrive as new query
+parameters, which `restore` writes into the widgets. A widget's callback goes the other way: `push`
+writes what the widgets say into the URL, once per change, and that is one history entry.
+Setting ``st.query_params`` pushes an entry; ``bind="query-params"`` would replace the current one
+(observed with Streamlit 1.67), and Back would leave the app.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from typing import Any, Final, Literal, get_args
+
+import streamlit as st
+
+from rag_core.types import Filters, Mode
+
+View = Literal["cards", "table"]
+Params = dict[str, list[str]]
+
+TOP_FOLDER: Final = "/"
+MAX_HITS: Final = 100
+NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view")
+_PREFIX: Final = "search_"
+_SEEN: Final = "search_seen"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One state of the page. ``path`` is a folder, `TOP_FOLDER` for files in none; ``after`` is
+    inclusive, ``before`` exclusive. The fields are named like the URL's parameters.
+    """
+
+    q: str = ""
+    store: tuple[str, ...] = ()
+    type: str | None = None
+    tag: str | None = None
+    path: str | None = None
+    after: date | None = None
+    before: date | None = None
+    mode: Mode = "hybrid"
+    min: float = 0.0
+    k: int = 10
+    view: View = "cards"
+
+    @property
+    def filters(self) -> Filters:
+        """The filters in the engine's words."""
+        return Filters(
+            types=() if self.type is None else (self.type,),
+            tags=() if self.tag is None else (self.tag,),
+            paths=() if self.path is None else (self.path.strip("/"),),
+            after=None if self.after is None else self.after.isoformat(),
+            before=None if self.before is None else self.before.isoformat(),
+        )
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is anything to look for."""
+        return bool(self.q.strip()) or self.filters != Filters()
+
+
+DEFAULT: Final = Request()
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the filters offer: each value with its number of documents, in the order shown."""
+
+    stores: tuple[str, ...]
+    types: Mapping[str, int]
+    tags: Mapping[str, int]
+    folders: Mapping[str, int]
+
+
+# --- URL ⇄ request, pure ----------------------------------------------------------------
+
+
+def to_params(request: Request) -> Params:
+    """The URL's parameters for a request; whatever has its default is left out."""
+    return {
+        f.name: _written(getattr(request, f.name))
+        for f in fields(Request)
+        if getattr(request, f.name) != getattr(DEFAULT, f.name)
+    }
+
+
+def _written(value: object) -> list[str]:
+    if isinstance(value, tuple):
+        return [str(item) for item in value]
+    return [f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+def from_params(params: Mapping[str, Sequence[str]], choices: Choices) -> Request:
+    """The request that parameters describe; whatever cannot be meant becomes the default."""
+    last = {name: values[-1] for name, values in params.items() if values}
+    return Request(
+        q=last.get("q", ""),
+        store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in choices.stores)),
+        type=_among(choices.types, last.get("type")),
+        tag=_among(choices.tags, last.get("tag")),
+        path=_among(choices.folders, last.get("path")),
+        after=_day(last.get("after")),
+        before=_day(last.get("before")),
+        mode=_one_of(get_args(Mode), last.get("mode"), DEFAULT.mode),
+        min=_number(last.get("min"), 0, 1, DEFAULT.min),
+        k=int(_number(last.get("k"), 1, MAX_HITS, DEFAULT.k)),
+        view=_one_of(get_args(View), last.get("view"), DEFAULT.view),
+    )
+
+
+def _among(values: Mapping[str, int], value: str | None) -> str | None:
+    return value if value in values else None
+
+
+def _one_of(allowed: Sequence[Any], value: str | None, default: Any) -> Any:
+    return value if value in allowed else default
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text or "")
+    except ValueError:
+        return None
+
+
+def _number(text: str | None, low: float, high: float, default: float) -> float:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return default
+    return number if low <= number <= high else default
+
+
+# --- URL ⇄ widgets ----------------------------------------------------------------------
+
+
+def key(name: str) -> str:
+    """The session key of the widget for a field of `Request`."""
+    return _PREFIX + name
+
+
+def stores_in_url(names: Sequence[str]) -> list[str]:
+    """The stores the page is about to be restricted to, before any widget exists."""
+    asked = url_params().get("store", []) if _is_new() else st.session_state[key("store")]
+    return [name for name in asked if name in names]
+
+
+def restore(choices: Choices) -> None:
+    """Before the widgets: fill them from the URL if it was changed by anything but `push`."""
+    if _is_new():
+        st.session_state[_SEEN] = url_params()
+        _fill(from_params(url_params(), choices))
+    _drop_what_is_gone(choices)
+
+
+def _drop_what_is_gone(choices: Choices) -> None:
+    """Forget a value that is no longer offered, since another store was chosen or a file went away."""
+    for name, offered in (("type", choices.types), ("tag", choices.tags), ("path", choices.folders)):
+        if st.session_state[key(name)] not in {None, *offered}:
+            st.session_state[key(name)] = None
+    if not {*st.session_state[key("store")]} <= {*choices.stores}:
+        st.session_state[key("store")] = [s for s in st.session_state[key("store")] if s in choices.stores]
+
+
+def current() -> Request:
+    """What the widgets say now."""
+    values = {name: st.session_state.get(key(name), getattr(DEFAULT, name)) for name in NAMES}
+    values["store"] = tuple(values["store"])
+    return Request(**values)
+
+
+def push() -> None:
+    """As a callback: write what the widgets say into the URL, as one history entry."""
+    params = to_params(current())
+    if params != url_params():
+        st.query_params.from_dict(params)
+    st.session_state[_SEEN] = params
+
+
+def reset(*names: str) -> None:
+    """As a callback: give these fields their defaults, and `push`."""
+    _fill(replace(current(), **{name: getattr(DEFAULT, name) for name in names}))
+    push()
+
+
+def url_params() -> Params:
+    """The page's own parameters as they stand in the URL."""
+    found = {name: st.query_params.get_all(name) for name in NAMES}
+    return {name: values for name, values in found.items() if values}
+
+
+def _is_new() -> bool:
+    # The widgets' values are dropped while another page is shown, the mark is not.
+    return st.session_state.get(_SEEN) != url_params() or key("q") not in st.session_state
+
+
+def _fill(request: Request) -> None:
+    for name in NAMES:
+        value = getattr(request, name)
+        st.session_state[key(name)] = list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,127 @@
+"""Run the app in this process, bound to this computer only, from any working directory."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+import threading
+import tomllib
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import streamlit as st
+
+from rag_core.errors import InvalidInput, RagError
+from ui.access import is_loopback
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+_NAMED_THEMES: Final = frozenset({"light", "dark", "sidebar"})
+
+
+def serve(host: str, port: int, open_browser: bool) -> None:
+    """Run the app until Ctrl-C or SIGTERM.
+
+    ``host`` is a loopback address or ``localhost``; ``port`` is 1-65535, or 0 for any free one (the
+    address printed names the real one); ``open_browser`` opens the owner's once the app answers.
+    Raises InvalidInput for a host that is not loopback or a port out of range, RagError for a
+    port that is taken.
+    """
+    address = _address(host, port)
+    _refuse_busy(address, port)
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    app: st.App = importlib.import_module("app").app
+    app.state["on_ready"] = _announcer(address, open_browser)
+    logging.getLogger("uvicorn.error").addFilter(_is_warning)
+    signal.signal(signal.SIGTERM, _exit)
+    try:
+        app.run(config={**project_config(), **_own_config(address, port)})
+    except KeyboardInterrupt:
+        print()
+
+
+def project_config() -> dict[str, Any]:
+    """The options of .streamlit/config.toml by dotted name.
+
+    Streamlit itself looks beside the launcher and in the working directory, which here are
+    ``bin/`` and anywhere, so the values are passed on. They win over the user's own files.
+    """
+    options = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    return dict(_dotted(options))
+
+
+def _own_config(address: str, port: int) -> dict[str, Any]:
+    return {"server.address": address, "server.port": port, "logger.hideWelcomeMessage": True}
+
+
+def _dotted(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in options.items():
+        if isinstance(value, dict) and (not prefix or name in _NAMED_THEMES):
+            yield from _dotted(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _address(host: str, port: int) -> str:
+    address = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    if not is_loopback(address):
+        raise InvalidInput(
+            f"Commonplace does not listen on {host!r}, because others could reach it there.",
+            "Use 127.0.0.1 and share it through `tailscale serve`.",
+        )
+    if not 0 <= port <= 65535:
+        raise InvalidInput(f"Port {port!r} does not exist.", "Choose one from 1 to 65535, such as 8501.")
+    return address
+
+
+def _refuse_busy(address: str, port: int) -> None:
+    family = socket.AF_INET6 if ipaddress.ip_address(address).version == 6 else socket.AF_INET
+    with socket.socket(family) as probe:
+        if sys.platform != "win32":  # there it would also take a port that is in use
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            raise _cannot_listen(error, port) from error
+
+
+def _cannot_listen(error: OSError, port: int) -> RagError:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return RagError(
+                f"Port {port} is already in use.",
+                f"If that is Commonplace, open http://127.0.0.1:{port}; otherwise choose another --port.",
+            )
+        case errno.EACCES:
+            return RagError(
+                f"Port {port} is reserved for the system.", "Choose one above 1023, such as 8501."
+            )
+        case _:
+            return RagError(f"Port {port} cannot be used: {error.strerror}.", "Choose another --port.")
+
+
+def _announcer(address: str, open_browser: bool) -> Callable[[], None]:
+    def announce() -> None:
+        shown = f"[{address}]" if ":" in address else address
+        url = f"http://{shown}:{st.get_option('server.port')}"
+        print(f"Commonplace is at {url}", flush=True)
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+    return announce
+
+
+def _is_warning(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
+
+
+def _exit(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(0)

@@ -1,0 +1,29 @@
+"""The frame of every page: who is looking, which pages there are, title and icon.
+
+This script, not app.py, is Streamlit's main script: with a folder named ``pages`` beside it,
+Streamlit would run the pages of a fresh server on their own, past this file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui.access import require_viewer
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A local image: with an emoji or a symbol the browser would ask a font service for the icon.
+st.set_page_config(page_title="Commonplace", page_icon=str(ROOT / "ui" / "icon.png"), layout="centered")
+require_viewer()
+
+page = st.navigation(
+    [
+        st.Page(ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
+        st.Page(ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
+    ],
+    position="top",
+)
+st.set_page_config(page_title=f"{page.title} · Commonplace")
+page.run()

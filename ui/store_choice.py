@@ -1,0 +1,152 @@
+"""Step 1 of the Index page: choose a store, or make one.
+
+The choice stands in the address (``?store=NAME``), so a link and a reload find it again; the
+session remembers it for when the page is opened without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.embedders import DEFAULT_EMBEDDER
+from rag_core.errors import NotFound, RagError
+from rag_core.terminal import size
+from rag_core.types import StoreInfo, Viewer
+from ui.deps import library
+from ui.job_status import is_active
+from ui.messages import plural, show_error
+
+PARAM: Final = "store"
+BOX: Final = "index_store"
+_CHOSEN: Final = "index_store_chosen"
+_CREATING: Final = "index_store_creating"
+
+EMBEDDERS: Final[Mapping[str, str]] = {
+    DEFAULT_EMBEDDER: "Built-in model: finds by meaning and by words",
+    "hashing": "None, for trying out: finds by words only",
+}
+
+
+def choose_store(viewer: Viewer) -> StoreInfo | None:
+    """The store to work on; None while there is none or a new one is being named."""
+    st.subheader("1. Store", anchor=False)
+    names = library().store_names(viewer)
+    if not names or _CREATING in st.session_state:
+        _name_new_store(viewer, has_others=bool(names))
+        return None
+    _follow_address(viewer, names)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Store", names, key=BOX, format_func=_labels(viewer, names).__getitem__, on_change=_chosen,
+            label_visibility="collapsed",
+        )  # fmt: skip
+        st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
+    info = library().store_info(viewer, name)
+    _describe(info)
+    return info
+
+
+def _follow_address(viewer: Viewer, names: Sequence[str]) -> None:
+    """Let the address decide, then what was chosen before, then what is being indexed."""
+    asked, before = st.query_params.get(PARAM), st.session_state.get(_CHOSEN)
+    if asked is not None and asked not in names:
+        _say_unknown(viewer, asked)
+    name = next((n for n in (asked, before) if n in names), None)
+    if name is None:
+        name = next((n for n in names if is_active(viewer, n)), names[0])
+    st.session_state[_CHOSEN] = st.session_state[BOX] = name
+
+
+def _say_unknown(viewer: Viewer, name: str) -> None:
+    try:
+        library().store_info(viewer, name)
+    except NotFound as error:
+        show_error(error)
+
+
+def _chosen() -> None:
+    _choose(st.session_state[BOX])
+
+
+def _choose(name: str) -> None:
+    st.session_state[_CHOSEN] = st.query_params[PARAM] = name
+
+
+def _labels(viewer: Viewer, names: Sequence[str]) -> dict[str, str]:
+    return {name: f"{name} ({_counts(viewer, name)})" for name in names}
+
+
+def _counts(viewer: Viewer, name: str) -> str:
+    try:
+        return _counts_at(load(), viewer, library().generations(viewer, [name]))
+    except RagError:
+        return "cannot be opened"
+
+
+# A store deleted and made again may have the old generation for a moment: hence the ttl.
+@st.cache_data(max_entries=64, ttl=60, show_spinner=False)
+def _counts_at(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    generations: tuple[tuple[str, int], ...],
+) -> str:
+    info = library().store_info(viewer, generations[0][0])
+    if not info.file_count:
+        return "empty"
+    return f"{plural(info.file_count, 'file')}, {plural(info.chunk_count, 'passage')}"
+
+
+def _describe(info: StoreInfo) -> None:
+    parts = [f"embedder {info.embedder}", size(info.size_bytes)]
+    if info.pending:
+        parts.append(f"{info.pending:,} waiting to be embedded")
+    if info.skipped:
+        parts.append(f"{info.skipped:,} skipped")
+    if info.failed:
+        parts.append(f"{info.failed:,} failed")
+    st.caption(" · ".join(parts))
+
+
+# --- a new store ------------------------------------------------------------------------
+
+
+def _start_naming() -> None:
+    st.session_state[_CREATING] = True
+
+
+def _stop_naming() -> None:
+    st.session_state.pop(_CREATING, None)
+
+
+def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
+    if not has_others:
+        st.write("A store holds what was read from your folders, ready to be searched. Make your first one.")
+    with st.form("index_create", border=False):
+        name = st.text_input(
+            "Name of the new store",
+            key="index_new_name",
+            placeholder="notes",
+            max_chars=100,
+            autocomplete="off",
+        )
+        embedder = st.selectbox("Embedder", list(EMBEDDERS), format_func=EMBEDDERS.__getitem__)
+        made = st.form_submit_button("Create store", type="primary", key="index_create_store")
+    if has_others:
+        st.button("Back to the others", on_click=_stop_naming, type="tertiary", icon=":material/arrow_back:")
+    if made:
+        _create(viewer, name.strip(), embedder)
+
+
+def _create(viewer: Viewer, name: str, embedder: str) -> None:
+    try:
+        info = library().create_store(viewer, name, embedder)
+    except RagError as error:
+        show_error(error)
+        return
+    _stop_naming()
+    _choose(info.name)
+    st.rerun()
