@@ -130,8 +130,7 @@ def run(folders: list[Path], modes: tuple[Mode, ...], embedder: str, home: Path)
             if job is None or job.state != "done" or job.failed:
                 raise SystemExit(f"{judged.name} could not be indexed: {job and job.message}")
             print(f"{judged.name}: indexed in {job.duration_ms / 1000:.1f} s", file=sys.stderr)
-        for mode in modes:
-            rows.append(measure(library, judged.name, judged, names, mode))
+        rows += [measure(library, judged.name, judged, names, mode) for mode in modes]
     library.close()
     return {"embedder": embedder, "sets": rows, "mean": mean(rows, modes)}
 

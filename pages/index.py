@@ -13,6 +13,7 @@ from ui.indexing import show_dry_run, show_sources, show_start
 from ui.job_status import show_job_status
 from ui.messages import show_error
 from ui.model_notice import show_model_notice
+from ui.runs import show_start_error
 from ui.store_choice import choose_store
 
 
@@ -41,6 +42,7 @@ def main() -> None:
         return
     show_model_notice(info)
     show_job_status(viewer, info.name)
+    show_start_error()
     try:
         add_folder(viewer, info)
     except RagError as error:

@@ -23,6 +23,8 @@ def page(viewer: Viewer) -> None:
     _box()
     filters.show(offered)
     request = search_state.current()
+    if request.view == "table":
+        st.set_page_config(layout="wide")
     if request.asks:
         results.show(viewer, request)
     elif offered.types:
@@ -32,12 +34,17 @@ def page(viewer: Viewer) -> None:
 
 
 def _box() -> None:
-    with st.form("search", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(
-            "Search your notes", key=key("q"), type="search", label_visibility="collapsed",
-            placeholder='Search: moving house tag:home "exact words" -without',
-        )  # fmt: skip
-        st.form_submit_button("Search", type="primary", on_click=push)
+    with st.container(gap=None):
+        st.html(hits.hidden_title("Search"))
+        with st.form("search", border=False), st.container(horizontal=True):
+            st.text_input(
+                "Search your notes",
+                key=key("q"),
+                type="search",
+                label_visibility="collapsed",
+                placeholder='Search: moving house tag:home "exact words" -without',
+            )
+            st.form_submit_button("Search", type="primary", on_click=push)
 
 
 try:

@@ -95,7 +95,7 @@ def embed_text(
     A passage without text, a note that is only a name, is its title and ``aliases``.
     """
     if not text:
-        return "\n".join((title, *aliases))
+        return _narrow("\n".join((title, *aliases)), 2 * PREFIX_LIMIT)
     prefix = _prefix(title, title_from, heading_path)
     return f"{prefix}\n{text}" if prefix else text
 
@@ -161,8 +161,9 @@ def _columns(text: str) -> int:
 
 
 def _narrow(text: str, columns: int) -> str:
+    text = text[:columns]
     while _columns(text) > columns:
-        text = text[: min(len(text) - 1, columns)]
+        text = text[:-1]
     return text.rstrip()
 
 

@@ -17,6 +17,7 @@ Vectors = npt.NDArray[np.float32]
 Mode = Literal["hybrid", "vector", "lexical"]
 LinkType = Literal["wikilink", "embed", "markdown"]
 TitleSource = Literal["front matter", "heading", "file name"]
+Phase = Literal["scanning", "reading", "embedding", "done"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 Outcome = Literal["added", "changed", "moved", "unchanged", "deleted", "skipped", "failed"]
 
@@ -259,7 +260,7 @@ class Answer:
 class Progress:
     """A snapshot of a running job. ``rate`` is per second, ``eta`` in seconds or None."""
 
-    phase: Literal["scanning", "reading", "embedding", "done"]
+    phase: Phase
     done: int
     total: int
     rate: float = 0.0
@@ -288,15 +289,15 @@ class Job:
     store: str
     state: JobState
     start_time: str
-    end_time: str | None
-    duration_ms: int
-    total_files: int
-    succeeded: int
-    failed: int
-    total_chunks_added: int
-    texts_embedded: int
-    message: str
     progress: Progress
+    end_time: str | None = None
+    duration_ms: int = 0
+    total_files: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    total_chunks_added: int = 0
+    texts_embedded: int = 0
+    message: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     results: tuple[FileResult, ...] = ()
 

@@ -37,7 +37,7 @@ def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
 
 def show(offered: Choices) -> None:
     """The filters, and what of them is hidden but active."""
-    with st.container(horizontal=True, vertical_alignment="center", key="filters"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
         if len(offered.stores) > 1:
             st.multiselect(
                 "Store", offered.stores, key=key("store"), on_change=push, placeholder="All stores",
@@ -64,8 +64,7 @@ def _select(name: str, field: str, counts: Mapping[str, int], shown: Callable[[s
 
 
 def _more() -> None:
-    active = sum(1 for _ in _hidden(current()))
-    with st.popover(f"More · {active}" if active else "More", key="more_filters"):
+    with st.popover("More", key="more_filters"):
         days = st.columns(2)
         for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):
             column.date_input(
@@ -91,7 +90,7 @@ def _hidden(request: Request) -> dict[str, str]:
         "before": f"Before {request.before}",
         "mode": f"{MODES[request.mode]} only",
         "min": f"Score at least {request.min:g}",
-        "k": f"{request.k} passages",
+        "k": f"At most {request.k}",
     }
     return {field: text for field, text in said.items() if getattr(request, field) != getattr(DEFAULT, field)}
 

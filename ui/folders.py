@@ -27,7 +27,7 @@ _MANY: Final = 15
 
 
 def choose_folder() -> Path | None:
-    """The folder to index; None while none is named. Raises InvalidInput for what cannot be a path."""
+    """The folder to index; None while none is named. Raises InvalidInput for what is no folder."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
             "Folder", key=BOX, placeholder="Type or paste a path, such as ~/notes", persist_state="session",
@@ -36,7 +36,10 @@ def choose_folder() -> Path | None:
         st.button("Browse", key="index_browse", icon=":material/folder_open:", on_click=_open_picker)
     if PICKER in st.session_state:
         _picker()
-    return _folder(typed)
+    folder = _folder(typed)
+    if folder is not None and not _is_folder(folder):
+        raise InvalidInput(f"There is no folder {shown(folder)!r}.", "Check the spelling, or mount its disk.")
+    return folder
 
 
 def clear_folder() -> None:
@@ -48,6 +51,10 @@ def clear_folder() -> None:
 def shown(path: Path) -> str:
     """A path as text to show; see ``rag_core.files.display``."""
     return display(os.fsencode(path))
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112  (Path.is_dir raises without permission)
 
 
 def _folder(typed: str) -> Path | None:
@@ -85,7 +92,7 @@ def _open_picker() -> None:
         at = contained(typed, roots) if typed else None
     except InvalidInput:
         at = None
-    if at is None or not at.is_dir():
+    if at is None or not _is_folder(at):
         at = roots[0].resolve() if len(roots) == 1 else None
     st.session_state[PICKER] = at
 

@@ -95,7 +95,7 @@ def card(hit: Hit, *, with_store: bool) -> str:
         f'<article class="cp{"" if hit.relevant else " cp-near"}">'
         f'<div class="cp-top"><h2>{title}</h2>{_score(hit.score)}</div>'
         f'<p class="cp-quiet">{html.escape(where)}</p>'
-        f'<p class="cp-extract{_mono(hit)}">{_extract(hit)}</p>{_reasons(hit.reasons)}</article>'
+        f"{_extract(hit)}{_reasons(hit.reasons)}</article>"
     )
 
 
@@ -108,9 +108,12 @@ def _score(score: float) -> str:
 
 
 def _extract(hit: Hit) -> str:
+    if not hit.content.strip():
+        return ""
     start, end = hit.snippet
     before, after = "… " if start > 0 else "", " …" if end < len(hit.content) else ""
-    return f"{before}{marked(hit.content, hit.spans, hit.snippet)}{after}"
+    body = marked(hit.content, hit.spans, hit.snippet)
+    return f'<p class="cp-extract{_mono(hit)}">{before}{body}{after}</p>'
 
 
 def _reasons(reasons: Sequence[str]) -> str:
@@ -137,6 +140,7 @@ def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
 def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
     kind = "cp-here" if is_hit else "cp-beside"
     body = marked(text, hit.spans) if is_hit else html.escape(text)
+    body = body if text.strip() else "There is only the title."
     lines = f'<span class="cp-lines">Lines {_lines(start, end)}</span>'
     return f'<div class="cp-passage {kind}{_mono(hit)}">{lines}{body}</div>'
 
@@ -182,7 +186,12 @@ def examples(rows: Sequence[tuple[str, str]]) -> str:
         f'<code>{html.escape(query)}</code><span class="cp-quiet">{html.escape(what)}</span>'
         for query, what in rows
     )
-    return f'<div class="cp cp-examples">{"".join(cells)}</div>'
+    return f'<div class="cp"><h2>What you can type</h2><div class="cp-examples">{"".join(cells)}</div></div>'
+
+
+def hidden_title(text: str) -> str:
+    """The page's heading for those who cannot see that it is the search page."""
+    return f'<h1 class="cp-hidden">{html.escape(text)}</h1>'
 
 
 def divider(text: str) -> str:

@@ -10,7 +10,6 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core import jobs
 from rag_core.errors import RagError
 from rag_core.files import display
 from rag_core.plan import Plan
@@ -18,11 +17,10 @@ from rag_core.types import Source, StoreInfo, Viewer
 from ui.deps import library
 from ui.file_choice import FileChoice
 from ui.folders import clear_folder
-from ui.job_status import is_active
-from ui.messages import plural, show_error, show_warning
+from ui.messages import plural, show_warning
+from ui.runs import is_active, remember_error, start_run
 
 _PLAN: Final = "index_plan"
-_ERROR: Final = "index_start_error"
 _MOST_ROWS: Final = 300
 _MOST_WARNINGS: Final = 20
 
@@ -97,26 +95,16 @@ def show_start(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
         "Index now", key="index_now", type="primary", icon=":material/play_arrow:",
         on_click=_add_and_start, args=(viewer, info.name, choice),
     )  # fmt: skip
-    error = st.session_state.pop(_ERROR, None)
-    if error is not None:
-        show_error(error)
 
 
 def _add_and_start(viewer: Viewer, store: str, choice: FileChoice) -> None:
     try:
         library().add_source(viewer, store, choice.root, choice.include, choice.exclude)
-        jobs.start(library(), viewer, store)
     except RagError as error:
-        st.session_state[_ERROR] = error
+        remember_error(error)
     else:
+        start_run(viewer, store)
         clear_folder()
-
-
-def _start(viewer: Viewer, store: str, force: bool) -> None:
-    try:
-        jobs.start(library(), viewer, store, force=force)
-    except RagError as error:
-        st.session_state[_ERROR] = error
 
 
 # --- the store's folders ----------------------------------------------------------------
@@ -135,11 +123,11 @@ def show_sources(viewer: Viewer, info: StoreInfo) -> None:
     with st.container(horizontal=True):
         st.button(
             "Index again", key="index_again", icon=":material/sync:", disabled=busy,
-            on_click=_start, args=(viewer, info.name, False), help="Reads only what has changed.",
+            on_click=start_run, args=(viewer, info.name), help="Reads only what has changed.",
         )  # fmt: skip
         st.button(
             "Read everything again", key="index_force", disabled=busy,
-            on_click=_start, args=(viewer, info.name, True),
+            on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
             help="Reads every file anew. Passages that did not change are not embedded again.",
         )  # fmt: skip
 

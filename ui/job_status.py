@@ -14,17 +14,19 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core import jobs
 from rag_core.errors import NotFound
 from rag_core.terminal import duration
 from rag_core.types import FileResult, Job, Progress, Viewer
 from ui.deps import library
 from ui.messages import show_warning
+from ui.runs import is_active, newest_job, start_run
 
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
 _MOST_RESULTS: Final = 2_000
 _EXAMPLES: Final = 3
+_SURE_FROM: Final = 10
+"""Files or texts done before the time left is worth showing."""
 _PHASES: Final = {
     "scanning": "Looking for files",
     "reading": "Reading files",
@@ -39,12 +41,6 @@ _BADGES: Final = {
 }
 
 
-def is_active(viewer: Viewer, store: str) -> bool:
-    """Whether ``store`` is being indexed, in this or another process, or is about to be."""
-    newest = _newest(viewer, store)
-    return jobs.working(library(), store) or (newest is not None and newest.state == "running")
-
-
 def show_job_status(viewer: Viewer, store: str) -> None:
     """The run under way, which moves by itself, or the last one; nothing if there was none."""
     active = is_active(viewer, store)
@@ -53,11 +49,11 @@ def show_job_status(viewer: Viewer, store: str) -> None:
 
 def _status(viewer: Viewer, store: str, *, polling: bool) -> None:
     try:
-        active, job = is_active(viewer, store), _newest(viewer, store)
+        active, job = is_active(viewer, store), newest_job(viewer, store)
     except NotFound:  # deleted meanwhile: the page finds out and says so
         st.rerun()
-    if polling and not active:
-        st.rerun()  # once more in whole, without the timer
+    if polling != active:
+        st.rerun()  # once more in whole, with or without the timer
     if job is None and not active:
         return
     with st.container(border=True, key="index_status"):
@@ -65,10 +61,6 @@ def _status(viewer: Viewer, store: str, *, polling: bool) -> None:
             _show_running(viewer, store, job if job and job.state == "running" else None)
         elif job is not None:
             _show_ended(viewer, job)
-
-
-def _newest(viewer: Viewer, store: str) -> Job | None:
-    return next(iter(library().jobs(viewer, store, 1)), None)
 
 
 # --- under way --------------------------------------------------------------------------
@@ -80,7 +72,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None) -> None:
         return
     now = job.progress
     st.progress(min(now.done / now.total, 1.0) if now.total else 0.0, text=describe(now))
-    st.text(now.current or " ")
+    st.text(now.current or "\u00a0")  # a blank line keeps the buttons in their place
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.session_state.get(_CANCELLED) == (store, job.id):
             st.caption("Stopping after the file or batch it is at …")
@@ -96,7 +88,7 @@ def describe(now: Progress) -> str:
         parts.append(f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}")
     if now.rate:
         parts.append(f"{now.rate:,.0f}/s" if now.rate >= 1 else f"{now.rate:.1f}/s")
-    if now.eta is not None:
+    if now.eta is not None and now.done >= _SURE_FROM:
         parts.append(f"{duration(now.eta)} left")
     return " · ".join(parts)
 
@@ -123,7 +115,7 @@ def _show_ended(viewer: Viewer, job: Job) -> None:
         show_warning(job.message)
     if job.state in ("cancelled", "interrupted"):
         st.button(
-            "Go on", key="index_go_on", icon=":material/resume:", on_click=_go_on, args=(viewer, job.store)
+            "Go on", key="index_go_on", icon=":material/resume:", on_click=start_run, args=(viewer, job.store)
         )
     if job.counts.get("failed") or job.counts.get("skipped"):
         _show_problems(library().job_results(viewer, job.store, job.id, _MOST_RESULTS))
@@ -146,10 +138,6 @@ def _ago(end_time: str | None) -> str:
     if seconds < 60:
         return "just now, "
     return f"{duration(seconds)} ago, " if seconds < 172_800 else f"{seconds // 86_400:.0f} days ago, "
-
-
-def _go_on(viewer: Viewer, store: str) -> None:
-    jobs.start(library(), viewer, store)
 
 
 def _show_problems(results: Sequence[FileResult]) -> None:

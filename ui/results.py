@@ -71,7 +71,8 @@ def _headline(answer: Answer, *, loading: bool) -> None:
 
 
 def _found(answer: Answer) -> str:
-    return f"{_counted(len(answer.hits), 'passage')} in {answer.query_time_ms:.0f} ms"
+    found = _counted(len(answer.hits), "passage") if answer.hits else "Nothing found"
+    return f"{found} in {answer.query_time_ms:.0f} ms"
 
 
 def notes(answer: Answer, *, loading: bool) -> list[str]:
@@ -236,7 +237,7 @@ def _sizes(info: StoreInfo) -> str:
 
 
 def _nothing_found(request: Request) -> None:
-    st.html(hits.paragraphs("Nothing was found.", *loosen(request)))
+    st.html(hits.paragraphs(*loosen(request)))
 
 
 def loosen(request: Request) -> list[str]:

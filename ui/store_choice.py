@@ -17,8 +17,8 @@ from rag_core.errors import NotFound, RagError
 from rag_core.terminal import size
 from rag_core.types import StoreInfo, Viewer
 from ui.deps import library
-from ui.job_status import is_active
 from ui.messages import plural, show_error
+from ui.runs import is_active
 
 PARAM: Final = "store"
 BOX: Final = "index_store"
@@ -46,7 +46,8 @@ def choose_store(viewer: Viewer) -> StoreInfo | None:
         )  # fmt: skip
         st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
     info = library().store_info(viewer, name)
-    _describe(info)
+    if not is_active(viewer, name):  # else the numbers move, and the status shows them
+        _describe(info)
     return info
 
 
@@ -77,11 +78,13 @@ def _choose(name: str) -> None:
 
 
 def _labels(viewer: Viewer, names: Sequence[str]) -> dict[str, str]:
-    return {name: f"{name} ({_counts(viewer, name)})" for name in names}
+    return {name: f"{name} ({_state(viewer, name)})" for name in names}
 
 
-def _counts(viewer: Viewer, name: str) -> str:
+def _state(viewer: Viewer, name: str) -> str:
     try:
+        if is_active(viewer, name):
+            return "being indexed"
         return _counts_at(load(), viewer, library().generations(viewer, [name]))
     except RagError:
         return "cannot be opened"
@@ -133,10 +136,12 @@ def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
             max_chars=100,
             autocomplete="off",
         )
-        embedder = st.selectbox("Embedder", list(EMBEDDERS), format_func=EMBEDDERS.__getitem__)
+        embedder = st.selectbox(
+            "Embedder", list(EMBEDDERS), key="index_embedder", format_func=EMBEDDERS.__getitem__
+        )
         made = st.form_submit_button("Create store", type="primary", key="index_create_store")
     if has_others:
-        st.button("Back to the others", on_click=_stop_naming, type="tertiary", icon=":material/arrow_back:")
+        st.button("Cancel", key="index_keep_store", on_click=_stop_naming, type="tertiary")
     if made:
         _create(viewer, name.strip(), embedder)
 

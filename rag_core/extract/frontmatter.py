@@ -17,6 +17,7 @@ import yaml
 LIMIT = 64_000
 """Characters of front matter that are read at most."""
 
+_TITLE_LIMIT = 500
 _MAX_DEPTH = 32
 _MAX_NODES = 20_000
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -69,7 +70,7 @@ def read(text: str) -> FrontMatter:
 def title(values: dict[str, Any]) -> str:
     """The title the front matter gives, or an empty string."""
     value = _value(values, "title")
-    return "" if isinstance(value, list | dict) else " ".join(_text(value).split())
+    return "" if isinstance(value, list | dict) else " ".join(_text(value).split())[:_TITLE_LIMIT]
 
 
 def aliases(values: dict[str, Any]) -> tuple[str, ...]:

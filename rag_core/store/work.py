@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, JobState, Outcome, Progress
@@ -117,22 +118,41 @@ def _result(row: sqlite3.Row) -> FileResult:
 # --- requests ---------------------------------------------------------------------------
 
 
-def add_request(db: sqlite3.Connection, kind: str, payload: dict[str, object]) -> None:
-    """Leave a request for the runner (``index``, ``cancel``)."""
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something asked of the runner: read these sources (None: all that are not paused), or stop."""
+
+    id: int
+    kind: Literal["index", "cancel"]
+    sources: tuple[int, ...] | None = None
+    force: bool = False
+
+
+def add_request(
+    db: sqlite3.Connection, kind: str, sources: Sequence[int] | None = None, *, force: bool = False
+) -> None:
+    """Leave a request (``index`` or ``cancel``) for the runner."""
+    payload = {"sources": None if sources is None else list(sources), "force": force}
     db.execute(
         "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)",
         (kind, json.dumps(payload), now()),
     )
 
 
-def has_requests(db: sqlite3.Connection) -> bool:
-    """Whether somebody asks for something."""
-    return db.execute("SELECT 1 FROM requests LIMIT 1").fetchone() is not None
+def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
+    """The requests that came after the one with the id ``last``, oldest first."""
+    rows = db.execute("SELECT * FROM requests WHERE id > ? ORDER BY id", (last,)).fetchall()
+    return [_request(row) for row in rows]
 
 
-def take_requests(db: sqlite3.Connection, kinds: Sequence[str]) -> list[tuple[str, dict[str, object]]]:
-    """Take every request of ``kinds``, oldest first."""
-    marks = ", ".join("?" * len(kinds))
-    rows = db.execute(f"SELECT * FROM requests WHERE kind IN ({marks}) ORDER BY id", tuple(kinds)).fetchall()
-    db.executemany("DELETE FROM requests WHERE id = ?", [(row["id"],) for row in rows])
-    return [(row["kind"], json.loads(row["payload"])) for row in rows]
+def drop_requests(db: sqlite3.Connection, last: int) -> None:
+    """Take off the requests up to ``last``: their run has ended. Until then they stay, so that
+    a killed run is asked for still."""
+    db.execute("DELETE FROM requests WHERE id <= ?", (last,))
+
+
+def _request(row: sqlite3.Row) -> Request:
+    payload = json.loads(row["payload"])
+    sources = payload.get("sources")
+    chosen = None if sources is None else tuple(sources)
+    return Request(row["id"], row["kind"], chosen, bool(payload.get("force")))

@@ -1,0 +1,99 @@
+"""What a run has done so far: counted, timed, and written to the store for everyone to see."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+from rag_core.store import Store, work
+from rag_core.store.file import now
+from rag_core.types import FileResult, Job, Phase, Progress
+
+Report = Callable[[Job], None]
+
+_NOTE_EVERY_S = 0.25
+_MESSAGES_SHOWN = 5
+
+
+class RunLog:
+    """The job row of one run. ``report`` gets every snapshot that is written; ``between`` is
+    called after each, several times a second, and may raise to stop the run."""
+
+    def __init__(self, store: Store, job_id: int, report: Report | None, between: Callable[[], None]) -> None:
+        self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))
+        self._store = store
+        self._report = report
+        self._between = between
+        self._counts: Counter[str] = Counter()
+        self._messages: list[str] = []
+        self._started = self._phase_started = time.monotonic()
+        self._noted = 0.0
+
+    def phase(self, phase: Phase, total: int) -> None:
+        """Begin a phase of ``total`` steps; 0 when nobody knows yet."""
+        self._phase_started = time.monotonic()
+        self.job = replace(self.job, progress=Progress(phase, 0, total))
+        self._note()
+
+    def step(self, current: str = "", count: int = 1) -> None:
+        """``count`` more are done; ``current`` is what is at work."""
+        self.reach(self.job.progress.done + count, current)
+
+    def reach(self, done: int, current: str = "") -> None:
+        """So many are done."""
+        known = self.job.progress
+        if time.monotonic() - self._noted < _NOTE_EVERY_S:
+            self.job = replace(self.job, progress=replace(known, done=done))
+            return
+        rate = done / max(time.monotonic() - self._phase_started, 1e-6)
+        total = max(known.total, done) if known.total else 0
+        eta = (total - done) / rate if rate and total else None
+        self.job = replace(self.job, progress=Progress(known.phase, done, total, rate, eta, current))
+        self._note()
+        self._between()
+
+    def unchanged(self, count: int) -> None:
+        """So many files were left as they are."""
+        self._counts["unchanged"] += count
+
+    def result(self, db: sqlite3.Connection, result: FileResult) -> None:
+        """Record what became of a file, in the transaction that did it."""
+        work.add_result(db, self.job.id, result)
+        self._counts[result.outcome] += 1
+        self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
+
+    def embedded(self, count: int) -> None:
+        """So many texts have their vectors now."""
+        self.job = replace(self.job, texts_embedded=self.job.texts_embedded + count)
+
+    def say(self, message: str) -> None:
+        """Add a sentence that the owner should read."""
+        self._messages.append(message)
+
+    def end(self, state: Literal["done", "cancelled", "failed"]) -> None:
+        """Close the job."""
+        progress = replace(self.job.progress, phase="done", eta=None)
+        self.job = replace(self.job, state=state, end_time=now(), progress=progress)
+        self._note()
+
+    def _note(self) -> None:
+        self._noted = time.monotonic()
+        total = sum(self._counts.values())
+        failed = self._counts["failed"]
+        self.job = replace(
+            self.job,
+            duration_ms=round((self._noted - self._started) * 1000),
+            total_files=total,
+            succeeded=total - failed,
+            failed=failed,
+            message=" ".join(dict.fromkeys(self._messages[:_MESSAGES_SHOWN])),
+            counts=dict(self._counts),
+        )
+        with self._store.note() as db:
+            work.note_progress(db, self.job)
+        if self._report:
+            self._report(self.job)

