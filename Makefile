@@ -36,8 +36,8 @@ check: $(VENV)/installed-dev  ## Lint, formatting and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --strict -p rag_core -p ui -m app
 
-bench: $(VENV)/installed-dev model  ## Run the benchmarks (ARGS="…")
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: $(VENV)/installed-dev model  ## Measure the search on judged sets (ARGS="DIR…")
+	@$(BIN)/python benchmarks/retrieval.py $(or $(ARGS),--help)
 
 clean:  ## Remove the environment and every cache; notes and indexes stay
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

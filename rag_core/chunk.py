@@ -83,23 +83,6 @@ def chunk_spec(max_tokens: int) -> ChunkSpec:
     return ChunkSpec(max_tokens, sizes)
 
 
-def embed_text(
-    title: str,
-    title_from: TitleSource,
-    heading_path: tuple[str, ...],
-    text: str,
-    aliases: tuple[str, ...] = (),
-) -> str:
-    """What is embedded of a passage: title (unless it is the file name) > headings, then the text.
-
-    A passage without text, a note that is only a name, is its title and ``aliases``.
-    """
-    if not text:
-        return _narrow("\n".join((title, *aliases)), 2 * PREFIX_LIMIT)
-    prefix = _prefix(title, title_from, heading_path)
-    return f"{prefix}\n{text}" if prefix else text
-
-
 def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None) -> list[Passage]:
     """The passages of a document, in order: ``extracted.text[start:end] == passage.text``.
 
@@ -125,9 +108,18 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
                     segment.anchor_type,
                     segment.anchor_ref,
                     number if len(spans) > 1 else 0,
+                    cutter.prefix(segment),
                 )
             )
-    return passages or [Passage("", 0, 0, 1, 1, (), "title", "")]
+    return passages or [_name_only(extracted)]
+
+
+def _name_only(extracted: Extracted) -> Passage:
+    """The one passage of a document without text: its title, unless that is the file name, and
+    its aliases."""
+    names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
+    prefix = _narrow("\n".join(names), PREFIX_LIMIT)
+    return Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix)
 
 
 def estimate_tokens(text: str) -> int:
@@ -144,7 +136,9 @@ def estimate_tokens(text: str) -> int:
     return marks + digits // 3 + sum(_WORD_TOKENS[n] if n < 128 else n // 2 for n in map(len, words))
 
 
-def _prefix(title: str, title_from: TitleSource, heading_path: tuple[str, ...]) -> str:
+def prefix_of(title: str, title_from: TitleSource, heading_path: tuple[str, ...]) -> str:
+    """``title > headings``, without a title that is only the file name or repeats the first
+    heading; at most 200 columns, for which the middle headings go first."""
     parts = list(heading_path)
     if title_from != "file name" and title and not (parts and parts[0].casefold() == title.casefold()):
         parts.insert(0, title)
@@ -227,12 +221,16 @@ class _Cutter:
     max_tokens: int
     count: TokenCounter | None
 
+    def prefix(self, segment: Segment) -> str:
+        """What is embedded in front of the passages of a segment: title > headings."""
+        return prefix_of(self.document.title, self.document.title_from, segment.heading_path)
+
     def spans(self, segment: Segment) -> list[tuple[int, int]]:
         """(start, end) of each passage of a segment, in order, trimmed of blank lines."""
         start, end = self._trimmed(segment.start, segment.end)
         if start == end:
             return []
-        prefix = _prefix(self.document.title, self.document.title_from, segment.heading_path)
+        prefix = self.prefix(segment)
         if end - start <= self.size and self._fits(prefix, start, end):
             return [(start, end)]
         return self._parts(prefix, start, end)

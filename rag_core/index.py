@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from rag_core.chunk import cut, embed_text
+from rag_core.chunk import cut
 from rag_core.embedders import Embedder
 from rag_core.errors import Cancelled, EmbedderError, NotText, RagError
 from rag_core.extract import EXTRACTOR_VERSION, extract
@@ -202,31 +202,28 @@ class Runner:
             data = read_bytes(root, file.path, MAX_FILE_BYTES)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, PurePosixPath(file.display))
-            cuts = self._cut(doc)
+            counter = self._embedder.count_tokens if self._embedder else None
+            passages = cut(doc, self._store.spec, counter)
         except NotText as error:
             self._unread(file, "skipped", error.message, started)
         except Exception as error:  # one bad file is one failed row, whatever is wrong with it
             self._unread(file, "failed", _reason(error), started)
         else:
-            self._put(file, doc, cuts, outcome, started)
+            self._put(file, doc, passages, outcome, started)
         self._log.step(file.display)
-
-    def _cut(self, doc: Extracted) -> list[write.Cut]:
-        counter = self._embedder.count_tokens if self._embedder else None
-        return [write.Cut(passage, _prefix(doc, passage)) for passage in cut(doc, self._store.spec, counter)]
 
     def _put(
         self,
         file: write.FileRecord,
         doc: Extracted,
-        cuts: list[write.Cut],
+        passages: list[Passage],
         outcome: Literal["added", "changed"],
         started: float,
     ) -> None:
         day = doc.date or date_of_name(PurePosixPath(file.display)) or _mtime_day(file.mtime_ns)
         notes = " ".join(doc.warnings)
         with self._store.write() as db:
-            change = write.put(db, file, doc, cuts, day, EXTRACTOR_VERSION)
+            change = write.put(db, file, doc, passages, day, EXTRACTOR_VERSION)
             result = FileResult(
                 file.display, "success", outcome, change.added, change.skipped, notes, _ms(started)
             )
@@ -316,13 +313,6 @@ def _same_identity(store: Store, embedder: Embedder) -> int:
             "Search goes on by words; to change the model, create a new store and index the folder into it.",
         )
     return identity_id
-
-
-def _prefix(doc: Extracted, passage: Passage) -> str:
-    if passage.text:
-        whole = embed_text(doc.title, doc.title_from, passage.heading_path, passage.text)
-        return whole[: -len(passage.text)].rstrip("\n")
-    return "\n".join(doc.aliases if doc.title_from == "file name" else (doc.title, *doc.aliases))
 
 
 def _reason(error: Exception) -> str:

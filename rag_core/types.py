@@ -106,7 +106,8 @@ class ChunkSpec:
 class Passage:
     """One chunk as cut from a document: ``document_text[start:end] == text``.
 
-    ``split_part`` is 0 for a whole segment, else the part's number counted from 1.
+    ``split_part`` is 0 for a whole segment, else the part's number counted from 1. ``prefix``
+    (title > headings) is embedded in front of the text.
     """
 
     text: str
@@ -118,6 +119,12 @@ class Passage:
     anchor_type: str
     anchor_ref: str
     split_part: int = 0
+    prefix: str = ""
+
+    @property
+    def embedded(self) -> str:
+        """What the embedder reads; empty for a note with nothing but its file name."""
+        return "\n".join(part for part in (self.prefix, self.text) if part)
 
 
 # --- embedders --------------------------------------------------------------------------

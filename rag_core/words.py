@@ -47,6 +47,8 @@ def bigrams(run: str) -> list[str]:
 
 def extra_terms(text: str) -> str:
     """The terms that ``unicode61`` would not find in ``text``, space-separated, in order."""
+    if not _MIXED.search(text) and not _UNSPACED_RUN.search(text):  # most prose, at a glance
+        return ""
     return " ".join(_extra(text))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import re
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 import pytest
 
-from rag_core.chunk import chunk_spec, cut, embed_text
+from rag_core.chunk import chunk_spec, cut, prefix_of
 from rag_core.errors import InvalidInput
 from rag_core.extract import extract
 from rag_core.types import Extracted, Passage
@@ -111,10 +112,7 @@ def test_chinese_passages_stay_within_the_tokens(counter: object) -> None:
     text = "# 标题\n" + "这是一个很长的段落，里面没有任何空格。" * 200
     document = read(text)
     found = cut(document, chunk_spec(256), count_tokens if counter else None)
-    assert all(
-        count_tokens(embed_text(document.title, document.title_from, p.heading_path, p.text)) <= 256
-        for p in found
-    )
+    assert all(count_tokens(passage.embedded) <= 256 for passage in found)
     assert sum(len(p.text) for p in found) / len(found) > 120, "and use most of them"
     assert all(passage.text.endswith("。") for passage in found), "cut between sentences"
 
@@ -158,40 +156,49 @@ def test_whitespace_makes_no_passage() -> None:
 
 @pytest.mark.parametrize("text", ["", "---\ntitle: T\naliases: [B]\n---\n", "\n\n"])
 def test_a_document_without_text_is_one_passage_of_its_name(text: str) -> None:
-    assert passages(text) == [Passage("", 0, 0, 1, 1, (), "title", "")]
+    (found,) = passages(text)
+    assert replace(found, prefix="") == Passage("", 0, 0, 1, 1, (), "title", "")
 
 
 def test_a_name_without_text_is_embedded_with_its_aliases() -> None:
-    assert embed_text("T", "front matter", (), "", ("B", "C")) == "T\nB\nC"
-    assert embed_text("T", "front matter", (), "text", ("B", "C")) == "T\ntext"
-    assert count_tokens(embed_text("名", "front matter", (), "", ("别名",) * 500)) <= 256
+    (found,) = passages("---\ntitle: T\naliases: [B, C]\n---\n")
+    assert found.embedded == "T\nB\nC"
+
+
+def test_five_hundred_aliases_are_embedded_within_the_tokens() -> None:
+    (found,) = passages(f"---\ntitle: 名\naliases: [{', '.join(f'别名{n}' for n in range(500))}]\n---\n")
+    assert count_tokens(found.embedded) <= 256
+
+
+def test_a_file_name_alone_is_not_embedded_so_that_a_rename_embeds_nothing() -> None:
+    (found,) = passages("")
+    assert found.embedded == ""
 
 
 @pytest.mark.parametrize(
     ("title_from", "path", "expected"),
     [
-        ("front matter", ("A", "B"), "Title > A > B\ntext"),
-        ("file name", ("A", "B"), "A > B\ntext"),
-        ("file name", (), "text"),
-        ("heading", ("title", "B"), "title > B\ntext"),
-        ("heading", (), "Title\ntext"),
+        ("front matter", ("A", "B"), "Title > A > B"),
+        ("file name", ("A", "B"), "A > B"),
+        ("file name", (), ""),
+        ("heading", ("title", "B"), "title > B"),
+        ("heading", (), "Title"),
     ],
 )
 def test_title_and_headings_go_before_the_text(title_from: str, path: tuple[str, ...], expected: str) -> None:
-    assert embed_text("Title", title_from, path, "text") == expected  # type: ignore[arg-type]
+    assert prefix_of("Title", title_from, path) == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("word", ["long ", "长"])
 def test_a_long_prefix_is_shortened_from_the_middle(word: str) -> None:
-    prefix = embed_text("Title", "heading", (word * 30, word * 35, "last"), "text").partition("\n")[0]
+    prefix = prefix_of("Title", "heading", (word * 30, word * 35, "last"))
     assert len(prefix) <= 200
     assert prefix.startswith("Title > ")
     assert prefix.endswith("> last")
-    assert len(embed_text(word * 300, "heading", (word * 200,), "x")) <= 202
+    assert len(prefix_of(word * 300, "heading", (word * 200,))) <= 200
 
 
 def test_long_titles_leave_room_for_the_text() -> None:
     document = read(f"---\ntitle: {'标题' * 100}\n---\n# {'很长' * 90}\n{'正文，' * 300}")
     for passage in cut(document, chunk_spec(256), count_tokens):
-        embedded = embed_text(document.title, document.title_from, passage.heading_path, passage.text)
-        assert count_tokens(embedded) <= 256
+        assert count_tokens(passage.embedded) <= 256

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.chunk import chunk_spec, cut, embed_text
+from rag_core.chunk import chunk_spec, cut
 from rag_core.errors import ExtractError
 from rag_core.extract import extract
 from rag_core.types import Extracted, Passage
@@ -57,8 +57,7 @@ def check(document: Extracted) -> None:
     passages = cut(document, SPEC, count_tokens)
     check_passages(document, passages)
     for passage in passages:
-        parts = (document.title, document.title_from, passage.heading_path, passage.text)
-        assert not passage.text or count_tokens(embed_text(*parts)) <= SPEC.max_tokens
+        assert count_tokens(passage.embedded) <= SPEC.max_tokens
 
 
 WORDS = [

@@ -330,9 +330,7 @@ def test_patterns_that_match_nothing_cannot_be_indexed(store: str, notes: Path) 
     assert not has_key(app, "index_now")
 
 
-def test_a_count_that_stopped_early_says_so(
-    store: str, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_count_that_stopped_early_says_so(store: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.file_choice._MOST_NAMES", 3)
     assert "more than 3 names" in texts(with_folder(notes))
 
@@ -437,10 +435,13 @@ _OTHER_PROCESS = textwrap.dedent(
 
 def test_skipped_and_failed_files_are_listed_with_their_reasons(store: str, notes: Path) -> None:
     (notes / "photo.md").write_bytes(bytes(range(256)) * 40)
-    (notes / "broken.md").write_bytes(b"\xff\xfe\x00\xd8\x00")
+    (notes / "broken.md").write_bytes(b"\xef\xbb\xbfmarked as UTF-8, but \xff")
     app = until(press(with_folder(notes), "index_now"), finished)
     table = app.dataframe[0].value
-    assert dict(zip(table["Which"], table["What"], strict=True)) == {"photo.md": "skipped", "broken.md": "failed"}
+    assert dict(zip(table["Which"], table["What"], strict=True)) == {
+        "photo.md": "skipped",
+        "broken.md": "failed",
+    }
 
 
 def test_equal_reasons_are_one_row() -> None:

@@ -64,6 +64,10 @@ def _select(name: str, field: str, counts: Mapping[str, int], shown: Callable[[s
 
 
 def _more() -> None:
+    # The browser makes these widgets when the popover is opened, and would then take the values of
+    # the last run only if that run had set them.
+    for field in _MORE:
+        st.session_state[key(field)] = st.session_state[key(field)]
     with st.popover("More", key="more_filters"):
         days = st.columns(2)
         for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):

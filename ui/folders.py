@@ -140,8 +140,9 @@ def _breadcrumbs(at: Path | None, roots: Sequence[Path]) -> None:
             st.button("All folders", key="index_crumb_all", type="tertiary", on_click=_go, args=(None,))
         for number, crumb in enumerate(_crumbs(at, roots)):
             st.button(
-                _name(crumb, roots), key=_key("crumb", crumb), type="tertiary", on_click=_go, args=(crumb,),
-                icon=":material/chevron_right:" if number or len(roots) > 1 else None, disabled=crumb == at,
+                f"**{_name(crumb, roots)}**" if crumb == at else _name(crumb, roots), key=_key("crumb", crumb),
+                icon=":material/chevron_right:" if number or len(roots) > 1 else None,
+                type="tertiary", on_click=_go, args=(crumb,),
             )  # fmt: skip
 
 

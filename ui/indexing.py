@@ -67,7 +67,14 @@ def _show(dry_run: DryRun) -> None:
     st.markdown(" · ".join(f"**{count:,}** {outcome}" for outcome, count in dry_run.counts.items()))
     if dry_run.rows:
         st.dataframe(
-            dry_run.rows, hide_index=True, key="index_plan_rows", alt="What would happen to each file"
+            dry_run.rows,
+            hide_index=True,
+            key="index_plan_rows",
+            alt="What would happen to each file",
+            column_order=("What", "File", "Note")
+            if any(row["Note"] for row in dry_run.rows)
+            else ("What", "File"),
+            column_config={"What": st.column_config.TextColumn(width=90)},
         )
     else:
         st.caption("Nothing would change.")

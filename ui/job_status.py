@@ -113,13 +113,12 @@ def _show_ended(viewer: Viewer, job: Job) -> None:
     st.markdown(summary(job))
     if job.message:
         show_warning(job.message)
-    if job.state in ("cancelled", "interrupted"):
-        st.button(
-            "Go on", key="index_go_on", icon=":material/resume:", on_click=start_run, args=(viewer, job.store)
-        )
     if job.counts.get("failed") or job.counts.get("skipped"):
         _show_problems(library().job_results(viewer, job.store, job.id, _MOST_RESULTS))
-    _search_link(job.store, "Search this store")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if job.state in ("cancelled", "interrupted"):
+            st.button("Go on", key="index_go_on", on_click=start_run, args=(viewer, job.store))
+        _search_link(job.store, "Search this store")
 
 
 def summary(job: Job) -> str:

@@ -42,19 +42,6 @@ class FileRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A passage and the prefix that is embedded in front of it."""
-
-    passage: Passage
-    prefix: str
-
-    @property
-    def embedded(self) -> str:
-        """What the embedder reads."""
-        return "\n".join(part for part in (self.prefix, self.passage.text) if part)
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """What a write did to the chunks of a document."""
 
@@ -76,7 +63,12 @@ def fold(name: str) -> str:
 
 
 def put(
-    db: sqlite3.Connection, file: FileRecord, doc: Extracted, cuts: Sequence[Cut], date: str, version: int
+    db: sqlite3.Connection,
+    file: FileRecord,
+    doc: Extracted,
+    passages: Sequence[Passage],
+    date: str,
+    version: int,
 ) -> Change:
     """Store a document as read: its row, chunks, words, tags, names, links and queue entries.
 
@@ -97,7 +89,7 @@ def put(
         "extractor": version,
     }
     document_id, known_as = _put_row(db, file, about)
-    change = _put_chunks(db, document_id, file, doc, cuts)
+    change = _put_chunks(db, document_id, file, doc, passages)
     _put_tags(db, document_id, doc.tags)
     _put_names(db, document_id, file.display, doc)
     _put_links(db, document_id, doc.links)
@@ -155,7 +147,7 @@ def _stat_columns(file: FileRecord) -> dict[str, int]:
 
 
 def _put_chunks(
-    db: sqlite3.Connection, document_id: int, file: FileRecord, doc: Extracted, cuts: Sequence[Cut]
+    db: sqlite3.Connection, document_id: int, file: FileRecord, doc: Extracted, passages: Sequence[Passage]
 ) -> Change:
     old: dict[bytes, list[int]] = {}
     for row in db.execute("SELECT id, embed_hash FROM chunks WHERE document_id = ?", (document_id,)):
@@ -163,11 +155,11 @@ def _put_chunks(
     words = _document_words(file.display, doc)
     seen: set[str] = set()
     added = 0
-    for cut in cuts:
-        if cut.passage.text in seen:
+    for passage in passages:
+        if passage.text in seen:
             continue
-        columns = _chunk_columns(cut, len(seen), words)
-        seen.add(cut.passage.text)
+        columns = _chunk_columns(passage, len(seen), words)
+        seen.add(passage.text)
         if kept := old.get(columns["embed_hash"]):
             _update(db, "chunks", kept.pop(), columns)
         else:
@@ -176,7 +168,7 @@ def _put_chunks(
     db.executemany("DELETE FROM chunks WHERE id = ?", [(i,) for ids in old.values() for i in ids])
     _enqueue(db, document_id)
     _drop_from_queue(db, [h for h, ids in old.items() if ids])
-    return Change(added, len(cuts) - len(seen))
+    return Change(added, len(passages) - len(seen))
 
 
 def _document_words(display: str, doc: Extracted) -> dict[str, str]:
@@ -194,8 +186,7 @@ def _title_terms(title: str, tags: str, display: str) -> str:
     return extra_terms(f"{title} {tags} {display}")
 
 
-def _chunk_columns(cut: Cut, index: int, words: dict[str, str]) -> dict[str, Any]:
-    passage = cut.passage
+def _chunk_columns(passage: Passage, index: int, words: dict[str, str]) -> dict[str, Any]:
     headings = " > ".join(passage.heading_path)
     return {
         "chunk_index": index,
@@ -207,8 +198,8 @@ def _chunk_columns(cut: Cut, index: int, words: dict[str, str]) -> dict[str, Any
         "anchor_type": passage.anchor_type,
         "anchor_ref": passage.anchor_ref,
         "split_part": passage.split_part,
-        "prefix": cut.prefix,
-        "embed_hash": embed_hash(cut.embedded),
+        "prefix": passage.prefix,
+        "embed_hash": embed_hash(passage.embedded),
         "headings": headings,
         "text": passage.text,
         "terms": extra_terms(f"{headings} {passage.anchor_ref} {passage.text}"),

@@ -1,0 +1,57 @@
+"""What every test stands on: a library of its own, and pages seen by the owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.types import OWNER, Job
+from tests.model_fixture import installed_model_dir
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty COMMONPLACE_HOME without any model."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("COMMONPLACE_HOME", str(home))
+    monkeypatch.delenv("COMMONPLACE_MODELS", raising=False)
+    monkeypatch.setenv("COMMONPLACE_ROOTS", str(tmp_path))
+    return home
+
+
+@pytest.fixture
+def library(home: Path, tmp_path: Path) -> Iterator[Library]:
+    """A library in an empty home."""
+    opened = Library.open(Settings(home / "data", home / "data" / "models", (tmp_path,)))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """An empty folder for notes."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model_dir() -> Path:
+    """A folder with the built-in model, installed once a session."""
+    return installed_model_dir()
+
+
+def index(library: Library, store: str, folder: Path | None = None, *globs: str, force: bool = False) -> Job:
+    """Index ``folder`` into ``store``, which is made with the hashing embedder if needed."""
+    if store not in library.store_names(OWNER):
+        library.create_store(OWNER, store, "hashing")
+    if folder is not None:
+        library.add_source(OWNER, store, folder, globs or ("**/*",))
+    library.request_index(OWNER, store, force=force)
+    job = library.run(OWNER, store)
+    assert job is not None
+    return job
