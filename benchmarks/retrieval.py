@@ -53,15 +53,9 @@ def read_set(folder: Path) -> JudgedSet:
     return JudgedSet(folder.name, corpus, {q["id"]: q["text"] for q in queries if q["id"] in judged}, judged)
 
 
-def write_files(corpus: list[dict[str, str]], folder: Path) -> dict[str, str]:
-    """Write the corpus as files; returns file name → document id."""
-    names = {}
-    for number, record in enumerate(corpus):
-        name = f"{number:05d}.{'md' if record['title'] else 'txt'}"
-        heading = f"# {record['title']}\n\n" if record["title"] else ""
-        (folder / name).write_text(heading + record["text"], "utf-8")
-        names[name] = record["id"]
-    return names
+def file_names(corpus: list[dict[str, str]]) -> dict[str, str]:
+    """File name → document id, in the corpus' order."""
+    return {f"{n:05d}.{'md' if record['title'] else 'txt'}": record["id"] for n, record in enumerate(corpus)}
 
 
 def measure(
@@ -111,25 +105,39 @@ def dcg(gains: list[float]) -> float:
     return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
 
 
-def run(folders: list[Path], modes: tuple[Mode, ...], embedder: str, home: Path) -> dict[str, Any]:
+def open_library(home: Path) -> Library:
+    """A library in ``home`` with the model that the environment names."""
     known = config.load()
-    library = Library.open(Settings(home, known.model_dir, known.roots))
+    return Library.open(Settings(home, known.model_dir, known.roots))
+
+
+def index_set(library: Library, judged: JudgedSet, embedder: str, home: Path) -> dict[str, str]:
+    """Write and index a set, unless ``home`` has it already; returns file name → document id."""
+    folder = home / "files" / judged.name
+    names = file_names(judged.corpus)
+    if judged.name in library.store_names(OWNER):
+        return names
+    folder.mkdir(parents=True)
+    for name, record in zip(names, judged.corpus, strict=True):
+        heading = f"# {record['title']}\n\n" if record["title"] else ""
+        (folder / name).write_text(heading + record["text"], "utf-8")
+    library.create_store(OWNER, judged.name, embedder)
+    library.add_source(OWNER, judged.name, folder, ["**/*"])
+    library.request_index(OWNER, judged.name)
+    job = library.run(OWNER, judged.name)
+    if job is None or job.state != "done" or job.failed or job.message:
+        raise SystemExit(f"{judged.name} could not be indexed: {job and job.message}")
+    print(f"{judged.name}: indexed in {job.duration_ms / 1000:.1f} s", file=sys.stderr)
+    return names
+
+
+def run(folders: list[Path], modes: tuple[Mode, ...], embedder: str, home: Path) -> dict[str, Any]:
+    """Index and measure every set in every mode."""
+    library = open_library(home)
     rows = []
     for folder in folders:
         judged = read_set(folder)
-        files = home / "files" / judged.name
-        if files.exists():
-            names = {f"{n:05d}.{'md' if r['title'] else 'txt'}": r["id"] for n, r in enumerate(judged.corpus)}
-        else:
-            files.mkdir(parents=True)
-            names = write_files(judged.corpus, files)
-            library.create_store(OWNER, judged.name, embedder)
-            source = library.add_source(OWNER, judged.name, files, ["**/*"])
-            library.request_index(OWNER, judged.name, [source.id])
-            job = library.run(OWNER, judged.name)
-            if job is None or job.state != "done" or job.failed:
-                raise SystemExit(f"{judged.name} could not be indexed: {job and job.message}")
-            print(f"{judged.name}: indexed in {job.duration_ms / 1000:.1f} s", file=sys.stderr)
+        names = index_set(library, judged, embedder, home)
         rows += [measure(library, judged.name, judged, names, mode) for mode in modes]
     library.close()
     return {"embedder": embedder, "sets": rows, "mean": mean(rows, modes)}

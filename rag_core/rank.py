@@ -59,7 +59,7 @@ class Calibration:
 # Fitted on the judged sets: relevant passages against the best passages for queries of
 # another set (benchmarks/calibration.py prints the fit).
 _MINILM = Calibration(
-    hybrid=Logistic(0.45, 11.0), vector=Logistic(0.35, 14.0), lexical=Logistic(0.28, 12.0), typical=0.15
+    hybrid=Logistic(0.45, 13.0), vector=Logistic(0.36, 15.0), lexical=Logistic(0.26, 15.0), typical=0.15
 )
 _CALIBRATIONS = {"minilm": _MINILM}
 
@@ -71,7 +71,7 @@ def calibration_for(embedder: str) -> Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A candidate: its chunk id, the text it is judged by (lower case, with title, headings,
+    """A candidate: its chunk id, the text it is judged by (folded, with title, headings,
     tags and terms), whether the query is its document's name, and what was measured of it."""
 
     chunk_id: int
@@ -163,7 +163,7 @@ def _reasons(
 
 
 def occurs(text: str, word: str) -> bool:
-    """Whether ``word`` or an inflection of it begins a word of ``text`` (both in lower case)."""
+    """Whether ``word`` or an inflection of it begins a word of ``text`` (both folded)."""
     if is_unspaced(word):
         return word in text
     beginning = stem(word) if len(word) > 3 else word

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rag_core.words import STOP_WORDS, bigrams, is_unspaced
+from rag_core.words import SPACED, STOP_WORDS, bigrams, clusters, fold, is_unspaced
 
 Span = tuple[int, int]
 SNIPPET_LENGTH = 320
@@ -16,26 +16,47 @@ MAX_SPANS = 200
 def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> tuple[Span, ...]:
     """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint.
 
-    A word also matches as the beginning of a longer one (``index`` in *indexing*), the way
-    the stemmed index finds it; unspaced words match by their pairs of characters.
+    A word (folded, as from query_words) also matches as the beginning of a longer one
+    (``index`` in *indexing*), the way the stemmed index finds it; unspaced words match by
+    their pairs of characters.
     """
     pattern = _pattern(tuple(words), tuple(phrases))
     if pattern is None:
         return ()
+    folded, places = _fold_in_place(text)
     spans: list[Span] = []
-    for match in pattern.finditer(text):
-        if spans and match.start() <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(match.end(), spans[-1][1]))
+    for match in pattern.finditer(folded):
+        start, end = places[match.start()][0], places[match.end() - 1][1]
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         elif len(spans) < MAX_SPANS:
-            spans.append(match.span())
+            spans.append((start, end))
     return tuple(spans)
+
+
+def _fold_in_place(text: str) -> tuple[str, list[Span]]:
+    """``text`` folded, and for each character of that the span in ``text`` it came from."""
+    if text.isascii():
+        return text.lower(), [(i, i + 1) for i in range(len(text))]
+    folded: list[str] = []
+    places: list[Span] = []
+    start = 0
+    for cluster in clusters(text):
+        end = start + len(cluster)
+        folded.append(_fold_cluster(cluster))
+        places += [(start, end)] * len(folded[-1])
+        start = end
+    return "".join(folded), places
+
+
+_fold_cluster = lru_cache(maxsize=4096)(fold)
 
 
 @lru_cache(maxsize=64)
 def _pattern(words: tuple[str, ...], phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    spoken = [r"\s+".join(map(re.escape, phrase.split())) for phrase in phrases]
+    spoken = [r"\s+".join(map(re.escape, fold(phrase).split())) for phrase in phrases]
     spoken += [part for word in words for part in _alternatives(word)]
-    return re.compile("|".join(sorted(spoken, key=len, reverse=True)), re.IGNORECASE) if spoken else None
+    return re.compile("|".join(sorted(spoken, key=len, reverse=True))) if spoken else None
 
 
 def _alternatives(word: str) -> list[str]:
@@ -43,8 +64,8 @@ def _alternatives(word: str) -> list[str]:
         pairs = bigrams(word) if len(word) > 1 else []
         return [re.escape(part) for part in dict.fromkeys((word, *pairs))]
     if len(word) < 3 or word in STOP_WORDS:
-        return [rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"]
-    return [rf"(?<![^\W_]){re.escape(stem(word))}[^\W_]*"] if word.isascii() else [re.escape(word)]
+        return [rf"(?<!{SPACED}){re.escape(word)}(?!{SPACED})"]
+    return [rf"(?<!{SPACED}){re.escape(stem(word))}{SPACED}*"]
 
 
 @lru_cache(maxsize=1024)

@@ -1,12 +1,13 @@
 """How text becomes index terms, the same for passages and for queries.
 
-FTS5's ``unicode61`` splits at everything that is no letter or digit, which leaves two kinds
-of words that nobody types the way they are written: identifiers (``getUserName``) and runs
-of scripts without spaces (``价格歧视``). For those a passage gets extra terms: the parts of
-an identifier, the overlapping pairs of characters of a run and its last one alone (bigrams,
-the usual unit for Chinese and Japanese retrieval: Nie, Gao, Zhang & Zhou, "On the use of
-words and n-grams for Chinese information retrieval", IRAL 2000). Ordinary words give no
-extra term.
+FTS5's ``unicode61`` splits at everything that is no letter or digit and folds the case and
+accents of Latin letters. That leaves three kinds of words that nobody types the way they are
+written: identifiers (``getUserName``), runs of scripts without spaces (``价格歧视``), and
+letters with more than one spelling (``Straße``, ``ＡＢＣ``). For those a passage gets extra
+terms: the parts of an identifier; the overlapping pairs of characters of a run and its last
+one alone (bigrams, the usual unit for Chinese and Japanese retrieval: Nie, Gao, Zhang & Zhou,
+"On the use of words and n-grams for Chinese information retrieval", IRAL 2000); the folded
+spelling. Ordinary words give no extra term.
 """
 
 from __future__ import annotations
@@ -14,16 +15,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # radicals, kana
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # Han, half-width kana
+    "\uac00-\ud7a3"  # Hangul: it has spaces, but particles are glued to the words
     "\U00020000-\U0003ffff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_WORD = re.compile(r"[^\W_]+")
+SPACED = f"[^\\W_{_UNSPACED}]"
+"""A regular expression for one letter or digit of a script that is written with spaces."""
+
+# Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
+_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
+_CLUSTER = re.compile(rf".[{_MARKS}]*", re.DOTALL)
+_LATIN_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
@@ -40,27 +50,56 @@ STOP_WORDS = frozenset(
 )
 
 
+def fold(text: str) -> str:
+    """``text`` as words are compared: no case, no accents on Latin letters, one spelling of each letter."""
+    if text.isascii():
+        return text.lower()
+    return _without_accents(unicodedata.normalize("NFKD", text).casefold())
+
+
+def _without_accents(decomposed: str) -> str:
+    return unicodedata.normalize("NFC", _LATIN_ACCENTS.sub("", decomposed))
+
+
+def clusters(text: str) -> list[str]:
+    """``text`` cut into characters, each with the marks that belong to it."""
+    return _CLUSTER.findall(text)
+
+
 def bigrams(run: str) -> list[str]:
     """The overlapping pairs of a run; a single character stands for itself."""
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    found = clusters(run)
+    return [first + second for first, second in pairwise(found)] or [run]
 
 
 def extra_terms(text: str) -> str:
     """The terms that ``unicode61`` would not find in ``text``, space-separated, in order."""
-    if not _MIXED.search(text) and not _UNSPACED_RUN.search(text):  # most prose, at a glance
-        return ""
     return " ".join(_extra(text))
 
 
 def _extra(text: str) -> Iterator[str]:
     for match in _WORD.finditer(text):
         word = match.group()
-        if word.isascii():
-            if len(word) > 2 and _MIXED.search(word):
-                yield from _parts(word)
-        elif _UNSPACED_RUN.search(word):
-            for piece in _pieces(word):
-                yield from [*bigrams(piece), piece[-1]] if is_unspaced(piece) else [piece.lower()]
+        if not word.isascii():
+            yield from _extra_of(word)
+        elif len(word) > 2 and _MIXED.search(word):
+            yield from _parts(word)
+
+
+def _extra_of(word: str) -> Iterator[str]:
+    folded = fold(word)
+    if _UNSPACED_RUN.search(folded):
+        for piece in _pieces(folded):
+            yield from [*bigrams(piece), clusters(piece)[-1]] if is_unspaced(piece) else [piece]
+    elif folded != _as_indexed(word):
+        yield folded
+
+
+def _as_indexed(word: str) -> str:
+    """What ``unicode61`` makes of a word; of a decomposed one it loses the marks."""
+    if not unicodedata.is_normalized("NFC", word):
+        return ""
+    return _without_accents(unicodedata.normalize("NFD", word.lower()))
 
 
 def _parts(word: str) -> list[str]:
@@ -81,20 +120,17 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 def query_words(text: str) -> tuple[str, ...]:
-    """The words of a query in order, in lower case, without repetitions; stop words only if all are."""
-    words = dict.fromkeys(word.lower() for word in _split(text, parts=True))
+    """The words of a query in order, folded, without repetitions; stop words only if all are."""
+    words = dict.fromkeys(_split(text, parts=True))
     return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
 
 
 def _split(text: str, *, parts: bool = False) -> Iterator[str]:
-    for match in _WORD.finditer(unicodedata.normalize("NFC", text)):
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
         word = match.group()
-        if word.isascii():
-            yield word
-            if parts:
-                yield from _parts(word)
-        else:
-            yield from _pieces(word)
+        yield from _pieces(fold(word))
+        if parts and word.isascii():
+            yield from _parts(word)
 
 
 def is_unspaced(word: str) -> bool:
@@ -118,6 +154,6 @@ def match_all(text: str) -> str:
 def _match(word: str, joint: str) -> str:
     if not is_unspaced(word):
         return f'"{word}"'
-    star = "*" if len(word) == 1 else ""
+    star = "*" if len(clusters(word)) == 1 else ""
     pairs = joint.join(f'"{pair}"{star}' for pair in bigrams(word))
     return f"{{{' '.join(TERM_COLUMNS)}}} : ({pairs})"

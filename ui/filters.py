@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from heapq import nlargest
 from typing import Final
 
 import streamlit as st
@@ -15,6 +16,7 @@ from ui.search_state import DEFAULT, MAX_HITS, TOP_FOLDER, Choices, Request, cur
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 _MORE: Final = ("after", "before", "mode", "min", "k")
 _ALL: Final = ("store", "type", "tag", "path", *_MORE)
+_MOST: Final = 500
 _FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
 
 
@@ -53,7 +55,7 @@ def show(offered: Choices) -> None:
 def _select(name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]) -> None:
     st.selectbox(
         name,
-        list(counts),
+        _offered(counts, st.session_state[key(field)]),
         key=key(field),
         on_change=push,
         format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
@@ -61,6 +63,14 @@ def _select(name: str, field: str, counts: Mapping[str, int], shown: Callable[[s
         label_visibility="collapsed",
         disabled=not counts,
     )
+
+
+def _offered(counts: Mapping[str, int], chosen: str | None) -> list[str]:
+    """The values to choose from: all, or the commonest where the browser would choke on all."""
+    if len(counts) <= _MOST:
+        return list(counts)
+    kept = {*nlargest(_MOST, counts, key=counts.__getitem__), chosen}
+    return [value for value in counts if value in kept]
 
 
 def _more() -> None:

@@ -17,7 +17,8 @@ import streamlit as st
 from rag_core.errors import InvalidInput
 from rag_core.files import contained, display, list_folders
 from ui.deps import library
-from ui.messages import escaped, show_error
+from ui.hits import label
+from ui.messages import show_error
 
 BOX: Final = "index_folder"
 PICKER: Final = "index_picker_at"
@@ -139,8 +140,9 @@ def _breadcrumbs(at: Path | None, roots: Sequence[Path]) -> None:
         if len(roots) > 1:
             st.button("All folders", key="index_crumb_all", type="tertiary", on_click=_go, args=(None,))
         for number, crumb in enumerate(_crumbs(at, roots)):
+            name = _name(crumb, roots)
             st.button(
-                f"**{_name(crumb, roots)}**" if crumb == at else _name(crumb, roots), key=_key("crumb", crumb),
+                f"**{name}**" if crumb == at else name, key=_key("crumb", crumb),
                 icon=":material/chevron_right:" if number or len(roots) > 1 else None,
                 type="tertiary", on_click=_go, args=(crumb,),
             )  # fmt: skip
@@ -169,7 +171,7 @@ def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
     with st.container(height=320, border=True, gap="xxsmall"):
         for folder in found[:_MOST]:
             st.button(
-                escaped(shown(folder if at is None else Path(folder.name))), key=_key("open", folder),
+                label(shown(folder if at is None else Path(folder.name))), key=_key("open", folder),
                 icon=":material/folder:", type="tertiary", on_click=_go, args=(folder,),
             )  # fmt: skip
         if not found:
@@ -181,7 +183,7 @@ def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
 def _name(crumb: Path, roots: Sequence[Path]) -> str:
     if crumb == Path.home().resolve():
         return "Home"
-    return escaped(shown(crumb if crumb in roots else Path(crumb.name)))
+    return label(shown(crumb if crumb in roots else Path(crumb.name)))
 
 
 def _key(what: str, path: Path | None) -> str:

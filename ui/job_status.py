@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -21,6 +22,7 @@ from ui.deps import library
 from ui.messages import show_warning
 from ui.runs import is_active, newest_job, start_run
 
+_SEARCH_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "search.py"
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
 _MOST_RESULTS: Final = 2_000
@@ -99,7 +101,7 @@ def _cancel(viewer: Viewer, store: str, job_id: int) -> None:
 
 
 def _search_link(store: str, label: str) -> None:
-    st.page_link("../pages/search.py", label=label, icon=":material/search:", query_params={"store": store})
+    st.page_link(_SEARCH_PAGE, label=label, icon=":material/search:", query_params={"store": store})
 
 
 # --- ended ------------------------------------------------------------------------------

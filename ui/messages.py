@@ -1,30 +1,21 @@
-"""Sentences that quote file names, patterns and paths: shown as they are, never as Markdown."""
+"""What a page says in whole sentences. They quote paths and patterns, so nothing in them is Markdown."""
 
 from __future__ import annotations
-
-import re
-from typing import Final
 
 import streamlit as st
 
 from rag_core.errors import RagError
-
-_PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
-
-
-def escaped(text: str) -> str:
-    """``text`` on one line, for a label or notice that Streamlit reads as Markdown."""
-    return _PUNCTUATION.sub(r"\\\1", " ".join(text.split()))
+from ui.hits import label
 
 
 def show_error(error: RagError) -> None:
     """The two sentences of an error, as every other face says them."""
-    st.error(escaped(str(error)))
+    st.error(label(str(error)))
 
 
 def show_warning(text: str) -> None:
     """A whole sentence that may hold anything."""
-    st.warning(escaped(text))
+    st.warning(label(text))
 
 
 def plural(count: int, noun: str) -> str:

@@ -18,7 +18,8 @@ from rag_core.embedders.minilm_install import install, is_installed
 from rag_core.errors import RagError
 from rag_core.types import StoreInfo
 from ui.deps import library
-from ui.messages import escaped, show_error
+from ui.hits import label
+from ui.messages import show_error
 
 _POLL_S: Final = 1.0
 _SEEN: Final = "index_model_seen"
@@ -91,7 +92,7 @@ def _notice(model_dir: Path, *, polling: bool) -> None:
         st.rerun()
     st.markdown("**The model that finds passages by meaning is not installed.**")
     if under_way is not None and running:
-        st.markdown(f":material/downloading: {escaped(under_way.step)}")
+        st.markdown(f":material/downloading: {label(under_way.step)}")
         return
     if under_way is not None and under_way.error is not None:
         show_error(under_way.error)

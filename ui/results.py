@@ -61,13 +61,13 @@ def show(viewer: Viewer, request: Request) -> None:
 
 def _headline(answer: Answer, *, loading: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.html(
-            hits.paragraphs(_found(answer), *notes(answer, loading=loading), status=True), width="stretch"
-        )
+        st.html(hits.paragraphs(_found(answer), status=True), width="stretch")
         st.segmented_control(
             "Show as", ["cards", "table"], key=key("view"), on_change=push, format_func=str.capitalize,
             required=True, label_visibility="collapsed",
         )  # fmt: skip
+    if said := notes(answer, loading=loading):
+        st.html(hits.paragraphs(*said))
 
 
 def _found(answer: Answer) -> str:
@@ -205,7 +205,7 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
 
 def first_run(viewer: Viewer) -> None:
     """There is no store that the viewer may see."""
-    st.header("Nothing to search yet", anchor=False)
+    st.title("Nothing to search yet", anchor=False)
     if not viewer.is_owner:
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
         return
@@ -215,14 +215,14 @@ def first_run(viewer: Viewer) -> None:
             "and everything stays on this computer."
         )
     )
-    st.page_link(INDEX_PAGE, label="Choose a folder", icon=":material/folder_open:")
+    st.page_link(INDEX_PAGE, label="**Choose a folder**", icon=":material/folder_open:")
 
 
 def nothing_indexed(viewer: Viewer) -> None:
     """There are stores, but no document in them."""
     st.html(hits.paragraphs("There is no document to search yet."))
     if viewer.is_owner:
-        st.page_link(INDEX_PAGE, label="Choose or read a folder", icon=":material/folder_open:")
+        st.page_link(INDEX_PAGE, label="**Choose or read a folder**", icon=":material/folder_open:")
 
 
 def start(viewer: Viewer) -> None:

@@ -100,11 +100,11 @@ def _counts_at(
     info = library().store_info(viewer, generations[0][0])
     if not info.file_count:
         return "empty"
-    return f"{plural(info.file_count, 'file')}, {plural(info.chunk_count, 'passage')}"
+    return plural(info.file_count, "file")
 
 
 def _describe(info: StoreInfo) -> None:
-    parts = [f"embedder {info.embedder}", size(info.size_bytes)]
+    parts = [plural(info.chunk_count, "passage"), size(info.size_bytes), f"embedder {info.embedder}"]
     if info.pending:
         parts.append(f"{info.pending:,} waiting to be embedded")
     if info.skipped:

@@ -15,6 +15,7 @@ from typing import Any
 
 from rag_core.store.documents import fold
 from rag_core.types import Document, Filters, Query, Viewer
+from rag_core.words import fold as fold_words
 from rag_core.words import match_all, match_any
 
 # Weights of the columns of `words` in BM25, in their order: title, headings, path, tags, text,
@@ -183,13 +184,13 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
 
 
 def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-    """All searchable words of the chunks ``ids`` but their paths, in lower case."""
+    """All searchable words of the chunks ``ids`` but their paths, folded."""
     rows = db.execute(
         """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
                || ' ' || terms FROM chunks WHERE id IN (SELECT value FROM json_each(?))""",
         (json.dumps(list(ids)),),
     )
-    return {row[0]: row[1].lower() for row in rows}
+    return {row[0]: fold_words(row[1]) for row in rows}
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:

@@ -1,0 +1,38 @@
+"""Write docs/cli.md from the commands' own help: ``python docs/make_cli.py``. A test compares them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import click
+
+from rag_core.cli import app
+
+PAGE = Path(__file__).resolve().parent / "cli.md"
+
+
+def page() -> str:
+    """The whole page."""
+    parts = ["# The command line\n\nMade from `--help` by `docs/make_cli.py`.\n"]
+    parts += [
+        f"\n## `{name}`\n\n```text\n{text.rstrip()}\n```\n" for name, text in _commands(app, "commonplace")
+    ]
+    return "".join(parts)
+
+
+def _commands(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    yield (
+        name,
+        command.get_help(click.Context(command, info_name=name, terminal_width=100, max_content_width=100)),
+    )
+    if isinstance(command, click.Group):
+        for word in command.commands:
+            yield from _commands(command.commands[word], f"{name} {word}")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,428 @@
+"""The Search page, run by AppTest on a real store: every test asserts no exception and one thing it shows."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+from ui import hits, results
+from ui.access import OWNER_HEADERS
+from ui.deps import library
+from ui.filters import with_parents
+from ui.results import fold_warnings, table_key
+from ui.search_state import DEFAULT, Choices, Request, from_params, to_params
+
+SHELL = str(Path(__file__).parent.parent / "ui" / "shell.py")
+HOSTILE_TITLE = "![x](http://evil.example/x.png) <script>alert(1)</script> $x$ :red[x]"
+HOSTILE_PATH = "odd `name`\n<b>.md"
+TEA = "---\ntags: [drink/tea]\ndate: 2026-02-01\n---\n# Tea\n\nGreen tea wants water at eighty degrees.\n"
+COFFEE = "---\ntags: [drink]\ndate: 2025-02-01\n---\n# Coffee\n\nCoffee wants water nearly boiling.\n"
+NOTES = {
+    "tea.md": TEA,
+    "coffee.md": COFFEE,
+    "projects/kettle.py": 'def boil(water):\n    """Heat the water until it boils."""\n    return water\n',
+    "projects/garden/plan.md": "# Garden plan\n\nThe water butt stands behind the shed.\n",
+    "secret.md": "---\nprivate: true\n---\n# Secret\n\nThe water meter hides the spare key.\n",
+}
+GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))
+
+Index = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The owner looks at an empty home, and nothing is remembered of other tests."""
+    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    """Write files and index them: ``index({path: text}, store)``."""
+
+    def write_and_index(notes: Mapping[str, str], store: str = "notes", embedder: str = "hashing") -> None:
+        folder = tmp_path / store
+        for path, text in notes.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+        if store not in library().store_names(OWNER):
+            library().create_store(OWNER, store, embedder)
+            library().add_source(OWNER, store, folder, ("**/*",))
+        library().request_index(OWNER, store)
+        library().run(OWNER, store)
+
+    return write_and_index
+
+
+@pytest.fixture
+def notes(index: Index) -> Index:
+    index(NOTES)
+    return index
+
+
+def open_page(**params: str | list[str]) -> AppTest:
+    page = AppTest.from_file(SHELL, default_timeout=20)
+    for name, value in params.items():
+        page.query_params[name] = value
+    return page.run()
+
+
+def open_card(page: AppTest, key: str) -> AppTest:
+    page.session_state[f"open_notes_{key}"] = True
+    return page.run()
+
+
+def shown(page: AppTest) -> str:
+    """All HTML of the page but its styles; the page itself has ended well."""
+    assert not page.exception
+    bodies = [element.proto.body for element in page.get("html")]
+    return "\n".join(body for body in bodies if not body.startswith("<style>"))
+
+
+def titles(page: AppTest) -> list[str]:
+    cards = re.findall(r"<article.*?<h2>(.*?)</h2>", shown(page), re.DOTALL)
+    return [html.unescape(title) for title in cards]
+
+
+def params(page: AppTest) -> dict[str, str | list[str]]:
+    return dict(page.query_params)
+
+
+def keys(query: str) -> list[str]:
+    return [hit.key for hit in library().search(OWNER, query).hits]
+
+
+# --- finding ----------------------------------------------------------------------------
+
+
+def test_typing_a_query_shows_cards_and_puts_it_into_the_url(notes: Index) -> None:
+    page = open_page()
+    page.text_input[0].set_value("green tea")
+    page.button[0].click().run()
+    assert titles(page)[0] == "Tea"
+    assert "<mark>Green</mark> <mark>tea</mark>" in shown(page)
+    assert params(page) == {"q": "green tea"}
+
+
+def test_a_card_says_where_how_well_and_why(notes: Index) -> None:
+    page = open_page(q="coffee boiling")
+    card = re.findall(r"<article.*?</article>", shown(page), re.DOTALL)[0]
+    assert "coffee.md:5-7" in card
+    assert re.search(r"[01]\.\d\d", card)
+    assert "every word" in card
+
+
+def test_a_card_opens_with_its_neighbours_and_its_path(index: Index) -> None:
+    long = "\n\n".join(f"## Part {n}\n\n" + f"number{n} " * 60 for n in range(1, 6))
+    index({"long.md": f"# Long\n\n{long}\n"})
+    page = open_page(q="number3")
+    assert "cp-here" not in shown(page)
+    open_card(page, keys("number3")[0])
+    passages = re.findall(r'<div class="cp-passage ([\w-]+)">(.*?)</div>', shown(page), re.DOTALL)
+    assert [kind for kind, _ in passages] == ["cp-beside", "cp-here", "cp-beside"]
+    assert [re.findall(r"number\d", text)[-1] for _, text in passages] == ["number2", "number3", "number4"]
+    assert page.code[0].value.endswith("long.md")
+
+
+def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
+    notes: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page(q="water")
+    first, second, *_ = keys("water")
+    monkeypatch.setattr(Library, "search", lambda *_, **__: pytest.fail("searched again"))
+    open_card(page, first)
+    open_card(page, second)
+    assert shown(page).count("cp-here") == 2
+
+
+def test_a_passage_that_is_gone_says_so(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    (key, *_) = keys("green tea")
+    # As when the file changes between the search and the click: the answer is still the old one.
+    monkeypatch.setattr(Library, "generations", lambda *_: (("notes", 0),))
+    page = open_page(q="green tea")
+    notes({"tea.md": "# Tea\n\nSomething else.\n"})
+    assert "no longer in the store" in shown(open_card(page, key))
+
+
+def test_near_misses_stand_apart(notes: Index) -> None:
+    page = open_page(q="xylophone quantum")
+    assert results.NOTHING_FITS in shown(page)
+    assert "cp-near" in shown(page)
+
+
+def test_nothing_found_says_what_to_loosen(notes: Index) -> None:
+    page = open_page(q='"no such words"', min="0.5")
+    assert titles(page) == []
+    assert "Take the quotes away" in shown(page)
+    assert "Lower the minimum score" in shown(page)
+
+
+# --- filters ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"type": "python"}, {"kettle.py"}),
+        ({"tag": "drink"}, {"Tea", "Coffee"}),
+        ({"tag": "drink/tea"}, {"Tea"}),
+        ({"path": "projects"}, {"kettle.py", "Garden plan"}),
+        ({"path": "projects/garden"}, {"Garden plan"}),
+        ({"path": "/"}, {"Tea", "Coffee", "Secret"}),
+        ({"after": "2026-01-01", "before": "2026-03-01"}, {"Tea"}),
+        ({"mode": "lexical", "k": "1"}, None),
+    ],
+)
+def test_filters_in_the_url_hold(notes: Index, filters: dict[str, str], found: set[str] | None) -> None:
+    page = open_page(q="water", **filters)
+    if found is None:
+        assert len(titles(page)) == 1
+    else:
+        assert set(titles(page)) == found
+
+
+def test_choosing_a_filter_searches_at_once_and_is_in_the_url(notes: Index) -> None:
+    page = open_page(q="water")
+    page.selectbox(key="search_type").set_value("python").run()
+    assert titles(page) == ["kettle.py"]
+    assert params(page) == {"q": "water", "type": "python"}
+
+
+def test_filters_alone_list_what_they_hold(notes: Index) -> None:
+    assert set(titles(open_page(tag="drink"))) == {"Tea", "Coffee"}
+
+
+def test_a_minimum_score_cuts_the_list(notes: Index) -> None:
+    everything = open_page(q="coffee boiling")
+    best = library().search(OWNER, "coffee boiling").hits[0].score
+    page = open_page(q="coffee boiling", min=str(int(best * 100) / 100))
+    assert titles(page) == titles(everything)[:1]
+
+
+def test_an_active_filter_is_shown_and_can_be_removed(notes: Index) -> None:
+    page = open_page(q="water", after="2026-01-01", type="markdown")
+    assert page.button(key="remove_after").label == "From 2026-01-01"
+    page.button(key="remove_after").click().run()
+    assert params(page) == {"q": "water", "type": "markdown"}
+    page.button(key="clear_filters").click().run()
+    assert not page.exception
+    assert params(page) == {"q": "water"}
+
+
+def test_a_filter_stays_when_indexing_changes_its_count(notes: Index) -> None:
+    page = open_page(q="water", type="markdown")
+    notes({"new.md": "# New\n\nMore water.\n"})
+    page.run()
+    assert page.selectbox(key="search_type").value == "markdown"
+    assert "New" in titles(page)
+    assert "kettle.py" not in titles(page)
+
+
+def test_a_store_filter_appears_with_a_second_store(notes: Index) -> None:
+    assert not open_page(q="water").multiselect
+    notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
+    page = open_page(q="water", store="other")
+    assert titles(page) == ["Sea"]
+    page.multiselect(key="search_store").set_value(["notes"]).run()
+    assert "Sea" not in titles(page)
+    assert params(page) == {"q": "water", "store": "notes"}
+
+
+# --- table ------------------------------------------------------------------------------
+
+
+def test_the_table_holds_the_same_hits(notes: Index) -> None:
+    page = open_page(q="coffee boiling", view="table")
+    assert not page.exception
+    table = page.dataframe[0].value
+    assert table["Title"][0] == "Coffee"
+    assert table["Score"].is_monotonic_decreasing
+    assert table["Place"][0] == "coffee.md:5-7"
+
+
+def test_a_chosen_row_shows_its_passage(notes: Index) -> None:
+    page = open_page(q="coffee boiling", view="table")
+    key = table_key(Request(q="coffee boiling", view="table"))
+    page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    page.run()
+    assert "cp-here" in shown(page)
+    assert page.code[0].value.endswith("coffee.md")
+
+
+# --- the URL ----------------------------------------------------------------------------
+
+
+def test_the_url_restores_box_and_filters(notes: Index) -> None:
+    page = open_page(q="water", type="markdown", after="2026-01-01", mode="lexical", min="0.2", k="7")
+    assert not page.exception
+    assert page.text_input[0].value == "water"
+    assert page.selectbox(key="search_type").value == "markdown"
+    assert page.date_input(key="search_after").value == date(2026, 1, 1)
+    assert page.number_input[0].value == 7
+    assert page.slider[0].value == 0.2
+
+
+def test_going_back_restores_the_search_before(notes: Index) -> None:
+    page = open_page(q="coffee boiling")
+    page.query_params["q"] = "green tea"  # what the browser sends on Back
+    page.run()
+    assert page.text_input[0].value == "green tea"
+    assert titles(page)[0] == "Tea"
+
+
+def test_bad_parameters_are_ignored(notes: Index) -> None:
+    bad = {
+        "store": "nope", "type": "nope", "tag": "nope", "path": "../etc", "after": "yesterday",
+        "before": "2026-99-99", "mode": "magic", "min": "nan", "k": "0", "view": "spiral", "x": "y",
+    }  # fmt: skip
+    page = open_page(q="green tea", **bad)
+    assert titles(page)[0] == "Tea"
+    assert not page.error
+
+
+def test_params_and_requests_are_inverse() -> None:
+    choices = Choices(("a", "b"), {"python": 1}, {"x/y": 2}, {"/": 1, "p/q": 3})
+    full = Request(
+        q="a b", store=("a", "b"), type="python", tag="x/y", path="p/q", after=date(2026, 1, 2),
+        before=date(2026, 2, 1), mode="vector", min=0.35, k=25, view="table",
+    )  # fmt: skip
+    assert from_params(to_params(full), choices) == full
+    assert to_params(DEFAULT) == {}
+    assert from_params({}, choices) == DEFAULT
+
+
+@pytest.mark.parametrize("text", ["inf", "-1", "1.01", "", "1e999", "x"])
+def test_a_number_out_of_range_is_the_default(text: str) -> None:
+    assert from_params({"min": [text], "k": [text]}, Choices((), {}, {}, {})).min == DEFAULT.min
+
+
+# --- states -----------------------------------------------------------------------------
+
+
+def test_without_a_store_it_leads_to_the_index_page() -> None:
+    page = open_page()
+    assert "Choose a folder" in shown(page)
+    assert page.title[0].value == "Nothing to search yet"
+    assert not page.text_input
+
+
+def test_an_empty_store_says_so() -> None:
+    library().create_store(OWNER, "notes", "hashing")
+    assert "no document to search yet" in shown(open_page())
+
+
+def test_an_empty_query_shows_what_can_be_typed(notes: Index) -> None:
+    page = open_page()
+    assert "tag:recipe" in shown(page)
+    assert "notes: 5 passages in 5 documents" in shown(page)
+
+
+def test_an_error_is_two_sentences(notes: Index) -> None:
+    page = open_page(q="after:![x](http://evil.example/x.png)")
+    assert not page.exception
+    said = page.error[0].value.replace("\\", "").replace("\u2060", "")
+    assert "'![x](http://evil.example/x.png)' is not a date" in said
+    assert "![" not in page.error[0].value
+
+
+def test_waiting_passages_are_said_once(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_core.store.embeddings.pending_count", lambda _db: 1234)
+    assert shown(open_page(q="water")).count("1,234 passages still wait for the meaning index") == 1
+
+
+def test_the_same_warning_of_several_stores_is_one_sentence() -> None:
+    warnings = [
+        "Store 'a' is searched by words only. No model.",
+        "Store 'b' is searched by words only. No model.",
+    ]
+    assert fold_warnings(warnings) == ["Stores a, b: searched by words only. No model."]
+    assert fold_warnings(warnings[:1]) == warnings[:1]
+    assert fold_warnings(["Else."]) == ["Else."]
+
+
+def test_a_missing_model_is_said_once_and_words_are_found(index: Index) -> None:
+    for store in ("notes", "more"):
+        index({"tea.md": TEA}, store, "minilm")
+    page = open_page(q="green tea")
+    assert titles(page)[0] == "Tea"
+    assert shown(page).count("searched by words only") == 1
+    assert "Stores more, notes" in shown(page)
+    assert shown(page).count("commonplace model install") == 1
+
+
+def test_words_are_found_while_the_model_is_loading(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.deps.meaning_is_loading", lambda _viewer: True)
+    page = open_page(q="green tea")
+    assert titles(page) == ["Tea"]
+    assert "The meaning index is loading" in shown(page)
+
+
+# --- who asks, and hostile notes --------------------------------------------------------
+
+
+def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
+    notes: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Secret" in titles(open_page(q="spare key water meter"))
+    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
+    assert "Secret" not in titles(open_page(q="spare key water meter"))
+    page = open_card(open_page(q="green tea"), keys("green tea")[0])
+    assert "cp-here" in shown(page)
+    assert not page.code
+    assert str(tmp_path) not in shown(page)
+
+
+def test_a_guest_without_a_store_is_told_so(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.access.viewer", lambda: Viewer("ann@example.org"))
+    page = open_page(q="water", store="notes")
+    assert "No store is shared with you yet" in shown(page)
+    assert titles(page) == []
+
+
+def test_a_hostile_note_is_shown_as_it_is_written(index: Index) -> None:
+    text = (
+        f'---\ntitle: "{HOSTILE_TITLE}"\n---\n\nneedle <img src=http://evil.example/y.png onerror=alert(2)>\n'
+    )
+    index({HOSTILE_PATH: text})
+    page = open_page(q="needle")
+    open_card(page, keys("needle")[0])
+    assert titles(page) == [HOSTILE_TITLE]
+    for markup in ("<script", "<img", "<b>"):
+        assert markup not in shown(page)
+    assert "odd `name`" in html.unescape(shown(page))
+    labels = [element.label for element in (*page.expander, *page.button, *page.selectbox)]
+    assert not any("evil" in label for label in labels)
+    assert not page.markdown
+
+
+def test_label_leaves_nothing_for_markdown_to_read() -> None:
+    said = hits.label("![x](http://e.x) `c`\n<b> a -> b www.e.x me@e.x \u202e")
+    assert re.sub(r"\\[!-/:-@\[-`{-~]", "", said).replace("\u2060", "").replace(" ", "").isalnum()
+    assert "\n" not in said
+    assert "://" not in said
+    assert "\u202e" not in said
+
+
+def test_marks_stay_inside_the_window_and_escape_what_is_around() -> None:
+    text = "a <b> needle & needle"
+    assert hits.marked(text, [(6, 12), (15, 21)]) == (
+        "a &lt;b&gt; <mark>needle</mark> &amp; <mark>needle</mark>"
+    )
+    assert hits.marked(text, [(6, 12), (15, 21)], (8, 17)) == "<mark>edle</mark> &amp; <mark>ne</mark>"
+
+
+def test_folders_count_what_is_below_them() -> None:
+    assert with_parents({"a/b": 2, "a": 1, "": 3}) == {"/": 3, "a": 3, "a/b": 2}
