@@ -41,7 +41,7 @@ def main() -> None:
     if info is None:
         return
     show_model_notice(info)
-    show_job_status(viewer, info.name)
+    show_job_status(viewer, info)
     show_start_error()
     try:
         add_folder(viewer, info)

@@ -17,7 +17,7 @@ import click
 
 from rag_core import __version__, render
 from rag_core.embedders import DEFAULT_EMBEDDER
-from rag_core.errors import InvalidInput, RagError, StoreBusy
+from rag_core.errors import InvalidInput, RagError, StoreBusy, StoreError
 from rag_core.files import split_glob
 from rag_core.library import Library
 from rag_core.query import FILTER_KEYS, filters_from
@@ -31,7 +31,7 @@ from rag_core.terminal import (
     show_status,
     show_store,
 )
-from rag_core.types import OWNER, Job, Source
+from rag_core.types import OWNER, Job, Source, StoreInfo
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 _stores = click.option(
@@ -40,7 +40,7 @@ _stores = click.option(
 _store = click.option("--store", "store", required=True, metavar="NAME", help="The store.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="commonplace")
 def app() -> None:
     """Find your own passages, by words and by meaning."""
@@ -48,9 +48,13 @@ def app() -> None:
 
 def _emit(as_json: bool, value: dict[str, Any], show: Callable[[], None]) -> None:
     if as_json:
-        click.echo(json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace"))
+        _print_json(value)
     else:
         show()
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace"))
 
 
 # --- first steps ------------------------------------------------------------------------
@@ -83,7 +87,7 @@ def _name_after(folder: Path) -> str:
     return name or "notes"
 
 
-@app.group()
+@app.group(no_args_is_help=False)
 def store() -> None:
     """Make, list, show and delete stores."""
 
@@ -106,9 +110,21 @@ def store_create(name: str, embedder: str, as_json: bool) -> None:
 @_json
 def store_list(as_json: bool) -> None:
     """List every store."""
-    library = Library.open()
-    infos = [library.store_info(OWNER, name) for name in library.store_names(OWNER)]
-    _emit(as_json, {"stores": [render.store(i) for i in infos]}, lambda: show_status(infos, {}))
+    infos, warnings = _all_stores(Library.open())
+    value = {"stores": [render.store(i) for i in infos], "warnings": warnings}
+    _emit(as_json, value, lambda: show_status(infos, {}, warnings))
+
+
+def _all_stores(library: Library) -> tuple[list[StoreInfo], list[str]]:
+    """Every store that can be read, and a sentence about each that cannot."""
+    infos: list[StoreInfo] = []
+    warnings: list[str] = []
+    for name in library.store_names(OWNER):
+        try:
+            infos.append(library.store_info(OWNER, name))
+        except StoreError as error:
+            warnings.append(str(error))
+    return infos, warnings
 
 
 @store.command("info")
@@ -242,12 +258,16 @@ def query(
         raise InvalidInput(
             "There is no query." if not text else "There are two queries.", "Give TEXT or --stdin."
         )
-    words = sys.stdin.read() if from_stdin else " ".join(text)
+    words = _standard_input() if from_stdin else " ".join(text)
     answer = Library.open().search(
         OWNER, words, stores, mode=mode, top_k=top_k, min_score=min_score,
         filters=filters_from(_pair(f) for f in filters), max_tokens=max_tokens,
     )  # fmt: skip
     _emit(as_json, render.answer(answer), lambda: show_answer(answer))
+
+
+def _standard_input() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -275,14 +295,15 @@ def list_documents(store: str, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Show every store and what is running."""
     library = Library.open()
-    infos = [library.store_info(OWNER, name) for name in library.store_names(OWNER)]
+    infos, warnings = _all_stores(library)
     running = {i.name: j for i in infos for j in library.jobs(OWNER, i.name, 1) if j.state == "running"}
     value = {
         "stores": [render.store(i) for i in infos],
         "running": [render.job(job) for job in running.values()],
         "data_dir": str(library.settings.data_dir),
+        "warnings": warnings,
     }
-    _emit(as_json, value, lambda: show_status(infos, running))
+    _emit(as_json, value, lambda: show_status(infos, running, warnings))
 
 
 # --- the app and the model --------------------------------------------------------------
@@ -298,7 +319,7 @@ def serve(port: int, open_browser: bool) -> None:
     serve_app(port, open_browser)
 
 
-@app.group()
+@app.group(no_args_is_help=False)
 def model() -> None:
     """The built-in model."""
 
@@ -329,22 +350,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error becomes two sentences and an exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = app.main(words, prog_name="commonplace", standalone_mode=False)
+        status = app.main(words or ["--help"], prog_name="commonplace", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except RagError as error:
         _fail(error, words, 2 if isinstance(error, InvalidInput) else 1)
     except click.exceptions.Abort:
         _fail(RagError("Stopped.", "Nothing was changed."), words, 1)
     except click.ClickException as error:
-        _fail(RagError(error.format_message(), "See `commonplace --help`."), words, error.exit_code)
+        _fail(RagError(error.format_message(), f"See `{_command(error)} --help`."), words, error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
 
 
+def _command(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return context.command_path if context else "commonplace"
+
+
 def _fail(error: RagError, words: Sequence[str], status: int) -> None:
     if "--json" in words:
-        click.echo(json.dumps(error.as_dict(), ensure_ascii=False))
+        _print_json(error.as_dict())
     else:
         click.echo(f"Error: {plain(error.message)}\n{plain(error.suggestion)}".rstrip(), err=True)
     sys.exit(status)

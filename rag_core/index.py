@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -20,9 +19,9 @@ import numpy as np
 
 from rag_core.chunk import cut
 from rag_core.embedders import Embedder
-from rag_core.errors import Cancelled, EmbedderError, NotText, RagError
+from rag_core.errors import Cancelled, EmbedderError, NotText, RagError, StoreError
 from rag_core.extract import EXTRACTOR_VERSION, extract
-from rag_core.extract.naming import date_of_name, title_of_name
+from rag_core.extract.naming import title_of_name
 from rag_core.files import read_bytes
 from rag_core.plan import MAX_FILE_BYTES, Move, Plan, make_plan
 from rag_core.runlog import Report, RunLog
@@ -35,6 +34,7 @@ BATCH = 32
 MAX_ATTEMPTS = 3
 CANARY_COSINE = 0.999
 _WARNINGS_SHOWN = 20
+_DROPPED_AT_ONCE = 1000
 
 OpenEmbedder = Callable[[], Embedder]
 
@@ -52,8 +52,8 @@ def requested(store: Store) -> bool:
 
 
 def cancel(store: Store) -> None:
-    """Ask the runner to stop after the file or batch it is at; does nothing without a runner."""
-    if store.running():
+    """Ask the runner to stop after the file or batch it is at, or to take back what waits for one."""
+    if requested(store) or store.running():
         with store.note() as db:
             work.add_request(db, "cancel")
 
@@ -121,20 +121,22 @@ class Runner:
         self._open()
         while self._waiting:
             requests, self._waiting = self._waiting, []
-            for asked in requests:
-                self._read(asked)
+            self._read(requests)
             self._embed_queue()
-        with self._store.write() as db:
-            vectors.drop_unused(db)
+        if self._log.text_was_dropped():
+            self._drop_unused()
 
     def _look_for_requests(self) -> None:
-        """See what was asked since the last look; raises Cancelled if that was to stop."""
+        """See what was asked since the last look; raises Cancelled if that was to stop. What was
+        asked after the cancel waits for the next run."""
         with self._store.read() as db:
             found = work.requests_after(db, self._last)
-        self._last = found[-1].id if found else self._last
-        self._waiting += [asked for asked in found if asked.kind == "index"]
-        if any(asked.kind == "cancel" for asked in found):
+        cancels = [asked.id for asked in found if asked.kind == "cancel"]
+        if cancels:
+            self._last = cancels[-1]
             raise Cancelled
+        self._last = found[-1].id if found else self._last
+        self._waiting += found
 
     def _end(self, state: Literal["done", "cancelled", "failed"], message: str = "") -> None:
         if message:
@@ -145,18 +147,25 @@ class Runner:
 
     # --- words ----------------------------------------------------------------------
 
-    def _read(self, asked: work.Request) -> None:
+    def _read(self, requests: Sequence[work.Request]) -> None:
+        """Bring every source that is asked for up to date, once however often it is."""
         with self._store.read() as db:
             every = sources.all_sources(db)
         for source in every:
-            if not source.paused if asked.sources is None else source.id in asked.sources:
-                self._log.phase("scanning", 0)
-                try:
-                    plan = make_plan(self._store, source, force=asked.force, on_progress=self._log.reach)
-                except RagError as error:
-                    self._failed_source(source, error)
-                else:
-                    self._apply(plan)
+            asked = [request for request in requests if request.wants(source)]
+            if asked:
+                self._source(source, force=any(request.force for request in asked))
+
+    def _source(self, source: Source, *, force: bool) -> None:
+        self._log.phase("scanning", 0)
+        try:
+            plan = make_plan(self._store, source, force=force, on_progress=self._log.reach)
+        except Cancelled:
+            raise
+        except RagError as error:
+            self._failed_source(source, error)
+        else:
+            self._apply(plan)
 
     def _failed_source(self, source: Source, error: RagError) -> None:
         self._log.say(str(error))
@@ -170,9 +179,10 @@ class Runner:
             self._log.say(warning)
         self._log.unchanged(len(plan.unchanged) + len(plan.touched))
         self._log.phase("reading", len(plan.rows()))
-        with self._store.write() as db:
-            for move in plan.touched:
-                write.touch(db, move.known.id, move.file)
+        if plan.touched:
+            with self._store.write() as db:
+                for move in plan.touched:
+                    write.touch(db, move.known.id, move.file)
         for move in plan.moved:
             self._move(move)
         for known in plan.deleted:
@@ -203,13 +213,13 @@ class Runner:
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, PurePosixPath(file.display))
             counter = self._embedder.count_tokens if self._embedder else None
-            passages = cut(doc, self._store.spec, counter)
+            self._put(file, doc, cut(doc, self._store.spec, counter), outcome, started)
         except NotText as error:
             self._unread(file, "skipped", error.message, started)
+        except StoreError:  # a full disk is no fault of this file
+            raise
         except Exception as error:  # one bad file is one failed row, whatever is wrong with it
             self._unread(file, "failed", _reason(error), started)
-        else:
-            self._put(file, doc, passages, outcome, started)
         self._log.step(file.display)
 
     def _put(
@@ -220,10 +230,9 @@ class Runner:
         outcome: Literal["added", "changed"],
         started: float,
     ) -> None:
-        day = doc.date or date_of_name(PurePosixPath(file.display)) or _mtime_day(file.mtime_ns)
         notes = " ".join(doc.warnings)
         with self._store.write() as db:
-            change = write.put(db, file, doc, passages, day, EXTRACTOR_VERSION)
+            change = write.put(db, file, doc, passages, EXTRACTOR_VERSION)
             result = FileResult(
                 file.display, "success", outcome, change.added, change.skipped, notes, _ms(started)
             )
@@ -262,6 +271,13 @@ class Runner:
             if not batch:
                 return
             self._embed(self._embedder, batch)
+
+    def _drop_unused(self) -> None:
+        with self._store.read() as db:
+            ids = vectors.unused(db)
+        for start in range(0, len(ids), _DROPPED_AT_ONCE):
+            with self._store.write() as db:
+                vectors.drop(db, ids[start : start + _DROPPED_AT_ONCE])
 
     def _embed(self, embedder: Embedder, batch: list[vectors.Pending]) -> None:
         """Embed a batch, and settle what the embedder cannot read."""
@@ -321,13 +337,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"It cannot be read: {error.strerror or type(error).__name__}."
     return f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
-
-
-def _mtime_day(mtime_ns: int) -> str:
-    try:
-        return datetime.fromtimestamp(mtime_ns / 1e9, UTC).date().isoformat()
-    except (OverflowError, ValueError, OSError):
-        return ""
 
 
 def _ms(started: float) -> int:

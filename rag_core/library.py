@@ -19,7 +19,7 @@ from rag_core import config, index, plan
 from rag_core.chunk import chunk_spec, estimate_tokens
 from rag_core.config import Settings
 from rag_core.embedders import DEFAULT_EMBEDDER, Embedder, open_embedder, reading_limit
-from rag_core.errors import EmbedderError, Forbidden, InvalidInput, NotFound
+from rag_core.errors import EmbedderError, Forbidden, InvalidInput, NotFound, StoreError
 from rag_core.files import validate_globs
 from rag_core.plan import Plan
 from rag_core.query import merge, parse
@@ -115,9 +115,9 @@ class Library:
             self._stores.pop(name, None)
 
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
-        """(store, generation) of the named stores (none: all): what a cache keys on."""
+        """(store, generation) of the named stores (none: all that can be read): what a cache keys on."""
         return tuple(
-            (name, self._open(viewer, name).store.generation()) for name in self._names(viewer, names)
+            (opened.store.name, opened.store.generation()) for opened in self._each(viewer, names)[0]
         )
 
     def _open(self, viewer: Viewer, name: str) -> _Open:
@@ -143,13 +143,25 @@ class Library:
     def _unknown(self, viewer: Viewer, name: str) -> NotFound:
         names = self.store_names(viewer)
         close = difflib.get_close_matches(name, names, n=1)
-        advice = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}." if names else (
-            "Create one: `commonplace init FOLDER`." if viewer.is_owner else "Ask the owner to share one."
-        )  # fmt: skip
+        known = f"There are: {', '.join(names)}." if names else _first_step(viewer)
+        advice = f"Did you mean {close[0]!r}?" if close else known
         return NotFound(f"There is no store called {name[:80]!r}.", advice)
 
-    def _names(self, viewer: Viewer, names: Sequence[str]) -> list[str]:
-        return list(dict.fromkeys(names)) if names else self.store_names(viewer)
+    def _each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[_Open], list[StoreError]]:
+        """The named stores (none: all), and why those that are missing here cannot be read.
+
+        Raises NotFound for a name that is none, StoreError when no store can be read.
+        """
+        opened: list[_Open] = []
+        failed: list[StoreError] = []
+        for name in dict.fromkeys(names) if names else self.store_names(viewer):
+            try:
+                opened.append(self._open(viewer, name))
+            except StoreError as error:
+                failed.append(error)
+        if failed and not opened:
+            raise failed[0]
+        return opened, failed
 
     # --- sources and runs ---------------------------------------------------------------
 
@@ -255,12 +267,13 @@ class Library:
         query = replace(query, filters=merge(query.filters, filters or Filters()))
         if not query.text and query.filters == Filters():
             raise InvalidInput("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
-        names = self._names(viewer, [*stores, *query.stores])
-        if not names:
-            raise NotFound("There is no store yet.", "Create one: `commonplace init FOLDER`.")
-        scopes = [self._scope(self._open(viewer, name), query, mode) for name in names]
+        opened, failed = self._each(viewer, [*stores, *query.stores])
+        if not opened:
+            raise NotFound("There is no store yet.", _first_step(viewer))
+        scopes = [self._scope(each, query, mode) for each in opened]
         answer = search(scopes, query, Wanted(mode, top_k, min_score), viewer)
-        return answer if max_tokens is None else replace(answer, hits=_within(answer.hits, max_tokens))
+        hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
+        return replace(answer, hits=hits, warnings=(*answer.warnings, *map(str, failed)))
 
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
         """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order."""
@@ -288,8 +301,8 @@ class Library:
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
         """``{"types", "tags", "folders"}``: each value with its number of documents, most first."""
         total: dict[str, dict[str, int]] = {"types": {}, "tags": {}, "folders": {}}
-        for name in self._names(viewer, names):
-            with self._open(viewer, name).store.read() as db:
+        for opened in self._each(viewer, names)[0]:
+            with opened.store.read() as db:
                 for kind, counts in find.facets(db, viewer).items():
                     for value, count in counts.items():
                         total[kind][value] = total[kind].get(value, 0) + count
@@ -351,6 +364,10 @@ class Library:
 def _owner_only(viewer: Viewer, what: str) -> None:
     if not viewer.is_owner:
         raise Forbidden(f"Only the owner may {what}.", "Ask the owner of this library.")
+
+
+def _first_step(viewer: Viewer) -> str:
+    return "Create one: `commonplace init FOLDER`." if viewer.is_owner else "Ask the owner to share one."
 
 
 def _check_range(top_k: int, min_score: float | None, max_tokens: int | None) -> None:

@@ -56,6 +56,7 @@ CREATE TABLE documents (
     title TEXT NOT NULL DEFAULT '',
     title_from TEXT NOT NULL DEFAULT '',
     date TEXT NOT NULL DEFAULT '',      -- front matter, file name, mtime, in that order
+    date_from TEXT NOT NULL DEFAULT '', -- 'front matter', or 'file', whose name and time may change
     private INTEGER NOT NULL DEFAULT 0,
     metadata TEXT NOT NULL DEFAULT '{}',
     warnings TEXT NOT NULL DEFAULT '[]',

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from rag_core.errors import ExtractError, StoreError
-from rag_core.extract import EXTRACTOR_VERSION
+from rag_core.extract import EXTRACTOR_VERSION, file_type
 from rag_core.files import FileStat, display, read_bytes, scan
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.types import Outcome, Source
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+HashOf = Callable[[FileRecord], str]
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
 
 
@@ -111,22 +112,29 @@ def make_plan(
             f"Nothing is left in {source.root!r}, which held {len(known):,} documents.",
             "If its disk is not mounted, mount it; if the files are really gone, run again with --force.",
         )
+
+    def hash_of(file: FileRecord) -> str:
+        if on_progress:
+            on_progress(len(walk.files))
+        return file_hash(root, file)
+
     files = [f for f in walk.files if f.path not in excluded and f.path not in elsewhere]
     draft = _Draft()
     for stat in files:
-        _compare(draft, root, known.get(stat.path), _record(stat, source, started_ns), force=force)
+        _compare(draft, hash_of, known.get(stat.path), _record(stat, source, started_ns), force=force)
     present = {f.path for f in files}
     gone = [k for k in known.values() if k.path not in present and not _below(k.path, walk.unreadable)]
-    moved, new, deleted = _pair_moves(root, gone, draft.new)
+    moved = _pair_moves(hash_of, gone, draft.new)
+    old, placed = {move.known.path for move in moved}, {move.file.path for move in moved}
     warnings = [f"{display(p)}: {why}." for p, why in walk.skipped]
     warnings += [f"{display(p)}: the folder cannot be listed." for p in walk.unreadable]
     return Plan(
         source=source,
-        new=tuple(new),
+        new=tuple(file for file in draft.new if file.path not in placed),
         changed=tuple(draft.changed),
         moved=tuple(moved),
         touched=tuple(draft.touched),
-        deleted=tuple(deleted),
+        deleted=tuple(known for known in gone if known.path not in old),
         unchanged=tuple(draft.unchanged),
         warnings=tuple(warnings),
     )
@@ -169,14 +177,14 @@ def _record(stat: FileStat, source: Source, scanned_ns: int) -> FileRecord:
     )
 
 
-def _compare(draft: _Draft, root: Path, known: Known | None, file: FileRecord, *, force: bool) -> None:
+def _compare(draft: _Draft, hash_of: HashOf, known: Known | None, file: FileRecord, *, force: bool) -> None:
     if known is None:
         draft.new.append(file)
     elif force or known.state == "failed" or known.extractor < EXTRACTOR_VERSION:
         draft.changed.append(file)
     elif _same_stat(known, file):
         draft.unchanged.append(known)
-    elif known.file_hash and file_hash(root, file) == known.file_hash:
+    elif known.file_hash and hash_of(file) == known.file_hash:
         draft.touched.append(Move(known, file))
     else:
         draft.changed.append(file)
@@ -200,25 +208,28 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _pair_moves(
-    root: Path, gone: list[Known], new: list[FileRecord]
-) -> tuple[list[Move], list[FileRecord], list[Known]]:
-    """Pair documents whose file is gone with new files of the same content; equal ones by name."""
-    by_hash: dict[str, list[Known]] = {}
+def _pair_moves(hash_of: HashOf, gone: list[Known], new: list[FileRecord]) -> list[Move]:
+    """Pair documents whose file is gone with new files of the same content and type; equal ones
+    by name where they can be."""
+    left: dict[tuple[str, str], list[Known]] = {}
     for known in gone:
         if known.state == "indexed" and known.file_hash:
-            by_hash.setdefault(known.file_hash, []).append(known)
-    sizes = {known.size for group in by_hash.values() for known in group}
+            left.setdefault((known.file_hash, _type(known)), []).append(known)
+    sizes = {known.size for group in left.values() for known in group}
+    candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in new if file.size in sizes]
     moves: list[Move] = []
-    rest: list[FileRecord] = []
-    for file in new:
-        candidates = by_hash.get(file_hash(root, file)) if file.size in sizes else None
-        if not candidates:
-            rest.append(file)
-            continue
-        name = PurePosixPath(file.display).name
-        best = next((k for k in candidates if PurePosixPath(k.display).name == name), candidates[0])
-        candidates.remove(best)
-        moves.append(Move(best, file))
-    taken = {move.known.id for move in moves}
-    return moves, rest, [known for known in gone if known.id not in taken]
+    for file, group in candidates:
+        if best := next((known for known in group if _name(known) == _name(file)), None):
+            group.remove(best)
+            moves.append(Move(best, file))
+    paired = {move.file.path for move in moves}
+    moves += [Move(group.pop(0), file) for file, group in candidates if group and file.path not in paired]
+    return moves
+
+
+def _name(file: Known | FileRecord) -> str:
+    return PurePosixPath(file.display).name
+
+
+def _type(file: Known | FileRecord) -> str:
+    return file_type(PurePosixPath(file.display))

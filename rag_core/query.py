@@ -16,6 +16,8 @@ from rag_core.types import Filters, Query
 from rag_core.words import query_words
 
 MAX_LENGTH = 20_000
+MAX_OPERATORS = 100
+_RANKED_LENGTH = 1000  # characters that are looked for word by word; no embedder reads much more
 
 _TOKEN = re.compile(
     r"""(?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))
@@ -43,7 +45,7 @@ FILTER_KEYS = tuple(_FIELDS)
 
 
 def parse(raw: str) -> Query:
-    """Read a query as typed. Raises InvalidInput for one that is too long or a date that is none."""
+    """Read a query as typed. Raises InvalidInput for one with too much in it, or a date that is none."""
     if len(raw) > MAX_LENGTH:
         raise InvalidInput(
             f"The query is {len(raw):,} characters long.",
@@ -54,7 +56,7 @@ def parse(raw: str) -> Query:
     phrases: list[str] = []
     without: list[str] = []
     spoken: list[str] = []
-    for token in _TOKEN.finditer(raw.replace("\x00", " ")):
+    for token in _TOKEN.finditer(_storable(raw)):
         key, value = token["key"], token["quoted"] if token["quoted"] is not None else token["value"]
         if key is not None and key.lower() in _FIELDS:
             pairs.append((key, value))
@@ -67,16 +69,26 @@ def parse(raw: str) -> Query:
             spoken.append(token["phrase"])
         elif not token["stray"]:
             spoken.append(token.group())
+    operators = len(pairs) + len(stores) + len(phrases) + len(without)
+    if operators > MAX_OPERATORS:
+        raise InvalidInput(
+            f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
+        )
     text = " ".join(" ".join(spoken).split())
     return Query(
         raw=raw,
         text=text,
-        words=query_words(text),
+        words=query_words(text[:_RANKED_LENGTH]),
         phrases=tuple(phrase for phrase in phrases if phrase.strip()),
         without=tuple(word for word in without if word.strip("-\"' ")),
         stores=tuple(stores),
         filters=filters_from(pairs),
     )
+
+
+def _storable(text: str) -> str:
+    """``text`` without what no database or model takes: NUL, and halves of characters."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
@@ -89,7 +101,7 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
         field = _FIELDS.get(key.lower())
         if field is None:
             raise InvalidInput(f"There is no filter called {key!r}.", f"Use one of {', '.join(FILTER_KEYS)}.")
-        found.setdefault(field, []).append(_clean(field, key, value))
+        found.setdefault(field, []).append(_clean(field, key, _storable(value)))
     days = {field: found.pop(field)[-1] for field in ("after", "before") if field in found}
     return Filters(**{field: tuple(values) for field, values in found.items()}, **days)  # type: ignore[arg-type]
 

@@ -60,6 +60,10 @@ class RunLog:
         """So many files were left as they are."""
         self._counts["unchanged"] += count
 
+    def text_was_dropped(self) -> bool:
+        """Whether a document lost text, so that vectors may be left over."""
+        return any(self._counts[outcome] for outcome in ("changed", "deleted", "skipped"))
+
     def result(self, db: sqlite3.Connection, result: FileResult) -> None:
         """Record what became of a file, in the transaction that did it."""
         work.add_result(db, self.job.id, result)

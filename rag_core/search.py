@@ -50,18 +50,25 @@ class Wanted:
 
 
 def search(scopes: Sequence[Scope], query: Query, wanted: Wanted, viewer: Viewer) -> Answer:
-    """The best passages for ``query`` that ``viewer`` may see, best first."""
+    """The best passages for ``query`` that ``viewer`` may see, best first.
+
+    Raises what went wrong when no store could be searched.
+    """
     started = time.perf_counter()
     warnings = [scope.warning for scope in scopes if scope.warning and wanted.mode != "lexical"]
     lists: list[list[Hit]] = []
+    failed: list[RagError] = []
     waiting = 0
     for scope in scopes:
         try:
             with scope.store.read() as db:
-                waiting += embeddings.pending_count(db)
+                waiting += find.waiting(db, viewer)
             lists.append(_search_store(scope, query, wanted, viewer))
-        except (RagError, sqlite3.Error) as error:
-            warnings.append(f"Store {scope.store.name!r} could not be searched: {error}")
+        except RagError as error:
+            failed.append(error)
+    if failed and not lists:
+        raise failed[0]
+    warnings += map(str, failed)
     hits = merge(lists, wanted.top_k)
     return Answer(
         query=query,
@@ -84,7 +91,7 @@ def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
         if query.text:
             ranked = _ranked(db, scope, query, wanted, allowed, near)
         else:
-            ids = find.by_filters(db, allowed, wanted.top_k)
+            ids = find.by_filters(db, allowed, max(wanted.k_lex, wanted.top_k * _READ_AHEAD))
             ranked = [Ranked(Found(i, ""), 1.0, ("matches the filters",)) for i in ids]
         if wanted.min_score is not None:
             ranked = [item for item in ranked if item.score >= wanted.min_score]
@@ -147,24 +154,31 @@ def _hits(
     db: sqlite3.Connection, store: str, ranked: Sequence[Ranked], query: Query, top_k: int, viewer: Viewer
 ) -> list[Hit]:
     """The first ``top_k`` hits; the same passage in another file becomes a copy of the first."""
-    near_top = ranked[: top_k * _READ_AHEAD]
-    rows = find.chunks(db, [item.found.chunk_id for item in near_top])
-    groups = _fold(near_top, rows, top_k)
-    ids = {rows[item.found.chunk_id]["document_id"] for group in groups for item in group}
-    documents = {document.id: document for document in find.documents(db, store, viewer, ids)}
-    return [_hit(store, group, rows, documents, query) for group in groups]
-
-
-def _fold(ranked: Sequence[Ranked], rows: Mapping[int, sqlite3.Row], top_k: int) -> list[list[Ranked]]:
+    rows: dict[int, sqlite3.Row] = {}
     groups: dict[str, list[Ranked]] = {}
-    for item in ranked:
+    step = top_k * _READ_AHEAD
+    for start in range(0, len(ranked), step):
+        batch = ranked[start : start + step]
+        rows |= find.chunks(db, [item.found.chunk_id for item in batch])
+        _fold(groups, batch, rows, top_k)
+        if len(groups) == top_k:
+            break
+    ids = {rows[item.found.chunk_id]["document_id"] for group in groups.values() for item in group}
+    documents = {document.id: document for document in find.documents(db, store, viewer, ids)}
+    return [_hit(store, group, rows, documents, query) for group in groups.values()]
+
+
+def _fold(
+    groups: dict[str, list[Ranked]], batch: Sequence[Ranked], rows: Mapping[int, sqlite3.Row], top_k: int
+) -> None:
+    """Add each passage to the group of its text, or as a new group while there are fewer than ``top_k``."""
+    for item in batch:
         row = rows[item.found.chunk_id]
         text = row["text"] or row["key"]
         if text in groups:
             groups[text].append(item)
         elif len(groups) < top_k:
             groups[text] = [item]
-    return list(groups.values())
 
 
 def _hit(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from rag_core.words import SPACED, STOP_WORDS, bigrams, clusters, fold, is_unspaced
+from rag_core.words import STOP_WORDS, Span, bigrams, clusters, fold, is_unspaced, phrase_places, spaced_words
 
-Span = tuple[int, int]
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
 
@@ -20,18 +18,31 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
     (``index`` in *indexing*), the way the stemmed index finds it; unspaced words match by
     their pairs of characters.
     """
-    pattern = _pattern(tuple(words), tuple(phrases))
-    if pattern is None:
-        return ()
     folded, places = _fold_in_place(text)
+    found = list(_word_places(folded, tuple(words)))
+    found += [place for phrase in phrases for place in phrase_places(folded, fold(phrase))]
     spans: list[Span] = []
-    for match in pattern.finditer(folded):
-        start, end = places[match.start()][0], places[match.end() - 1][1]
+    for first, behind in sorted(found):
+        start, end = places[first][0], places[behind - 1][1]
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         elif len(spans) < MAX_SPANS:
             spans.append((start, end))
     return tuple(spans)
+
+
+def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
+    runs = [word for word in words if is_unspaced(word)]
+    whole = {word for word in words if len(word) < 3 or word in STOP_WORDS}
+    beginnings = tuple(stem(word) for word in words if word not in whole and word not in runs)
+    for word, place in spaced_words(text):
+        if word in whole or word.startswith(beginnings):
+            yield place
+    for part in dict.fromkeys(pair for run in runs for pair in bigrams(run)):
+        at = text.find(part)
+        while at >= 0:
+            yield at, at + len(part)
+            at = text.find(part, at + 1)
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
@@ -50,22 +61,6 @@ def _fold_in_place(text: str) -> tuple[str, list[Span]]:
 
 
 _fold_cluster = lru_cache(maxsize=4096)(fold)
-
-
-@lru_cache(maxsize=64)
-def _pattern(words: tuple[str, ...], phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    spoken = [r"\s+".join(map(re.escape, fold(phrase).split())) for phrase in phrases]
-    spoken += [part for word in words for part in _alternatives(word)]
-    return re.compile("|".join(sorted(spoken, key=len, reverse=True))) if spoken else None
-
-
-def _alternatives(word: str) -> list[str]:
-    if is_unspaced(word):
-        pairs = bigrams(word) if len(word) > 1 else []
-        return [re.escape(part) for part in dict.fromkeys((word, *pairs))]
-    if len(word) < 3 or word in STOP_WORDS:
-        return [rf"(?<!{SPACED}){re.escape(word)}(?!{SPACED})"]
-    return [rf"(?<!{SPACED}){re.escape(stem(word))}{SPACED}*"]
 
 
 @lru_cache(maxsize=1024)

@@ -25,17 +25,22 @@ def plain(text: str) -> str:
     return _CONTROL.sub("�", text).encode("utf-8", "replace").decode("utf-8")
 
 
+def line(text: str) -> str:
+    """``text``, plain, on one line."""
+    return plain(text).replace("\n", " ")
+
+
 def _width() -> int:
     return max(60, min(shutil.get_terminal_size((100, 24)).columns, 120))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Left-aligned columns; the last one takes what is left."""
-    cells = [[plain(str(cell)).replace("\n", " ") for cell in row] for row in (header, *rows)]
+    cells = [[line(str(cell)) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     for number, row in enumerate(cells):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        click.secho(line, bold=number == 0)
+        shown = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        click.secho(shown, bold=number == 0)
 
 
 def size(count: int) -> str:
@@ -66,7 +71,7 @@ class Line:
         """Draw the newest snapshot."""
         if self._on:
             text = progress(job)[: _width() - 1]
-            click.echo(f"\r\x1b[2K{plain(text)}", nl=False, err=True)
+            click.echo(f"\r\x1b[2K{line(text)}", nl=False, err=True)
 
     def clear(self) -> None:
         """Take the line away."""
@@ -110,20 +115,20 @@ def show_answer(answer: Answer) -> None:
 
 
 def _show_hit(hit: Hit, *, several: bool) -> None:
-    place = plain(f"{hit.document.path}:{hit.start_line}-{hit.end_line}").replace("\n", " ")
+    place = line(f"{hit.document.path}:{hit.start_line}-{hit.end_line}")
     store = f"{hit.store}  " if several else ""
     click.echo(
         f"{hit.rank:>3}  {hit.score:.2f}  {store}" + click.style(place, bold=True)
         + click.style("" if hit.relevant else "  (a near miss)", dim=True)
     )  # fmt: skip
     heading = " > ".join(hit.heading_path) or hit.document.title
-    click.secho("     " + plain(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
+    click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     start, end = hit.snippet
     text = " ".join(plain(hit.content[start:end]).split())
-    for line in textwrap.wrap(text, _width() - 5)[:4]:
-        click.echo(f"     {line}")
+    for row in textwrap.wrap(text, _width() - 5)[:4]:
+        click.echo(f"     {row}")
     for copy in hit.copies:
-        click.secho(f"     also in {plain(copy)}", dim=True)
+        click.secho(f"     also in {line(copy)}", dim=True)
     click.echo()
 
 
@@ -135,8 +140,10 @@ def show_documents(documents: Sequence[Document]) -> None:
     _table(("file", "type", "chunks", "state", ""), rows)
 
 
-def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job]) -> None:
+def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings: Sequence[str] = ()) -> None:
     """Every store in a line, then what is running."""
+    for warning in warnings:
+        click.secho(plain(warning), fg="yellow", err=True)
     if not infos:
         click.echo("There is no store yet. Make one: commonplace init FOLDER")
         return
@@ -147,7 +154,7 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job]) -> None:
     ]
     _table(("store", "files", "passages", "to embed", "failed", "size", "embedder"), rows)
     for name, job in running.items():
-        click.echo(f"{name}: {plain(progress(job))}")
+        click.echo(f"{name}: {line(progress(job))}")
 
 
 def show_store(info: StoreInfo) -> None:
@@ -168,16 +175,16 @@ def show_store(info: StoreInfo) -> None:
         without = f" without {' '.join(source.exclude)}" if source.exclude else ""
         rows.append(("folder", f"{source.root}: {' '.join(source.include)}{without}"))
     for name, value in rows:
-        click.echo(f"{name:<10} {plain(value)}")
+        click.echo(f"{name:<10} {line(value)}")
 
 
 def show_plans(plans: Sequence[Plan]) -> None:
     """What a run would do."""
     for plan in plans:
-        click.secho(plain(plan.source.root), bold=True)
+        click.secho(line(plan.source.root), bold=True)
         rows = plan.rows()
         for outcome, path, note in rows[:_MAX_ROWS]:
-            click.echo(f"  {outcome:<9} {plain(path)} {plain(note)}".rstrip().replace("\n", " "))
+            click.echo(f"  {outcome:<9} {line(path)} {line(note)}".rstrip())
         if len(rows) > _MAX_ROWS:
             click.echo(f"  … and {len(rows) - _MAX_ROWS:,} more")
         click.echo("  " + ", ".join(f"{count:,} {outcome}" for outcome, count in plan.counts().items()))
@@ -193,6 +200,6 @@ def show_job(job: Job) -> None:
         f" {job.total_chunks_added:,} passages added, {job.texts_embedded:,} texts embedded."
     )
     for result in [r for r in job.results if r.outcome in ("failed", "skipped")][:_MAX_ROWS]:
-        click.echo(plain(f"  {result.outcome}  {result.source_file}: {result.message}").replace("\n", " "))
+        click.echo(line(f"  {result.outcome}  {result.source_file}: {result.message}"))
     if job.message:
         click.secho(plain(job.message), fg="yellow", err=True)

@@ -26,12 +26,11 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-SPACED = f"[^\\W_{_UNSPACED}]"
-"""A regular expression for one letter or digit of a script that is written with spaces."""
 
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
+_SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
 _CLUSTER = re.compile(rf".[{_MARKS}]*", re.DOTALL)
 _LATIN_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -136,6 +135,45 @@ def _split(text: str, *, parts: bool = False) -> Iterator[str]:
 def is_unspaced(word: str) -> bool:
     """Whether ``word`` is a run of a script that is written without spaces."""
     return _UNSPACED_RUN.fullmatch(word) is not None
+
+
+# --- places in a text -------------------------------------------------------------------
+
+Span = tuple[int, int]
+
+
+def spaced_words(text: str) -> Iterator[tuple[str, Span]]:
+    """Each word of ``text`` that stands between spaces or signs, and where."""
+    return ((match.group(), match.span()) for match in _SPACED_WORD.finditer(text))
+
+
+def phrase_places(text: str, phrase: str) -> Iterator[Span]:
+    """Where ``text`` holds ``phrase`` word for word, whatever the white space; both folded alike."""
+    for match in re.finditer(r"\s+".join(map(re.escape, phrase.split())), text):
+        if not (_within_word(text, match.start()) or _within_word(text, match.end())):
+            yield match.span()
+
+
+def _within_word(text: str, position: int) -> bool:
+    around = text[max(0, position - 1) : position + 1]
+    return len(around) == 2 and all(c.isalnum() and not is_unspaced(c) for c in around)
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """Whether ``text`` holds ``phrase`` exactly but for case and white space."""
+    return any(phrase_places(_composed(text), _composed(phrase)))
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+# --- FTS5 expressions -------------------------------------------------------------------
+
+
+def is_spaced_word(text: str) -> bool:
+    """Whether ``text`` is one word, which the index knows whole."""
+    return _SPACED_WORD.fullmatch(text) is not None
 
 
 def match_any(words: Iterable[str]) -> str:

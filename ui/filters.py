@@ -39,6 +39,7 @@ def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
 
 def show(offered: Choices) -> None:
     """The filters, and what of them is hidden but active."""
+    _say_again()
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
         if len(offered.stores) > 1:
             st.multiselect(
@@ -50,6 +51,17 @@ def show(offered: Choices) -> None:
         _select("Folder", "path", offered.folders, lambda path: "Top folder" if path == TOP_FOLDER else path)
         _more()
     _active()
+
+
+def _say_again() -> None:
+    """Make Streamlit send the values of these widgets to the browser in every run.
+
+    An option's label holds a count: when indexing changes it, the browser still has the old label,
+    which is no option any more. And the popover's widgets are made when it is first opened, with
+    their defaults unless the run before set them.
+    """
+    for field in ("type", "tag", "path", *_MORE):
+        st.session_state[key(field)] = st.session_state[key(field)]
 
 
 def _select(name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]) -> None:
@@ -74,10 +86,6 @@ def _offered(counts: Mapping[str, int], chosen: str | None) -> list[str]:
 
 
 def _more() -> None:
-    # The browser makes these widgets when the popover is opened, and would then take the values of
-    # the last run only if that run had set them.
-    for field in _MORE:
-        st.session_state[key(field)] = st.session_state[key(field)]
     with st.popover("More", key="more_filters"):
         days = st.columns(2)
         for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):

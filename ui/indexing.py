@@ -87,7 +87,9 @@ def _show(dry_run: DryRun) -> None:
 def _show_warnings(warnings: Sequence[str]) -> None:
     if not warnings:
         return
-    show_warning(f"{plural(len(warnings), 'file or folder')} would be passed over.")
+    show_warning(
+        f"{len(warnings):,} would be passed over:" if len(warnings) > 1 else "One would be passed over:"
+    )
     st.text("\n".join(warnings[:_MOST_WARNINGS]))
     if len(warnings) > _MOST_WARNINGS:
         st.caption(f"And {len(warnings) - _MOST_WARNINGS:,} more.")

@@ -17,9 +17,10 @@ import streamlit as st
 
 from rag_core.errors import NotFound
 from rag_core.terminal import duration
-from rag_core.types import FileResult, Job, Progress, Viewer
+from rag_core.types import FileResult, Job, Progress, StoreInfo, Viewer
 from ui.deps import library
-from ui.messages import show_warning
+from ui.messages import plural, show_warning
+from ui.model_notice import is_model_missing
 from ui.runs import is_active, newest_job, start_run
 
 _SEARCH_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "search.py"
@@ -35,6 +36,7 @@ _PHASES: Final = {
     "embedding": "Embedding passages",
     "done": "Finishing",
 }
+_UNFINISHED: Final = ("cancelled", "interrupted")
 _BADGES: Final = {
     "done": ("Done", ":material/check:", "green"),
     "cancelled": ("Cancelled", ":material/block:", "orange"),
@@ -43,26 +45,34 @@ _BADGES: Final = {
 }
 
 
-def show_job_status(viewer: Viewer, store: str) -> None:
+def show_job_status(viewer: Viewer, info: StoreInfo) -> None:
     """The run under way, which moves by itself, or the last one; nothing if there was none."""
-    active = is_active(viewer, store)
-    st.fragment(_status, run_every=_POLL_S if active else None)(viewer, store, polling=active)
+    active = is_active(viewer, info.name)
+    unembedded = info.pending > 0 and not is_model_missing(info)
+    fragment = st.fragment(_status, run_every=_POLL_S if active else None)
+    fragment(viewer, info.name, polling=active, unembedded=unembedded)
 
 
-def _status(viewer: Viewer, store: str, *, polling: bool) -> None:
+def _status(viewer: Viewer, store: str, *, polling: bool, unembedded: bool) -> None:
     try:
         active, job = is_active(viewer, store), newest_job(viewer, store)
     except NotFound:  # deleted meanwhile: the page finds out and says so
         st.rerun()
     if polling != active:
         st.rerun()  # once more in whole, with or without the timer
-    if job is None and not active:
+    waiting = not active and library().requested(viewer, store)
+    if job is None and not active and not waiting:
         return
     with st.container(border=True, key="index_status"):
         if active:
             _show_running(viewer, store, job if job and job.state == "running" else None)
-        elif job is not None:
+            return
+        if job is not None:
             _show_ended(viewer, job)
+        if waiting:
+            st.markdown("A run was asked for, and nobody is at it.")
+        unfinished = job is not None and job.state in _UNFINISHED
+        _show_next(viewer, store, may_go_on=waiting or unembedded or unfinished)
 
 
 # --- under way --------------------------------------------------------------------------
@@ -111,16 +121,19 @@ def _show_ended(viewer: Viewer, job: Job) -> None:
     name, icon, colour = _BADGES[job.state]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
-        st.caption(f"{_ago(job.end_time)}after {duration(job.duration_ms / 1000)}")
+        st.caption(f"{_ago(job.end_time)}after {_took(job)}")
     st.markdown(summary(job))
     if job.message:
         show_warning(job.message)
     if job.counts.get("failed") or job.counts.get("skipped"):
         _show_problems(library().job_results(viewer, job.store, job.id, _MOST_RESULTS))
+
+
+def _show_next(viewer: Viewer, store: str, *, may_go_on: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        if job.state in ("cancelled", "interrupted"):
-            st.button("Go on", key="index_go_on", on_click=start_run, args=(viewer, job.store))
-        _search_link(job.store, "Search this store")
+        if may_go_on:
+            st.button("Go on", key="index_go_on", on_click=start_run, args=(viewer, store))
+        _search_link(store, "Search this store")
 
 
 def summary(job: Job) -> str:
@@ -128,7 +141,8 @@ def summary(job: Job) -> str:
     outcomes = ("added", "changed", "moved", "deleted", "unchanged", "skipped", "failed")
     counted = [f"**{job.counts[o]:,}** {o}" for o in outcomes if job.counts.get(o)]
     files = " · ".join(counted) or "No files"
-    passages = f"**{job.total_chunks_added:,}** passages added · **{job.texts_embedded:,}** texts embedded"
+    passages = f"**{plural(job.total_chunks_added, 'passage')}** added"
+    passages += f" · **{plural(job.texts_embedded, 'text')}** embedded"
     return f"{files}  \n{passages}"
 
 
@@ -139,6 +153,10 @@ def _ago(end_time: str | None) -> str:
     if seconds < 60:
         return "just now, "
     return f"{duration(seconds)} ago, " if seconds < 172_800 else f"{seconds // 86_400:.0f} days ago, "
+
+
+def _took(job: Job) -> str:
+    return duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "less than a second"
 
 
 def _show_problems(results: Sequence[FileResult]) -> None:

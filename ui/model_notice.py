@@ -69,20 +69,22 @@ def _start(model_dir: Path) -> None:
 
 def show_model_notice(info: StoreInfo) -> None:
     """Say what to do when the store's model is not on this machine; nothing when it is."""
-    model_dir = library().settings.model_dir
-    if info.embedder != DEFAULT_EMBEDDER or _is_there(model_dir):
+    if not is_model_missing(info):
         return
+    model_dir = library().settings.model_dir
     under_way = _installations.get(model_dir)
     polling = under_way is not None and under_way.running
     with st.container(border=True):
         st.fragment(_notice, run_every=_POLL_S if polling else None)(model_dir, polling=polling)
 
 
-def _is_there(model_dir: Path) -> bool:
-    """Ask the disk only until it was there once: the check reads the whole model."""
-    if not st.session_state.get(_SEEN):
-        st.session_state[_SEEN] = is_installed(model_dir)
-    return bool(st.session_state[_SEEN])
+def is_model_missing(info: StoreInfo) -> bool:
+    """Whether the store needs the built-in model and this machine has none."""
+    if info.embedder != DEFAULT_EMBEDDER:
+        return False
+    if not st.session_state.get(_SEEN):  # the check reads the whole model, so not again once it was there
+        st.session_state[_SEEN] = is_installed(library().settings.model_dir)
+    return not st.session_state[_SEEN]
 
 
 def _notice(model_dir: Path, *, polling: bool) -> None:

@@ -133,17 +133,16 @@ def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
             "Name of the new store",
             key="index_new_name",
             placeholder="notes",
-            max_chars=100,
             autocomplete="off",
         )
         embedder = st.selectbox(
             "Embedder", list(EMBEDDERS), key="index_embedder", format_func=EMBEDDERS.__getitem__
         )
         made = st.form_submit_button("Create store", type="primary", key="index_create_store")
-    if has_others:
-        st.button("Cancel", key="index_keep_store", on_click=_stop_naming, type="tertiary")
     if made:
         _create(viewer, name.strip(), embedder)
+    if has_others:
+        st.button("Cancel", key="index_keep_store", on_click=_stop_naming, type="tertiary")
 
 
 def _create(viewer: Viewer, name: str, embedder: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
-from rag_core.store.embeddings import active_identity, pending_count
+from rag_core.store.embeddings import active_identity
 from rag_core.store.file import Store
+from rag_core.store.find import waiting
 from rag_core.store.sources import all_sources
 from rag_core.types import StoreInfo, Viewer
 
@@ -34,10 +35,10 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             backend=store.backend,
             file_count=states.get("indexed", 0),
             chunk_count=chunks.get("", 0),
-            pending=pending_count(db),
+            pending=waiting(db, viewer),
             failed=states.get("failed", 0) if viewer.is_owner else 0,
             skipped=states.get("skipped", 0) if viewer.is_owner else 0,
-            size_bytes=store.size_bytes(),
+            size_bytes=store.size_bytes() if viewer.is_owner else 0,
             generation=store.generation(),
             sources=tuple(all_sources(db)) if viewer.is_owner else (),
             types=types,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.parse import quote
 
 from rag_core.errors import StoreError
 from rag_core.migrations import APPLICATION_ID
+from rag_core.words import has_phrase
 
 READERS = 8
 BUSY_TIMEOUT_S = 30.0
@@ -28,16 +28,15 @@ _OUTSIDE = (
     "SQLITE_BUSY",
     "SQLITE_LOCKED",
     "SQLITE_CANTOPEN",
+    "SQLITE_CORRUPT",
+    "SQLITE_NOTADB",
 )
 
 
-def has_phrase(text: str, phrase: str) -> bool:
-    """Whether ``text`` holds ``phrase`` word for word, whatever the case and the white space."""
-    return _plain(phrase) in _plain(text)
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+def _is_outside(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorname", "").startswith(
+        _OUTSIDE
+    )
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -82,7 +81,10 @@ class Readers:
 
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one read transaction: everything read belongs together."""
+        """A connection inside one read transaction: everything read belongs together.
+
+        Raises StoreError when the file or the disk is damaged.
+        """
         with self._free:
             try:
                 db = self._idle.get_nowait()
@@ -91,6 +93,14 @@ class Readers:
             try:
                 db.execute("BEGIN")
                 yield db
+            except sqlite3.DatabaseError as error:
+                if not _is_outside(error):
+                    raise
+                raise StoreError(
+                    f"Store {self._path.stem!r} cannot be read: {error}.",
+                    "Check the disk; if the file is damaged, restore it from a copy or index its folders"
+                    " into a new store.",
+                ) from error
             finally:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
@@ -134,9 +144,7 @@ class Writer:
             except BaseException as error:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorname.startswith(
-                    _OUTSIDE
-                ):
+                if _is_outside(error):
                     raise StoreError(
                         f"Store {self._path.stem!r} cannot be written: {error}.",
                         "Free some disk space or check permissions, then run the same command again.",

@@ -14,8 +14,11 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
+from rag_core.extract.naming import date_of_name
 from rag_core.store.file import now
 from rag_core.types import Extracted, Link, Passage
 from rag_core.words import extra_terms
@@ -40,6 +43,11 @@ class FileRecord:
         """All of the path but the name; ``''`` at the root."""
         return posixpath.dirname(self.display)
 
+    @property
+    def date(self) -> str:
+        """The ISO date in its name, else that of its last change; ``''`` where no calendar has it."""
+        return date_of_name(PurePosixPath(self.display)) or _day(self.mtime_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -52,6 +60,13 @@ class Change:
 def embed_hash(text: str) -> bytes:
     """The address of an embedding: sha256 of the embedded text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _day(time_ns: int) -> str:
+    try:
+        return datetime.fromtimestamp(time_ns / 1e9, UTC).date().isoformat()
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def fold(name: str) -> str:
@@ -67,13 +82,12 @@ def put(
     file: FileRecord,
     doc: Extracted,
     passages: Sequence[Passage],
-    date: str,
     version: int,
 ) -> Change:
     """Store a document as read: its row, chunks, words, tags, names, links and queue entries.
 
-    ``date`` is ISO; ``version`` is the extractor's. Returns how many chunks are new and how
-    many were skipped because the document holds the same passage already.
+    ``version`` is the extractor's. Returns how many chunks are new and how many were skipped
+    because the document holds the same passage already.
     """
     about = {
         "state": "indexed",
@@ -82,7 +96,8 @@ def put(
         "encoding": doc.encoding,
         "title": doc.title,
         "title_from": doc.title_from,
-        "date": date,
+        "date": doc.date or file.date,
+        "date_from": "front matter" if doc.date else "file",
         "private": int(doc.private),
         "metadata": json.dumps(doc.metadata, ensure_ascii=False),
         "warnings": json.dumps(doc.warnings, ensure_ascii=False),
@@ -97,6 +112,19 @@ def put(
     return change
 
 
+_NOTHING_READ = {
+    "file_type": "",
+    "encoding": "",
+    "title": "",
+    "title_from": "",
+    "date": "",
+    "date_from": "",
+    "private": 0,
+    "metadata": "{}",
+    "warnings": "[]",
+}
+
+
 def put_unread(
     db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, version: int
 ) -> None:
@@ -105,7 +133,8 @@ def put_unread(
     A *skipped* file holds no text, so what it held before is removed; a *failed* one keeps
     its last good text until it can be read again.
     """
-    document_id, known_as = _put_row(db, file, {"state": state, "reason": reason, "extractor": version})
+    about = {"state": state, "reason": reason, "extractor": version}
+    document_id, known_as = _put_row(db, file, about | _NOTHING_READ if state == "skipped" else about)
     if state == "skipped":
         _forget_contents(db, document_id)
         resolve_links(db, document_id, known_as)
@@ -220,10 +249,10 @@ def _update(db: sqlite3.Connection, table: str, row_id: int, row: dict[str, Any]
 def _enqueue(db: sqlite3.Connection, document_id: int) -> None:
     db.execute(
         """INSERT OR IGNORE INTO queue (hash)
-           SELECT DISTINCT embed_hash FROM chunks WHERE document_id = ? AND embed_hash NOT IN (
-               SELECT hash FROM embeddings
-               WHERE identity_id = (SELECT value FROM meta WHERE key = 'identity_id')
-               UNION ALL SELECT ?)""",
+           SELECT DISTINCT embed_hash FROM chunks WHERE document_id = ? AND embed_hash <> ?
+           AND NOT EXISTS (
+               SELECT 1 FROM embeddings WHERE hash = embed_hash
+               AND identity_id = (SELECT value FROM meta WHERE key = 'identity_id'))""",
         (document_id, embed_hash("")),  # a note with nothing but its file name is found by words alone
     )
 
@@ -282,6 +311,13 @@ def _put_links(db: sqlite3.Connection, document_id: int, links: Iterable[Link]) 
     )
 
 
+def _put_link_keys(db: sqlite3.Connection, document_id: int, folder: str) -> None:
+    """Follow a document to another folder, where its relative links start."""
+    found = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
+    keys = [(_link_key(folder, row["target"]), row["id"]) for row in found]
+    db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
+
+
 def _link_key(folder: str, target: str) -> str:
     if target.startswith(("./", "../")):
         target = posixpath.normpath(posixpath.join(folder, target))
@@ -318,6 +354,7 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     known_as = _names(db, document_id)
     new_title = row["title"] if title is None else title
     _update(db, "documents", document_id, {**_place_columns(file), "title": new_title})
+    _put_date(db, document_id, file)
     tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
     db.execute(
         "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?",
@@ -333,12 +370,18 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
         "INSERT OR REPLACE INTO names VALUES (?, ?, 0)",
         [(document_id, key) for key in _path_names(file.display, row["file_type"])],
     )
+    _put_link_keys(db, document_id, file.folder)
     resolve_links(db, document_id, known_as)
 
 
 def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
     """Note a new stat of a file whose bytes did not change."""
     _update(db, "documents", document_id, _stat_columns(file))
+    _put_date(db, document_id, file)
+
+
+def _put_date(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
+    db.execute("UPDATE documents SET date = ? WHERE id = ? AND date_from = 'file'", (file.date, document_id))
 
 
 def remove(db: sqlite3.Connection, document_id: int) -> None:

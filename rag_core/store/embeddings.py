@@ -94,11 +94,15 @@ def retry_failures(db: sqlite3.Connection) -> None:
     db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
 
 
-def drop_unused(db: sqlite3.Connection) -> int:
-    """Remove vectors that no chunk needs; returns how many."""
-    return db.execute(
-        "DELETE FROM embeddings WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"
-    ).rowcount
+def unused(db: sqlite3.Connection) -> list[int]:
+    """The ids of the vectors that no chunk needs. It looks at every vector: read, then ``drop``."""
+    sql = "SELECT id FROM embeddings WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"
+    return [row[0] for row in db.execute(sql)]
+
+
+def drop(db: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Remove the vectors ``ids``."""
+    db.executemany("DELETE FROM embeddings WHERE id = ?", [(i,) for i in ids])
 
 
 def vectors_of(db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int]) -> dict[int, Vectors]:

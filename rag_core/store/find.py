@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_core.store.documents import fold
+from rag_core.store.embeddings import pending_count
 from rag_core.types import Document, Filters, Query, Viewer
 from rag_core.words import fold as fold_words
-from rag_core.words import match_all, match_any
+from rag_core.words import is_spaced_word, match_all, match_any
 
 # Weights of the columns of `words` in BM25, in their order: title, headings, path, tags, text,
 # title_terms, terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.
@@ -55,7 +56,7 @@ def _filter_conditions(filters: Filters) -> list[tuple[str, tuple[Any, ...]]]:
         parts.append(
             (
                 f"d.id IN (SELECT document_id FROM tags WHERE folded IN ({_marks(filters.tags)}))",
-                tuple(tag.casefold() for tag in filters.tags),
+                tuple(fold(tag) for tag in filters.tags),
             )
         )
     if filters.paths:
@@ -81,7 +82,7 @@ def _filter_conditions(filters: Filters) -> list[tuple[str, tuple[Any, ...]]]:
 
 def _path_condition(path: str) -> tuple[str, tuple[Any, ...]]:
     if "*" in path:
-        return "d.display GLOB ?", (path,)
+        return "lower(d.display) GLOB lower(?)", (path.replace("[", "[[]"),)
     path = path.strip("/")
     if not path:
         return "d.folder = ''", ()
@@ -107,11 +108,9 @@ def _must_hold(phrase: str) -> tuple[str, tuple[Any, ...]]:
 
 
 def _must_lack(phrase: str) -> tuple[str, tuple[Any, ...]]:
-    match = match_all(phrase)
-    if not match:
-        return f"NOT has_phrase({_ALL_TEXT}, ?)", (phrase,)
-    if " " not in phrase:
-        return "c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match,)
+    """A single word is left out with its inflections, as it would be found; anything else exactly."""
+    if is_spaced_word(phrase):
+        return "c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)
     sql, values = _must_hold(phrase)
     return f"NOT ({sql})", values
 
@@ -160,6 +159,20 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str]) -> tuple[int, dict
     total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
     sql = "SELECT count(*) FROM words WHERE words MATCH ?"
     return int(total), {unit: db.execute(sql, (match_any([unit]),)).fetchone()[0] for unit in units}
+
+
+def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
+    """How many texts that ``viewer`` may see wait for the embedder."""
+    if viewer.is_owner:
+        return pending_count(db)
+    allowed = visible(viewer)
+    row = db.execute(
+        f"""SELECT count(*) FROM queue q WHERE EXISTS (
+                SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
+                WHERE c.embed_hash = q.hash AND {allowed.sql})""",
+        allowed.values,
+    ).fetchone()
+    return int(row[0])
 
 
 # --- rows -------------------------------------------------------------------------------
@@ -212,8 +225,9 @@ _DOCUMENT = """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_i
 def documents(
     db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[Document]:
-    """Documents by path: all that ``viewer`` may see, or those among ``ids``."""
-    condition, values = ("1", ()) if viewer.is_owner else ("NOT d.private AND d.state = 'indexed'", ())
+    """Documents by path: all that ``viewer`` may see, or those among ``ids``. For the owner that is
+    every file; for others what has text, which may be the last good one of a file that failed."""
+    condition, values = ("1", ()) if viewer.is_owner else ("NOT d.private AND chunk_count > 0", ())
     if ids is not None:
         condition += " AND d.id IN (SELECT value FROM json_each(?))"
         values = (json.dumps(list(ids)),)  # type: ignore[assignment]

@@ -8,6 +8,7 @@ import sqlite3
 from dataclasses import replace
 from pathlib import PurePath
 
+from rag_core.files import display
 from rag_core.store.file import now
 from rag_core.types import Source
 
@@ -64,7 +65,7 @@ def _label(db: sqlite3.Connection, root: str) -> str:
     taken = {row[0] for row in db.execute("SELECT label FROM sources")}
     if not taken:
         return ""
-    name = os.fsencode(PurePath(root).name).decode("utf-8", "replace") or "root"
+    name = display(os.fsencode(PurePath(root).name)) or "root"
     label, number = name, 1
     while label in taken:
         number += 1

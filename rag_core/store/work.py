@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from rag_core.store.file import now
-from rag_core.types import FileResult, Job, JobState, Outcome, Progress
+from rag_core.types import FileResult, Job, JobState, Outcome, Progress, Source
 
 KEPT_JOBS = 50
 
@@ -126,6 +126,10 @@ class Request:
     kind: Literal["index", "cancel"]
     sources: tuple[int, ...] | None = None
     force: bool = False
+
+    def wants(self, source: Source) -> bool:
+        """Whether it asks for ``source`` to be read."""
+        return not source.paused if self.sources is None else source.id in self.sources
 
 
 def add_request(

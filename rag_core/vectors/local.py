@@ -47,10 +47,14 @@ class LocalVectors:
             if snapshot is None or not len(snapshot.ids):
                 return []
             similarities = snapshot.vectors @ query
-            count = min(k, len(similarities))
-            top = np.argpartition(-similarities, count - 1)[:count]
-            top = top[np.argsort(-similarities[top], kind="stable")]
-            return self._chunks(db, snapshot, similarities, top)[:k]
+            count = k
+            while True:  # a vector may have several chunks, or none until the run that dropped them ends
+                count = min(count, len(similarities))
+                top = np.argpartition(-similarities, count - 1)[:count]
+                found = self._chunks(db, snapshot, similarities, top)
+                if len(found) >= k or count == len(similarities):
+                    return found[:k]
+                count *= 4
 
     def _follow(self, db: sqlite3.Connection) -> _Snapshot | None:
         active = active_identity(db)

@@ -1,0 +1,262 @@
+"""Words first, vectors when they can be had; each text embedded once, by one embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rag_core.index
+from rag_core.embedders import Embedder
+from rag_core.embedders.hashing import Hashing
+from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.library import Library
+from rag_core.store import Store
+from rag_core.types import OWNER, Job, Vectors
+from tests.conftest import index
+from tests.consistency import check, check_library
+from tests.test_indexing import found
+
+
+class Flaky(Hashing):
+    """Refuses texts that hold ``poison``, reads no Greek, and keeps what it was given."""
+
+    def __init__(self, poison: str = "poison") -> None:
+        super().__init__(64)
+        self.poison = poison
+        self.given: list[str] = []
+
+    def reads(self, text: str) -> bool:
+        return "α" not in text
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if any(self.poison in text for text in texts):
+            raise EmbedderError("The text was refused.", "Write another one.")
+        self.given += texts
+        return super().embed_documents(texts)
+
+
+def run(store: Store, embedder: Embedder) -> Job:
+    rag_core.index.request(store, None)
+    job = rag_core.index.run(store, lambda: embedder)
+    assert job is not None
+    return job
+
+
+@pytest.fixture
+def store(library: Library, notes: Path) -> Store:
+    library.create_store(OWNER, "s", "hashing:64")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    return library._open(OWNER, "s").store
+
+
+def rows(store: Store, sql: str) -> list[tuple[object, ...]]:
+    with store.read() as db:
+        return [tuple(row) for row in db.execute(sql)]
+
+
+def test_without_the_model_words_are_found_and_the_queue_waits(library: Library, notes: Path) -> None:
+    library.create_store(OWNER, "s", "minilm")
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "b.md").write_text("The giraffe sleeps.\n")
+
+    job = index(library, "s", notes)
+
+    assert (job.state, job.failed, job.texts_embedded) == ("done", 0, 0)
+    assert "commonplace model install" in job.message
+    assert "words" in job.message
+    assert found(library, "zebra") == ["a.md"]
+    assert library.store_info(OWNER, "s").pending == 2
+    check_library(library, "s")
+
+
+def test_when_the_embedder_comes_the_next_run_embeds_the_queue(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.create_store(OWNER, "s", "minilm")
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    monkeypatch.setattr("rag_core.library.open_embedder", lambda name, model_dir: Hashing())
+
+    job = index(library, "s")
+
+    assert (job.counts, job.texts_embedded, job.message) == ({"unchanged": 1}, 1, "")
+    assert library.store_info(OWNER, "s").pending == 0
+    check_library(library, "s")
+
+
+def test_an_edit_while_texts_wait_leaves_only_the_new_ones_waiting(library: Library, notes: Path) -> None:
+    library.create_store(OWNER, "s", "minilm")
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    index(library, "s", notes)
+    (notes / "a.md").write_text("The hyena sleeps.\n")
+    (notes / "b.md").unlink()
+
+    index(library, "s")
+
+    assert library.store_info(OWNER, "s").pending == 1
+    check_library(library, "s")
+
+
+def test_a_refused_text_is_recorded_and_every_other_one_embedded(store: Store, notes: Path) -> None:
+    for n in range(40):
+        (notes / f"{n:02}.md").write_text("It holds poison.\n" if n == 17 else f"It tells of subject{n}.\n")
+
+    job = run(store, Flaky())
+
+    assert job.state == "done"
+    assert job.texts_embedded == 39
+    assert "refused" in job.message
+    assert rows(store, "SELECT count(*), min(error), min(attempts) > 0 FROM queue") == [
+        (1, "The text was refused.", 1)
+    ]
+    check(store)
+
+
+def test_a_refused_text_is_tried_again_in_the_next_run(store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("It holds poison.\n")
+    run(store, Flaky())
+    again = Flaky(poison="nothing like it")
+
+    job = run(store, again)
+
+    assert (job.texts_embedded, job.message) == (1, "")
+    assert rows(store, "SELECT * FROM queue") == []
+
+
+def test_a_text_that_the_embedder_cannot_read_does_not_wait_and_is_found_by_words(
+    library: Library, store: Store, notes: Path
+) -> None:
+    (notes / "a.md").write_text("αβγ δεζ\n")
+    (notes / "b.md").write_text("The zebra sleeps.\n")
+
+    job = run(store, Flaky())
+
+    assert (job.state, job.texts_embedded) == ("done", 1)
+    assert rows(store, "SELECT count(*) FROM queue") == [(0,)]
+    assert found(library, "αβγ") == ["a.md"]
+    assert run(store, Flaky()).texts_embedded == 0
+    check(store)
+
+
+def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("It is the first.\n")
+
+    def nothing() -> Embedder:
+        raise ModelMissing("It is not there.", "Install it.")
+
+    rag_core.index.request(store, None)
+    rag_core.index.run(store, nothing)
+    (notes / "b.md").write_text("It is the second.\n")
+    embedder = Flaky()
+
+    run(store, embedder)
+
+    assert embedder.given[1:] == ["It is the second.", "It is the first."]  # behind the canary
+
+
+def test_another_model_under_the_same_name_is_not_mixed_in(
+    library: Library, store: Store, notes: Path
+) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    run(store, Hashing(64))
+    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    other = Hashing(64)
+    other.identity = replace(other.identity, digest="f" * 64)
+
+    job = run(store, other)
+
+    assert (job.state, job.texts_embedded) == ("done", 0)
+    assert "The vectors of store 's' are from" in job.message
+    assert found(library, "giraffe") == ["b.md"]
+    assert library.store_info(OWNER, "s").pending == 1
+    assert run(store, Hashing(64)).texts_embedded == 1
+
+
+def test_a_model_that_gives_other_vectors_than_before_is_not_mixed_in(store: Store, notes: Path) -> None:
+    class Drifted(Hashing):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            return np.roll(super().embed_documents(texts), 1, axis=1)
+
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    run(store, Hashing(64))
+    (notes / "b.md").write_text("The giraffe sleeps.\n")
+
+    job = run(store, Drifted(64))
+
+    assert job.texts_embedded == 0
+    assert "Search goes on by words" in job.message
+
+
+def test_a_vector_that_no_passage_needs_is_removed_and_made_again_later(store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    run(store, Hashing(64))
+    (notes / "a.md").write_text("The hyena sleeps.\n")
+    run(store, Hashing(64))
+    assert rows(store, "SELECT count(*) FROM embeddings") == [(2,)]
+
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    assert run(store, Hashing(64)).texts_embedded == 1
+
+
+def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_on(
+    store: Store, notes: Path
+) -> None:
+    class Crashing(Flaky):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            if self.poison in texts[0]:
+                raise ZeroDivisionError
+            return super().embed_documents(texts)
+
+    (notes / "a.md").write_text("It holds poison.\n")
+    rag_core.index.request(store, None)
+    with pytest.raises(ZeroDivisionError):
+        rag_core.index.run(store, Crashing)
+    assert rows(store, "SELECT state, message FROM jobs") == [
+        ("failed", "The run stopped unexpectedly: ZeroDivisionError.")
+    ]
+    check(store)
+
+    assert run(store, Hashing(64)).texts_embedded == 1
+
+
+def test_a_large_store_does_not_slow_down_what_one_document_costs(store: Store, notes: Path) -> None:
+    """Storing a document looks up its own texts among the vectors, never through all of them."""
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    run(store, Hashing(64))
+    steps = {}
+    for count in (10, 5000):
+        with store.write() as db:
+            db.executemany(
+                "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector) VALUES (1, ?, x'')",
+                [(number.to_bytes(32, "big"),) for number in range(count)],
+            )
+        (notes / f"{count}.md").write_text(f"The zebra sleeps after {count}.\n")
+        steps[count] = _steps(store)
+    assert steps[5000] < steps[10] + 50  # a look at each of 5,000 takes 900
+
+
+def _steps(store: Store) -> int:
+    """How many times a hundred instructions of SQLite's machine a run took up to its first vector."""
+    counted = 0
+
+    def count() -> int:
+        nonlocal counted
+        counted += 1
+        return 0
+
+    def nothing() -> Embedder:
+        raise ModelMissing("It is not there.", "Install it.")
+
+    with store.note() as db:
+        db.set_progress_handler(count, 100)
+    rag_core.index.request(store, None)
+    rag_core.index.run(store, nothing)
+    with store.note() as db:
+        db.set_progress_handler(None, 0)
+    return counted

@@ -1,0 +1,218 @@
+"""A file or folder that only has another name costs nothing and keeps what points at it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.consistency import check_library, contents, fresh_contents, keys, links
+from tests.test_indexing import found, long_note, outcomes, paths
+
+
+def test_a_renamed_file_is_moved_without_embedding_and_keeps_its_keys(library: Library, notes: Path) -> None:
+    (notes / "old.md").write_text(long_note(20))
+    index(library, "s", notes)
+    before = keys(library, "s", "old.md")
+    (notes / "old.md").rename(notes / "new.md")
+
+    job = index(library, "s")
+
+    [result] = job.results
+    assert (result.source_file, result.outcome, result.message) == ("new.md", "moved", "from old.md")
+    assert (job.total_chunks_added, job.texts_embedded) == (0, 0)
+    assert keys(library, "s", "new.md") == before
+    check_library(library, "s")
+
+
+def test_a_renamed_folder_moves_all_its_files(library: Library, notes: Path) -> None:
+    (notes / "old" / "deep").mkdir(parents=True)
+    for n in range(6):
+        (notes / "old" / "deep" / f"{n}.md").write_text(f"# Note {n}\n\nIt tells of subject{n}.\n")
+    index(library, "s", notes)
+    before = {n: keys(library, "s", f"old/deep/{n}.md") for n in range(6)}
+    (notes / "old").rename(notes / "new")
+
+    job = index(library, "s")
+
+    assert job.counts["moved"] == 6
+    assert (job.total_chunks_added, job.texts_embedded) == (0, 0)
+    assert {n: keys(library, "s", f"new/deep/{n}.md") for n in range(6)} == before
+    assert contents(library, "s") == fresh_contents(library, notes)
+
+
+def test_a_moved_file_is_found_by_its_new_path_and_not_by_its_old(library: Library, notes: Path) -> None:
+    (notes / "walrus.md").write_text("# A heading\n\nPlain words.\n")
+    index(library, "s", notes)
+    (notes / "walrus.md").rename(notes / "ostrich.md")
+
+    index(library, "s")
+
+    assert found(library, "ostrich") == ["ostrich.md"]
+    assert found(library, "walrus") == []
+
+
+def test_a_title_from_the_file_name_follows_a_rename(library: Library, notes: Path) -> None:
+    (notes / "walrus.md").write_text("Plain words.\n")
+    (notes / "named.md").write_text("# A heading\n\nPlain words.\n")
+    index(library, "s", notes)
+    (notes / "walrus.md").rename(notes / "ostrich.md")
+    (notes / "named.md").rename(notes / "renamed.md")
+
+    index(library, "s")
+
+    titles = {document.path: document.title for document in library.documents(OWNER, "s")}
+    assert titles == {"ostrich.md": "ostrich", "renamed.md": "A heading"}
+
+
+def test_a_date_from_the_file_name_follows_a_rename(library: Library, notes: Path) -> None:
+    (notes / "2026-01-01 a.md").write_text("Plain words.\n")
+    (notes / "2026-01-01 b.md").write_text("---\ndate: 2026-01-01\n---\nOther words.\n")
+    index(library, "s", notes)
+    (notes / "2026-01-01 a.md").rename(notes / "2026-02-02 a.md")
+    (notes / "2026-01-01 b.md").rename(notes / "2026-02-02 b.md")
+
+    assert index(library, "s").counts["moved"] == 2
+
+    dates = {document.path: document.date for document in library.documents(OWNER, "s")}
+    assert dates == {"2026-02-02 a.md": "2026-02-02", "2026-02-02 b.md": "2026-01-01"}
+
+
+def test_a_date_from_the_file_time_follows_it(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("Plain words.\n")
+    index(library, "s", notes)
+    os.utime(notes / "a.md", (1_000_000_000, 1_000_000_000))
+
+    assert index(library, "s").counts["unchanged"] == 1
+    assert library.documents(OWNER, "s")[0].date == "2001-09-09"
+
+
+def test_relative_links_of_a_moved_note_start_at_its_new_folder(library: Library, notes: Path) -> None:
+    for folder in ("a", "b/c", "a/data", "b/data"):
+        (notes / folder).mkdir(parents=True, exist_ok=True)
+    (notes / "a" / "data" / "table.md").write_text("Table of a.\n")
+    (notes / "b" / "data" / "table.md").write_text("Table of b.\n")
+    (notes / "a" / "here.md").write_text("See [the table](./data/table.md).\n")
+    index(library, "s", notes)
+    assert links(library, "s") == {("a/here.md", "./data/table.md"): "a/data/table.md"}
+    (notes / "a" / "here.md").rename(notes / "b" / "here.md")
+
+    assert index(library, "s").counts["moved"] == 1
+
+    assert links(library, "s") == {("b/here.md", "./data/table.md"): "b/data/table.md"}
+
+
+@pytest.mark.parametrize(("old", "new"), [("a.txt", "a.md"), ("a.md", "a.py"), ("a.md", "a")])
+def test_a_file_that_changes_its_type_with_its_name_is_read_as_the_new_type(
+    library: Library, notes: Path, old: str, new: str
+) -> None:
+    (notes / old).write_text("# A heading\n\nWords and a [[link]] #tag.\n")
+    index(library, "s", notes)
+    (notes / old).rename(notes / new)
+
+    job = index(library, "s")
+
+    assert paths(library) == [new]
+    assert job.counts.get("moved", 0) == 0
+    assert contents(library, "s") == fresh_contents(library, notes)
+
+
+def test_a_move_with_an_edit_is_a_new_file_that_embeds_only_what_is_new(
+    library: Library, notes: Path
+) -> None:
+    (notes / "old.md").write_text(long_note(120))
+    index(library, "s", notes)
+    (notes / "old.md").unlink()
+    (notes / "new.md").write_text(long_note(120).replace("of subject60 and", "of another matter and"))
+
+    job = index(library, "s")
+
+    assert outcomes(job) == {"old.md": "deleted", "new.md": "added"}
+    assert 1 <= job.texts_embedded <= 2
+
+
+def test_equal_files_are_paired_by_name(library: Library, notes: Path) -> None:
+    (notes / "old").mkdir()
+    for name in ("b.md", "c.md"):
+        (notes / "old" / name).write_text("The same words.\n")
+    index(library, "s", notes)
+    before = {name: keys(library, "s", f"old/{name}") for name in ("b.md", "c.md")}
+    (notes / "new").mkdir()
+    (notes / "old" / "c.md").rename(notes / "new" / "a.md")
+    (notes / "old" / "b.md").rename(notes / "new" / "b.md")
+
+    assert index(library, "s").counts["moved"] == 2
+
+    assert keys(library, "s", "new/b.md") == before["b.md"]
+    assert keys(library, "s", "new/a.md") == before["c.md"]
+
+
+def test_one_of_two_equal_files_that_moves_leaves_the_other_alone(library: Library, notes: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (notes / name).write_text("The same words.\n")
+    index(library, "s", notes)
+    before = {name: keys(library, "s", name) for name in ("a.md", "b.md")}
+    (notes / "a.md").rename(notes / "c.md")
+
+    index(library, "s")
+
+    assert keys(library, "s", "b.md") == before["b.md"]
+    assert keys(library, "s", "c.md") == before["a.md"]
+
+
+def test_a_copy_is_added_and_the_original_stays(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The same words.\n")
+    index(library, "s", notes)
+    before = keys(library, "s", "a.md")
+    (notes / "b.md").write_text("The same words.\n")
+
+    assert outcomes(index(library, "s")) == {"b.md": "added"}
+    assert keys(library, "s", "a.md") == before
+    assert not set(keys(library, "s", "b.md")) & set(before)
+
+
+def test_files_that_swap_their_names_end_as_a_fresh_index_has_them(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("# First\n\nThe zebra sleeps.\n")
+    (notes / "b.md").write_text("# Second\n\nThe giraffe sleeps.\n")
+    index(library, "s", notes)
+    (notes / "a.md").rename(notes / "x")
+    (notes / "b.md").rename(notes / "a.md")
+    (notes / "x").rename(notes / "b.md")
+
+    job = index(library, "s")
+
+    assert job.texts_embedded == 0
+    assert contents(library, "s") == fresh_contents(library, notes)
+
+
+def test_a_file_that_moves_to_another_source_embeds_nothing(
+    library: Library, notes: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (notes / "kept.md").write_text("Something that stays.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    library.add_source(OWNER, "s", other, ("**/*",))
+    (notes / "a.md").rename(other / "a.md")
+
+    job = index(library, "s")
+
+    assert outcomes(job) == {"a.md": "deleted", "other/a.md": "added"}
+    assert job.texts_embedded == 0
+
+
+def test_words_still_waiting_for_a_vector_wait_on_after_a_move(library: Library, notes: Path) -> None:
+    library.create_store(OWNER, "s", "minilm")  # which is not installed in this home
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    (notes / "a.md").rename(notes / "b.md")
+
+    index(library, "s")
+
+    assert library.store_info(OWNER, "s").pending == 1
+    check_library(library, "s")

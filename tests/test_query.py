@@ -1,0 +1,321 @@
+"""The query language: what is an operator, what is not, and what each one does to a search."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.config import Settings
+from rag_core.errors import InvalidInput, NotFound
+from rag_core.library import Library
+from rag_core.query import parse
+from rag_core.types import OWNER, Filters, Mode
+from tests.conftest import index
+
+MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
+NOTES = {
+    "apple.md": "---\ntags: [fruit/pome, Food]\ndate: 2026-03-15\n---\n# Apple\n\nAnna's red apple pie, baked.",
+    "pear.md": "---\ntags: [fruit]\ndate: 2025-12-31\n---\n# Pear\n\nThe pie of red pears, an apple\n  less pie.",
+    "cake.md": "---\ntags: [Fruits, Ünï]\ndate: 2026-01-01\n---\n# Cake\n\nApples, a pie, C++ and redder things.",
+    "pie.py": "# apple pie\ndef apple_pie():\n    return 'pie'\n",
+    "pro/one.md": "# One\n\nAn apple below pro.",
+    "projects/two.md": "# Two\n\nAn apple below projects.",
+    "projects/deep/three.md": "# Three\n\nAn apple deep below projects.",
+    "50%_a/four.md": "# Four\n\nAn apple below percent.",
+    "50zza/five.md": "# Five\n\nAn apple below zza.",
+    "[old] x/six.md": "# Six\n\nAn apple below old.",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    folder = tmp_path_factory.mktemp("query")
+    for name, text in NOTES.items():
+        file = folder / "notes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    index(opened, "kitchen", folder / "notes")
+    index(opened, "copy", folder / "notes", "*.md")
+    yield opened
+    opened.close()
+
+
+def found(library: Library, query: str, mode: Mode = "lexical", filters: Filters | None = None) -> set[str]:
+    answer = library.search(OWNER, query, ["kitchen"], mode=mode, top_k=50, filters=filters)
+    assert answer.warnings == ()
+    return {hit.document.path for hit in answer.hits}
+
+
+# --- operators --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["type:python", "file_type:python", "TYPE:Python", 'type:"python"'])
+def test_type_keeps_documents_of_that_type(library: Library, query: str) -> None:
+    assert found(library, f"apple {query}") == {"pie.py"}
+
+
+@pytest.mark.parametrize("query", ["tag:fruit", "tags:fruit", "tag:#fruit", "tag:FRUIT", "tag:fruit/"])
+def test_tag_matches_itself_and_what_is_nested_in_it(library: Library, query: str) -> None:
+    assert found(library, f"pie {query}") == {"apple.md", "pear.md"}
+
+
+@pytest.mark.parametrize("spelling", ["ünï", "ÜNÏ", unicodedata.normalize("NFD", "Ünï")])
+def test_tag_is_compared_without_case_in_any_normal_form(library: Library, spelling: str) -> None:
+    assert found(library, f"tag:{spelling}") == {"cake.md"}
+
+
+def test_tag_does_not_match_its_parent(library: Library) -> None:
+    assert found(library, "tag:fruit/pome") == {"apple.md"}
+
+
+@pytest.mark.parametrize("query", ["path:pro", "folder:pro", "path:pro/", "path:/pro", "path:PRO"])
+def test_path_matches_whole_segments(library: Library, query: str) -> None:
+    assert found(library, f"apple {query}") == {"pro/one.md"}
+
+
+def test_path_matches_everything_below_a_folder(library: Library) -> None:
+    assert found(library, "path:projects") == {"projects/two.md", "projects/deep/three.md"}
+
+
+def test_path_matches_a_folder_below(library: Library) -> None:
+    assert found(library, "path:projects/deep") == {"projects/deep/three.md"}
+
+
+def test_path_takes_the_wildcards_of_sql_literally(library: Library) -> None:
+    assert found(library, "path:50%_a") == {"50%_a/four.md"}
+
+
+def test_empty_path_is_the_root(library: Library) -> None:
+    assert found(library, 'path:""') == {"apple.md", "pear.md", "cake.md", "pie.py"}
+
+
+@pytest.mark.parametrize(
+    ("glob", "paths"),
+    [
+        ("pro*", {"pro/one.md", "projects/two.md", "projects/deep/three.md"}),
+        ("*.py", {"pie.py"}),
+        ("PROJECTS/*/three.md", {"projects/deep/three.md"}),
+        ('"[old] x/*"', {"[old] x/six.md"}),
+    ],
+)
+def test_path_with_a_star_is_a_glob(library: Library, glob: str, paths: set[str]) -> None:
+    assert found(library, f"path:{glob}") == paths
+
+
+@pytest.mark.parametrize("key", ["file", "source_file", "file_path"])
+def test_file_is_one_file(library: Library, key: str) -> None:
+    assert found(library, f"{key}:projects/two.md") == {"projects/two.md"}
+
+
+def test_page_keeps_passages_of_pages(library: Library) -> None:
+    assert found(library, "apple page:1") == set()
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("after:2026-03-15 before:2026-03-16", {"apple.md"}),
+        ("after:2026-03-16 before:2026-03-17", set()),
+        ("after:2026-03 before:2026-04", {"apple.md"}),
+        ("before:2026", {"pear.md"}),
+        ("after:2026 before:2026-01-02", {"cake.md"}),
+        ("after:2026 after:2026-03-01 before:2027 before:2026-03-16", {"apple.md"}),
+    ],
+)
+def test_dates_are_from_and_until_before(library: Library, query: str, paths: set[str]) -> None:
+    assert found(library, f"{query} tag:fruit tag:fruits") == paths
+
+
+@pytest.mark.parametrize(
+    "day", ["yesterday", "2026-13", "2026-02-30", "26-01-01", "2026-1-1-1", '""', "0000"]
+)
+def test_what_is_no_date_is_refused_with_the_way_to_write_one(library: Library, day: str) -> None:
+    with pytest.raises(InvalidInput, match="is not a date") as error:
+        found(library, f"pie after:{day}")
+    assert "2026-03-15" in error.value.suggestion
+
+
+def test_values_of_one_filter_are_alternatives_and_filters_add_up(library: Library) -> None:
+    assert found(library, "apple tag:fruit tag:fruits after:2026") == {"apple.md", "cake.md"}
+
+
+def test_store_in_the_query_chooses_stores(library: Library) -> None:
+    answer = library.search(OWNER, "apple store:copy store:kitchen", mode="lexical")
+    assert answer.stores == ("copy", "kitchen")
+    assert library.search(OWNER, "apple store:copy", mode="lexical").stores == ("copy",)
+
+
+def test_unknown_store_in_the_query_is_not_found(library: Library) -> None:
+    with pytest.raises(NotFound, match="'kitchn'") as error:
+        library.search(OWNER, "apple store:kitchn")
+    assert error.value.suggestion == "Did you mean 'kitchen'?"
+
+
+# --- phrases and exclusions -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("phrase", ["apple pie", "APPLE Pie", "apple   pie"])
+def test_phrase_must_occur_in_every_mode(library: Library, mode: Mode, phrase: str) -> None:
+    assert found(library, f'"{phrase}"', mode) == {"apple.md", "pie.py"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_phrase_goes_on_across_a_line_break(library: Library, mode: Mode) -> None:
+    assert found(library, '"apple less pie"', mode) == {"pear.md"}
+
+
+@pytest.mark.parametrize("phrase", ["pears", "pear", "C++", "'pie'", "Anna's"])
+def test_phrase_of_one_word_is_no_other_form_of_it(library: Library, phrase: str) -> None:
+    expected = {"C++": "cake.md", "'pie'": "pie.py", "Anna's": "apple.md"}
+    assert found(library, f'"{phrase}"') == {expected.get(phrase, "pear.md")}
+
+
+@pytest.mark.parametrize("phrase", ["pple pie", "apple pi", "ears", "bak", "redd"])
+def test_phrase_is_not_found_inside_words(library: Library, phrase: str) -> None:
+    assert found(library, f'"{phrase}"') == set()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_phrase_must_occur(library: Library, mode: Mode) -> None:
+    assert found(library, '"pie of" "red pears"', mode) == {"pear.md"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_excluded_word_is_absent_in_every_mode(library: Library, mode: Mode) -> None:
+    assert found(library, 'pie -anna -pears type:markdown path:""', mode) == {"cake.md"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_excluded_phrase_is_absent_in_every_mode(library: Library, mode: Mode) -> None:
+    assert found(library, 'pie -"apple pie" tag:fruit', mode) == {"pear.md"}
+
+
+def test_excluded_word_is_excluded_in_its_other_forms(library: Library) -> None:
+    assert found(library, "pie -pears tag:fruit tag:fruits") == {"apple.md", "cake.md"}
+
+
+def test_excluded_signs_exclude_only_exactly_themselves(library: Library) -> None:
+    assert found(library, "pie -c++ tag:fruit tag:fruits") == {"apple.md", "pear.md"}
+    assert found(library, "pie -c# tag:fruits") == {"cake.md"}
+
+
+def test_excluded_joined_words_exclude_only_where_they_are_joined(library: Library) -> None:
+    assert found(library, "pie -red-pie tag:fruit") == {"apple.md", "pear.md"}
+    assert found(library, "apple -apple_pie type:python") == set()
+
+
+def test_hyphen_inside_a_word_excludes_nothing(library: Library) -> None:
+    assert parse("state-of-the-art -draft").without == ("draft",)
+
+
+# --- what is no operator ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "raw",
+    ["std::vector", "http://x.y/z", r"C:\x", "note:this", "12:30", "type:", "re: pie", "a=b", "(type:x)"],
+)
+def test_unknown_key_is_plain_words(raw: str) -> None:
+    query = parse(raw)
+    assert query.text == raw
+    assert query.filters == Filters()
+
+
+@pytest.mark.parametrize(
+    "raw", ['pie "', '"pie', 'p"ie', 'pie ""', '" pie', "pie -", "pie --", 'pie -""', 'pie -"']
+)
+def test_stray_signs_are_no_operators(raw: str) -> None:
+    query = parse(raw)
+    assert "pie" in query.words or query.words == ("p", "ie")
+    assert query.phrases == query.without == ()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "pie AND",
+        "NOT pie",
+        "pie OR",
+        "NEAR(pie)",
+        "pie*",
+        "^pie",
+        "{text} : pie",
+        "text: pie",
+        "(pie",
+        "pie)",
+        "+pie",
+    ],
+)
+def test_syntax_of_the_index_is_plain_words(library: Library, query: str) -> None:
+    assert "apple.md" in found(library, query)
+
+
+@pytest.mark.parametrize("query", ["\x00pie", "pi\udcffe pie", "pie tag:\udcff", 'pie "\x00"'])
+def test_what_no_database_takes_does_no_harm(library: Library, query: str) -> None:
+    found(library, query)
+
+
+@pytest.mark.parametrize("query", ["", "   ", '""', '" "', "\x00", "--", "store:kitchen"])
+def test_query_without_anything_to_look_for_is_refused(library: Library, query: str) -> None:
+    with pytest.raises(InvalidInput, match="empty"):
+        library.search(OWNER, query, ["kitchen"])
+
+
+def test_query_of_20_000_characters_is_answered_and_a_longer_one_refused(library: Library) -> None:
+    found(library, "pie " * 5000)
+    with pytest.raises(InvalidInput, match="20,001"):
+        found(library, "x" * 20_001)
+
+
+@pytest.mark.parametrize("operator", ["-w{}", '"w{}"', "path:w{}", "tag:w{}", "store:w{}"])
+def test_too_many_operators_are_refused(library: Library, operator: str) -> None:
+    with pytest.raises(InvalidInput, match="1,500"):
+        found(library, " ".join(operator.format(number) for number in range(1500)))
+
+
+SIGNS = [*'"-*:(){}^%[\\ ', "type:", "tag:", "path:", "page:", "after:2026", "AND", "NOT", "NEAR("]
+WORDS = ["apple", "pie", "价格", "ß", "\u0301", "\x00", "\ud800"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.text(max_size=12) | st.sampled_from(SIGNS) | st.sampled_from(WORDS), max_size=16).map(
+        "".join
+    ),
+    st.sampled_from(MODES),
+)
+def test_any_text_is_a_query_or_refused(library: Library, text: str, mode: Mode) -> None:
+    try:
+        answer = library.search(OWNER, text, ["kitchen"], mode=mode)
+    except InvalidInput:
+        return
+    assert answer.warnings == ()
+
+
+# --- filters given beside the query -----------------------------------------------------
+
+
+def test_filters_beside_the_query_are_alternatives_to_those_in_it(library: Library) -> None:
+    assert found(library, "pie tag:fruits", filters=Filters(tags=("fruit/pome",))) == {"apple.md", "cake.md"}
+
+
+def test_dates_beside_the_query_narrow_it(library: Library) -> None:
+    query = "after:2025 before:2027 tag:fruit tag:fruits"
+    assert found(library, query, filters=Filters(after="2026-01-01", before="2026-02-01")) == {"cake.md"}
+
+
+def test_filters_alone_list_one_passage_a_document_newest_first(library: Library) -> None:
+    answer = library.search(OWNER, "tag:fruit tag:fruits", ["kitchen"])
+    assert [hit.document.path for hit in answer.hits] == ["apple.md", "cake.md", "pear.md"]
+    assert answer.convincing
+    assert {hit.reasons for hit in answer.hits} == {("matches the filters",)}
+
+
+def test_filters_alone_take_exclusions(library: Library) -> None:
+    assert found(library, "tag:fruit -anna") == {"pear.md"}

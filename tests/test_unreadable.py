@@ -1,0 +1,311 @@
+"""What cannot be read: it is said, it costs no other file, and nothing is forgotten by mistake."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import rag_core.index
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.types import OWNER, Extracted, Job
+from tests.conftest import index
+from tests.consistency import check_library, contents, fresh_contents, keys
+from tests.test_indexing import found, outcomes, paths
+
+NOBODY = 65534
+BROKEN = b"\xef\xbb\xbf" + b"\xff" * 20  # marked as UTF-8, and is not
+BINARY = b"\x00\x01\x02\x03" * 100
+
+
+@pytest.fixture
+def as_nobody() -> Iterator[Path]:
+    """A folder of one's own, without the rights of root, who may read everything."""
+    folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.chown(folder, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        yield folder
+    finally:
+        if is_root:
+            os.seteuid(0)
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def plain_library(as_nobody: Path) -> Iterator[Library]:
+    library = Library.open(Settings(as_nobody / "data", as_nobody / "models", (as_nobody,)))
+    yield library
+    library.close()
+
+
+@pytest.fixture
+def plain_notes(as_nobody: Path) -> Path:
+    (as_nobody / "notes").mkdir()
+    return as_nobody / "notes"
+
+
+# --- files ----------------------------------------------------------------------------
+
+
+def test_a_file_that_may_not_be_read_keeps_its_text_and_recovers(
+    plain_library: Library, plain_notes: Path
+) -> None:
+    library, note = plain_library, plain_notes / "a.md"
+    note.write_text("The zebra sleeps.\n")
+    (plain_notes / "b.md").write_text("The giraffe sleeps.\n")
+    index(library, "s", plain_notes)
+    before = keys(library, "s", "a.md")
+    note.write_text("The zebra woke up.\n")
+    note.chmod(0)
+
+    job = index(library, "s")
+
+    assert (job.failed, job.succeeded, job.counts["failed"]) == (1, 1, 1)
+    [result] = job.results
+    assert (result.source_file, result.status, result.outcome) == ("a.md", "failure", "failed")
+    assert "a.md" in result.message
+    assert found(library, "zebra sleeps") == ["a.md"]
+    assert keys(library, "s", "a.md") == before
+    state = {document.path: (document.state, document.reason) for document in library.documents(OWNER, "s")}
+    assert state["a.md"] == ("failed", result.message)
+    check_library(library, "s")
+
+    assert index(library, "s").counts["failed"] == 1
+    note.chmod(0o600)
+    assert outcomes(index(library, "s")) == {"a.md": "changed"}
+    assert found(library, "zebra woke up") == ["a.md"]
+    assert contents(library, "s") == fresh_contents(library, plain_notes)
+
+
+def test_a_folder_that_may_not_be_listed_keeps_its_documents(
+    plain_library: Library, plain_notes: Path
+) -> None:
+    library, folder = plain_library, plain_notes / "sub"
+    folder.mkdir()
+    (folder / "a.md").write_text("The zebra sleeps.\n")
+    (plain_notes / "b.md").write_text("The giraffe sleeps.\n")
+    index(library, "s", plain_notes)
+    folder.chmod(0)
+
+    job = index(library, "s")
+
+    folder.chmod(0o700)
+    assert job.counts.get("deleted", 0) == 0
+    assert "sub" in job.message
+    assert paths(library) == ["b.md", "sub/a.md"]
+    assert found(library, "zebra") == ["sub/a.md"]
+
+
+def test_a_source_that_may_not_be_listed_at_all_is_said_and_keeps_its_documents(
+    plain_library: Library, plain_notes: Path
+) -> None:
+    library = plain_library
+    (plain_notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", plain_notes)
+    plain_notes.chmod(0)
+
+    job = index(library, "s")
+
+    plain_notes.chmod(0o700)
+    assert (job.state, job.failed) == ("done", 1)
+    assert str(plain_notes) in job.message
+    assert paths(library) == ["a.md"]
+
+
+def test_a_file_that_becomes_binary_is_skipped_with_the_reason_and_loses_its_text(
+    library: Library, notes: Path
+) -> None:
+    (notes / "a.md").write_text("---\ntags: [x]\n---\nThe zebra sleeps.\n")
+    index(library, "s", notes)
+    (notes / "a.md").write_bytes(BINARY)
+
+    job = index(library, "s")
+
+    [result] = job.results
+    assert (result.outcome, result.status) == ("skipped", "success")
+    assert "not text" in result.message
+    assert found(library, "zebra") == []
+    [document] = library.documents(OWNER, "s")
+    assert (document.state, document.reason, document.chunks) == ("skipped", result.message, 0)
+    assert contents(library, "s") == fresh_contents(library, notes)
+    check_library(library, "s")
+
+
+def test_a_skipped_file_is_not_read_again_until_it_changes(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_bytes(BINARY)
+    index(library, "s", notes)
+
+    assert index(library, "s").counts == {"unchanged": 1}
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    assert outcomes(index(library, "s")) == {"a.md": "changed"}
+    assert found(library, "zebra") == ["a.md"]
+
+
+def test_a_broken_file_is_a_failed_row_and_the_others_go_on(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "b.md").write_bytes(BROKEN)
+    (notes / "c.md").write_text("The giraffe sleeps.\n")
+
+    job = index(library, "s", notes)
+
+    assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}
+    assert job.results[0].source_file == "b.md"  # failures come first
+    check_library(library, "s")
+    (notes / "b.md").write_text("The hyena sleeps.\n")
+    assert outcomes(index(library, "s")) == {"b.md": "changed"}
+
+
+def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        (notes / name).write_text(f"The words of {name}.\n")
+    real = rag_core.index.extract
+
+    def extract(data: bytes, path: PurePosixPath) -> Extracted:
+        if path.name == "b.md":
+            raise ZeroDivisionError
+        return real(data, path)
+
+    monkeypatch.setattr(rag_core.index, "extract", extract)
+
+    job = index(library, "s", notes)
+
+    assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}
+    assert "ZeroDivisionError" in job.results[0].message
+    assert job.state == "done"
+
+
+def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite refuses lone surrogates; half of the document must not stay."""
+    for name in ("a.md", "b.md", "c.md"):
+        (notes / name).write_text(f"The words of {name}.\n")
+    real = rag_core.index.extract
+
+    def extract(data: bytes, path: PurePosixPath) -> Extracted:
+        doc = real(data, path)
+        return replace(doc, tags=("\ud800",)) if path.name == "b.md" else doc
+
+    monkeypatch.setattr(rag_core.index, "extract", extract)
+
+    job = index(library, "s", notes)
+
+    assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}
+    assert found(library, "words of b.md") == []
+    check_library(library, "s")
+
+
+def test_a_file_that_vanishes_during_the_run_is_said_and_then_gone(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    library.request_index(OWNER, "s")
+
+    def vanish(job: Job) -> None:
+        if job.progress.phase == "reading":
+            (notes / "b.md").unlink(missing_ok=True)
+
+    job = library.run(OWNER, "s", vanish)
+
+    assert job is not None
+    assert outcomes(job) == {"a.md": "added", "b.md": "failed"}
+    assert outcomes(index(library, "s")) == {"b.md": "deleted"}
+    assert paths(library) == ["a.md"]
+
+
+def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes: Path) -> None:
+    note = notes / "a.md"
+    note.write_text("The zebra sleeps.\n")
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    library.request_index(OWNER, "s")
+
+    def edit(job: Job) -> None:
+        if job.progress.phase == "embedding":
+            note.write_text("The hyena sleeps.\n")
+
+    library.run(OWNER, "s", edit)
+
+    assert outcomes(index(library, "s")) == {"a.md": "changed"}
+    assert found(library, "hyena") == ["a.md"]
+
+
+def test_a_file_that_is_too_large_is_skipped_with_the_reason(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rag_core.index, "MAX_FILE_BYTES", 1000)
+    (notes / "a.md").write_text("word " * 400)
+
+    [result] = index(library, "s", notes).results
+
+    assert result.outcome == "skipped"
+    assert "larger than" in result.message
+
+
+# --- folders --------------------------------------------------------------------------
+
+
+def test_a_source_that_is_gone_is_said_and_keeps_its_documents(
+    library: Library, notes: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    library.add_source(OWNER, "s", other, ("**/*",))
+    (other / "b.md").write_text("The giraffe sleeps.\n")
+    notes.rename(tmp_path / "unplugged")
+
+    job = index(library, "s")
+
+    assert outcomes(job) == {str(notes): "failed", "other/b.md": "added"}
+    assert "does not exist" in job.message
+    assert paths(library) == ["a.md", "other/b.md"]
+    (tmp_path / "unplugged").rename(notes)
+    assert index(library, "s").counts == {"unchanged": 2}
+
+
+def test_a_source_that_is_suddenly_empty_is_refused_until_forced(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    (notes / "a.md").unlink()
+
+    job = index(library, "s")
+
+    assert job.failed == 1
+    assert "Nothing is left" in job.message
+    assert "--force" in job.message
+    assert paths(library) == ["a.md"]
+    assert outcomes(index(library, "s", force=True)) == {"a.md": "deleted"}
+    assert paths(library) == []
+    check_library(library, "s")
+
+
+def test_a_source_that_never_held_anything_may_be_empty(library: Library, notes: Path) -> None:
+    job = index(library, "s", notes)
+
+    assert (job.state, job.total_files, job.message) == ("done", 0, "")
+
+
+def test_a_source_that_became_a_file_keeps_its_documents(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    shutil.rmtree(notes)
+    notes.write_text("No folder.\n")
+
+    job = index(library, "s")
+
+    assert "is not a folder" in job.message
+    assert paths(library) == ["a.md"]

@@ -1,0 +1,171 @@
+"""How a note is found by its words, however they are written. All through lexical searches."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
+
+NOTES = {
+    "camel": "It calls getUserName of the HTTPServer, in utf8.",
+    "joined": "Run load_all_files in the state-of-the-art pkg.sub.mod.",
+    "chinese": "我们讨论了价格歧视的问题，写在2023年计划里。",
+    "japanese": "東京タワーに行きました。",
+    "kana": "カタカナとひらがな。",
+    "thai": "ฉันชอบกินข้าวที่บ้าน",
+    "hindi": "हिन्दी भाषा में लिखा है",
+    "korean": "문서를 검색합니다",
+    "accented": "We met at the café near the Straße.",
+    "plain": "The cafe near the strasse was shut.",
+    "decomposed": unicodedata.normalize("NFD", "Her résumé, naïve; がぎぐ; 한국어."),
+    "turkish": "İstanbul is large.",
+    "wide": "ＡＢＣ and ﬁne print, ｶﾞｲﾄﾞ.",
+    "english": "Indexing the old archives of letters.",
+    "what": "That which is what it is about.",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    folder = tmp_path_factory.mktemp("words")
+    (folder / "notes").mkdir()
+    for number, text in enumerate(NOTES.values()):
+        (folder / "notes" / f"{number}.md").write_text(f"# {number}\n\n{text}\n", "utf-8")
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    index(opened, "words", folder / "notes")
+    yield opened
+    opened.close()
+
+
+def found(library: Library, query: str) -> list[str]:
+    names = list(NOTES)
+    hits = library.search(OWNER, query, mode="lexical", top_k=50).hits
+    return [names[int(Path(hit.document.path).stem)] for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("user name", "camel"),
+        ("getusername", "camel"),
+        ("getUserName", "camel"),
+        ("GETUSERNAME", "camel"),
+        ("http server", "camel"),
+        ("httpserver", "camel"),
+        ("server", "camel"),
+        ("utf8", "camel"),
+        ("utf 8", "camel"),
+        ("load_all_files", "joined"),
+        ("load files", "joined"),
+        ("state-of-the-art", "joined"),
+        ("art", "joined"),
+        ("pkg.sub.mod", "joined"),
+        ("sub", "joined"),
+    ],
+)
+def test_identifier_is_found_whole_and_by_its_parts(library: Library, query: str, note: str) -> None:
+    assert found(library, query)[0] == note
+
+
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("歧视", "chinese"),
+        ("价格歧视", "chinese"),
+        ("视", "chinese"),
+        ("题", "chinese"),
+        ("我", "chinese"),
+        ("2023", "chinese"),
+        ("2023年计划", "chinese"),
+        ("計画 計劃 计划", "chinese"),
+        ("東京", "japanese"),
+        ("タワー", "japanese"),
+        ("京タ", "japanese"),
+        ("ひら", "kana"),
+        ("ข้าว", "thai"),
+        ("กินข้าว", "thai"),
+        ("บ้าน", "thai"),
+        ("검색", "korean"),
+        ("검색합니다", "korean"),
+        ("문서", "korean"),
+    ],
+)
+def test_word_is_found_inside_a_run_without_spaces(library: Library, query: str, note: str) -> None:
+    assert found(library, query)[0] == note
+
+
+@pytest.mark.parametrize("query", ["歧格", "视歧", "畑", "นกข", "색검"])
+def test_run_is_not_found_by_characters_that_do_not_stand_together(library: Library, query: str) -> None:
+    assert found(library, query) == []
+
+
+@pytest.mark.parametrize("query", ["हिन्दी", "भाषा", "लिखा"])
+def test_hindi_word_is_one_word_with_its_marks(library: Library, query: str) -> None:
+    (hit,) = library.search(OWNER, query, mode="lexical").hits
+    assert hit.reasons == ("the word",)
+    assert [hit.content[start:end] for start, end in hit.spans] == [query]
+
+
+@pytest.mark.parametrize("query", ["cafe", "café", "CAFÉ", unicodedata.normalize("NFD", "café")])
+def test_accents_are_no_difference(library: Library, query: str) -> None:
+    assert set(found(library, query)) == {"accented", "plain"}
+
+
+@pytest.mark.parametrize("query", ["straße", "strasse", "STRASSE", "STRAẞE"])
+def test_sharp_s_is_double_s(library: Library, query: str) -> None:
+    assert set(found(library, query)) == {"accented", "plain"}
+
+
+@pytest.mark.parametrize("query", ["istanbul", "İstanbul", "ISTANBUL"])
+def test_dotted_capital_i_is_an_i(library: Library, query: str) -> None:
+    assert found(library, query) == ["turkish"]
+
+
+@pytest.mark.parametrize("query", ["résumé", "resume", "naive", "がぎ", "ぐ", "한국", "한국어"])
+def test_decomposed_text_is_found(library: Library, query: str) -> None:
+    assert found(library, query) == ["decomposed"]
+
+
+@pytest.mark.parametrize("query", ["abc", "ＡＢＣ", "fine", "ガイド", "ｶﾞｲﾄﾞ"])
+def test_wide_and_narrow_letters_are_the_same(library: Library, query: str) -> None:
+    assert found(library, query)[0] == "wide"
+
+
+@pytest.mark.parametrize("query", ["cafe", "strasse", "istanbul", "resume", "fine"])
+def test_word_in_another_spelling_counts_and_is_highlighted(library: Library, query: str) -> None:
+    hits = library.search(OWNER, query, mode="lexical").hits
+    assert hits
+    assert all(hit.spans and hit.reasons == ("the word",) for hit in hits)
+
+
+@pytest.mark.parametrize("query", ["index archive letter", "archived indexes", "lettering"])
+def test_other_form_of_an_english_word_is_found(library: Library, query: str) -> None:
+    assert found(library, query) == ["english"]
+
+
+def test_any_word_is_enough(library: Library) -> None:
+    assert set(found(library, "archives istanbul xylophone")) == {"english", "turkish"}
+
+
+def test_passage_with_more_of_the_words_comes_first(library: Library) -> None:
+    assert found(library, "large archives of letters")[:2] == ["english", "turkish"]
+
+
+def test_stop_words_do_not_find_anything_beside_other_words(library: Library) -> None:
+    assert found(library, "what is the istanbul about") == ["turkish"]
+
+
+def test_stop_words_count_when_there_are_no_others(library: Library) -> None:
+    assert found(library, "what is that about")[0] == "what"
+
+
+def test_long_query_is_answered(library: Library) -> None:
+    words = "istanbul " + " ".join(f"word{number}" for number in range(1500))
+    assert found(library, words)[0] == "turkish"
