@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -18,6 +19,9 @@ if str(ROOT) not in sys.path:
 import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
+from rag_core import jobs  # noqa: E402
+from rag_core.errors import RagError  # noqa: E402
+from rag_core.types import OWNER  # noqa: E402
 from ui.access import AccessGate  # noqa: E402
 from ui.front import page_routes  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
@@ -25,21 +29,23 @@ from ui.security_headers import SecurityHeaders  # noqa: E402
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Say that the app is up (``app.state["on_ready"]``, if set); stop background work at the end."""
+    """Say that the app is up (``app.state["on_ready"]``, if set); at the end, stop background runs."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
+    threading.Thread(target=warm_up, daemon=True).start()
     try:
         yield
     finally:
-        await asyncio.to_thread(stop_background_work)
+        await asyncio.to_thread(jobs.stop_all)
 
 
-def stop_background_work() -> None:
-    """Cancel running jobs and wait for them. A process that never used jobs has none."""
-    jobs = sys.modules.get("rag_core.jobs")
-    if jobs is not None:
-        jobs.stop_all()
+def warm_up() -> None:
+    """Open the stores and load their models before anyone asks, so that the first search is quick."""
+    from ui.deps import meaning_is_loading  # only now: its caches want a running server
+
+    with suppress(RagError):  # a store that cannot be read is the page's to report
+        meaning_is_loading(OWNER)
 
 
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.

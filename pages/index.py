@@ -37,17 +37,18 @@ def main() -> None:
     """The page, top to bottom."""
     viewer = require_owner()
     st.title("Index", anchor=False)
-    info = choose_store(viewer)
-    if info is None:
+    store = choose_store(viewer)
+    if store is None:
         return
+    info = store.info
     show_model_notice(info)
-    show_job_status(viewer, info)
+    show_job_status(viewer, info, active=store.active)
     show_start_error()
     try:
         add_folder(viewer, info)
     except RagError as error:
         show_error(error)
-    show_sources(viewer, info)
+    show_sources(viewer, info, active=store.active)
 
 
 main()

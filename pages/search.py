@@ -13,7 +13,6 @@ from ui.search_state import key, push
 
 def page(viewer: Viewer) -> None:
     """The whole page, for one viewer."""
-    st.html(hits.STYLE)
     stores = deps.library().store_names(viewer)
     if not stores:
         results.first_run(viewer)

@@ -16,7 +16,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 from rag_core.errors import InvalidInput, RagError
-from tests.live import Server, start
+from tests.live import RECORDER, Server, start
 from ui.access import OWNER_HEADERS, REFUSAL
 from ui.security_headers import security_headers
 from ui.serve import project_config, serve

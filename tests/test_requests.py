@@ -218,6 +218,22 @@ def test_looking_whether_a_runner_works_does_not_keep_one_from_starting(
     assert paths(library) == ["a.md"]
 
 
+def test_two_that_look_at_once_do_not_take_each_other_for_a_runner(store: Store) -> None:
+    seen: list[bool] = []
+
+    def look() -> None:
+        seen.extend(store.running() for _ in range(300))
+
+    watchers = [threading.Thread(target=look) for _ in range(3)]
+    for watcher in watchers:
+        watcher.start()
+    for watcher in watchers:
+        watcher.join(WAIT_S)
+
+    assert len(seen) == 900
+    assert not any(seen)
+
+
 # --- stopping -------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from ui.deps import library
 from ui.file_choice import FileChoice
 from ui.folders import clear_folder
 from ui.messages import plural, show_warning
-from ui.runs import is_active, remember_error, start_run
+from ui.runs import remember_error, start_run
 
 _PLAN: Final = "index_plan"
 _MOST_ROWS: Final = 300
@@ -119,7 +119,7 @@ def _add_and_start(viewer: Viewer, store: str, choice: FileChoice) -> None:
 # --- the store's folders ----------------------------------------------------------------
 
 
-def show_sources(viewer: Viewer, info: StoreInfo) -> None:
+def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
     """The folders of the store with their patterns, and the buttons that read them again."""
     if not info.sources:
         return
@@ -128,14 +128,13 @@ def show_sources(viewer: Viewer, info: StoreInfo) -> None:
         with st.container(border=True, gap="xsmall"):
             st.text(display(os.fsencode(source.root)))
             st.text(_patterns(source))
-    busy = is_active(viewer, info.name)
     with st.container(horizontal=True):
         st.button(
-            "Index again", key="index_again", icon=":material/sync:", disabled=busy,
+            "Index again", key="index_again", icon=":material/sync:", disabled=active,
             on_click=start_run, args=(viewer, info.name), help="Reads only what has changed.",
         )  # fmt: skip
         st.button(
-            "Read everything again", key="index_force", disabled=busy,
+            "Read everything again", key="index_force", disabled=active,
             on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
             help="Reads every file anew. Passages that did not change are not embedded again.",
         )  # fmt: skip

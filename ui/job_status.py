@@ -45,9 +45,8 @@ _BADGES: Final = {
 }
 
 
-def show_job_status(viewer: Viewer, info: StoreInfo) -> None:
+def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
     """The run under way, which moves by itself, or the last one; nothing if there was none."""
-    active = is_active(viewer, info.name)
     unembedded = info.pending > 0 and not is_model_missing(info)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)
     fragment(viewer, info.name, polling=active, unembedded=unembedded)

@@ -11,12 +11,14 @@ from pathlib import Path
 import streamlit as st
 
 from ui.access import require_viewer
+from ui.hits import STYLE
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # A local image: with an emoji or a symbol the browser would ask a font service for the icon.
 st.set_page_config(page_title="Commonplace", page_icon=str(ROOT / "ui" / "icon.png"), layout="centered")
 require_viewer()
+st.html(STYLE)
 
 page = st.navigation(
     [

@@ -6,7 +6,8 @@ session remembers it for when the page is opened without one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
@@ -31,34 +32,45 @@ EMBEDDERS: Final[Mapping[str, str]] = {
 }
 
 
-def choose_store(viewer: Viewer) -> StoreInfo | None:
+@dataclass(frozen=True, slots=True)
+class StoreChoice:
+    """The store to work on. ``active`` was asked once, before its numbers: a run that ends while the
+    page is drawn must not leave a half of it in the state before.
+    """
+
+    info: StoreInfo
+    active: bool
+
+
+def choose_store(viewer: Viewer) -> StoreChoice | None:
     """The store to work on; None while there is none or a new one is being named."""
     st.subheader("1. Store", anchor=False)
     names = library().store_names(viewer)
     if not names or _CREATING in st.session_state:
         _name_new_store(viewer, has_others=bool(names))
         return None
-    _follow_address(viewer, names)
+    active = {name: is_active(viewer, name) for name in names}
+    _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "Store", names, key=BOX, format_func=_labels(viewer, names).__getitem__, on_change=_chosen,
+            "Store", names, key=BOX, format_func=_labels(viewer, active).__getitem__, on_change=_chosen,
             label_visibility="collapsed",
         )  # fmt: skip
         st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
     info = library().store_info(viewer, name)
-    if not is_active(viewer, name):  # else the numbers move, and the status shows them
+    if not active[name]:  # else the numbers move, and the status shows them
         _describe(info)
-    return info
+    return StoreChoice(info, active[name])
 
 
-def _follow_address(viewer: Viewer, names: Sequence[str]) -> None:
+def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
     """Let the address decide, then what was chosen before, then what is being indexed."""
     asked, before = st.query_params.get(PARAM), st.session_state.get(_CHOSEN)
-    if asked is not None and asked not in names:
+    if asked is not None and asked not in active:
         _say_unknown(viewer, asked)
-    name = next((n for n in (asked, before) if n in names), None)
+    name = next((n for n in (asked, before) if n in active), None)
     if name is None:
-        name = next((n for n in names if is_active(viewer, n)), names[0])
+        name = max(active, key=active.__getitem__)  # the first at work, else the first
     st.session_state[_CHOSEN] = st.session_state[BOX] = name
 
 
@@ -77,14 +89,13 @@ def _choose(name: str) -> None:
     st.session_state[_CHOSEN] = st.query_params[PARAM] = name
 
 
-def _labels(viewer: Viewer, names: Sequence[str]) -> dict[str, str]:
-    return {name: f"{name} ({_state(viewer, name)})" for name in names}
+def _labels(viewer: Viewer, active: Mapping[str, bool]) -> dict[str, str]:
+    states = {name: "being indexed" if at_work else _counts(viewer, name) for name, at_work in active.items()}
+    return {name: f"{name} ({state})" for name, state in states.items()}
 
 
-def _state(viewer: Viewer, name: str) -> str:
+def _counts(viewer: Viewer, name: str) -> str:
     try:
-        if is_active(viewer, name):
-            return "being indexed"
         return _counts_at(load(), viewer, library().generations(viewer, [name]))
     except RagError:
         return "cannot be opened"

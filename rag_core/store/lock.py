@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from filelock import FileLock, Timeout
 from rag_core.errors import StoreBusy
 
 _PROBE_S = 0.5  # longer than held() holds the lock itself
+_probing = threading.Lock()  # two that look at once would take each other for the runner
 
 
 def _lock_path(store: Path) -> Path:
@@ -37,9 +39,10 @@ def hold(store: Path) -> Iterator[None]:
 def held(store: Path) -> bool:
     """Whether a runner is at work on the store file ``store``, in this or any other process."""
     lock = FileLock(_lock_path(store), thread_local=False)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
-    lock.release()
-    return False
+    with _probing:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return True
+        lock.release()
+        return False

@@ -1,0 +1,177 @@
+"""Runs in the background of a long-lived process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_core import jobs
+from rag_core.errors import Forbidden
+from rag_core.library import Library
+from rag_core.store import lock
+from rag_core.types import OWNER, Viewer
+from tests.consistency import check_library
+from tests.test_indexing import found, paths
+from tests.test_requests import WAIT_S, Gate
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for ``condition``, no longer than WAIT_S."""
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.005)
+
+
+def threads() -> int:
+    return sum(thread.name.endswith("(_work)") for thread in threading.enumerate())
+
+
+@pytest.fixture
+def gate(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """The embedder of store ``s``, over 40 notes."""
+    gate = Gate()
+    monkeypatch.setattr("rag_core.library.open_embedder", lambda name, model_dir: gate)
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    for n in range(40):
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+    yield gate
+    gate.open()
+    jobs.stop_all()
+
+
+def test_a_run_in_the_background_makes_words_searchable_before_it_ends(library: Library, gate: Gate) -> None:
+    jobs.start(library, OWNER, "s")
+    assert jobs.working(library, "s")
+    gate.wait()
+    gate.go_on.release()
+    gate.wait()
+
+    assert found(library, "subject7") == ["7.md"]
+    assert library.jobs(OWNER, "s")[0].state == "running"
+
+    gate.open()
+    until(lambda: not jobs.working(library, "s"))
+    [job] = library.jobs(OWNER, "s")
+    assert (job.state, job.texts_embedded) == ("done", 40)
+
+
+def test_two_starts_are_one_thread_and_both_are_done(library: Library, gate: Gate, notes: Path) -> None:
+    jobs.start(library, OWNER, "s")
+    gate.wait()
+    (notes / "late.md").write_text("The zebra sleeps.\n")
+    jobs.start(library, OWNER, "s")
+    assert threads() == 1
+    gate.open()
+
+    until(lambda: not jobs.working(library, "s"))
+
+    assert found(library, "zebra") == ["late.md"]
+    assert not library.requested(OWNER, "s")
+    check_library(library, "s")
+
+
+def test_a_start_after_the_end_is_a_new_run(library: Library, gate: Gate, notes: Path) -> None:
+    gate.open()
+    for name in ("first", "second"):
+        (notes / f"{name}.md").write_text(f"It is the {name}.\n")
+        jobs.start(library, OWNER, "s")
+        until(lambda: not jobs.working(library, "s"))
+
+    assert len(library.jobs(OWNER, "s")) == 2
+    assert {"first.md", "second.md"} < set(paths(library))
+
+
+def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes: Path) -> None:
+    gate.open()
+    starters = []
+    for n in range(12):
+        (notes / f"late{n}.md").write_text(f"It is late {n}.\n")
+        starters.append(threading.Thread(target=jobs.start, args=(library, OWNER, "s")))
+        starters[-1].start()
+    for starter in starters:
+        starter.join(WAIT_S)
+
+    until(lambda: not jobs.working(library, "s"))
+
+    assert len(paths(library)) == 52
+    assert not library.requested(OWNER, "s")
+
+
+def test_stop_all_cancels_and_waits(library: Library, gate: Gate) -> None:
+    jobs.start(library, OWNER, "s")
+    gate.wait()
+    gate.go_on.release()
+    gate.wait()
+    threading.Timer(0.1, gate.open).start()
+
+    jobs.stop_all()
+
+    assert threads() == 0
+    assert not jobs.working(library, "s")
+    assert library.jobs(OWNER, "s")[0].state == "cancelled"
+    check_library(library, "s")
+
+
+def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate) -> None:
+    """The thread may not have taken the lock yet."""
+    release = threading.Event()
+    taken = threading.Event()
+
+    def hold() -> None:
+        with lock.hold(library.settings.store_dir / "s.db"):
+            taken.set()
+            assert release.wait(WAIT_S)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert taken.wait(WAIT_S)
+    jobs.start(library, OWNER, "s")
+    threading.Timer(0.1, release.set).start()
+
+    jobs.stop_all()
+
+    holder.join(WAIT_S)
+    assert threads() == 0
+    assert library.store_info(OWNER, "s").pending in (0, 40)
+    assert [job.state for job in library.jobs(OWNER, "s")] in ([], ["cancelled"])
+
+
+def test_a_run_that_another_process_holds_takes_the_request_and_the_thread_ends(
+    library: Library, gate: Gate
+) -> None:
+    with lock.hold(library.settings.store_dir / "s.db"):
+        jobs.start(library, OWNER, "s")
+        until(lambda: not jobs.working(library, "s"))
+
+        assert library.requested(OWNER, "s")
+
+
+def test_a_guest_may_not_start_a_run(library: Library, gate: Gate) -> None:
+    with pytest.raises(Forbidden):
+        jobs.start(library, Viewer("guest", stores=frozenset({"s"})), "s")
+    assert not jobs.working(library, "s")
+
+
+def test_an_error_in_a_run_is_logged_and_the_next_start_works(
+    library: Library, gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(store: object, source: object, **_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rag_core.index.make_plan", broken)
+        jobs.start(library, OWNER, "s")
+        gate.open()
+        until(lambda: not jobs.working(library, "s"))
+    assert "the run of store 's' ended with an error" in caplog.text
+    assert library.jobs(OWNER, "s")[0].state == "failed"
+
+    jobs.start(library, OWNER, "s")
+    until(lambda: not jobs.working(library, "s"))
+    assert library.jobs(OWNER, "s")[0].state == "done"

@@ -1,0 +1,125 @@
+"""Store files of older versions open with all that is in them; a step is taken whole or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from rag_core import migrations
+from rag_core.errors import StoreError
+from rag_core.library import Library
+from rag_core.store import Store
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.test_indexing import found, outcomes
+
+TEXT = "The zebra sleeps under the old tree."
+
+
+@pytest.fixture
+def version_1(library: Library, notes: Path) -> Path:
+    """A store file as version 1 of the schema wrote it, with a document in it."""
+    path = library.settings.store_dir / "old.db"
+    path.parent.mkdir(parents=True)
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+    db.execute("PRAGMA journal_mode = WAL")
+    migrations._apply(db, 1)
+    meta = {
+        "id": "1", "created_at": "2026-01-01T00:00:00Z", "embedder": "hashing", "backend": "local",
+        "metric": "cosine", "max_tokens": "256", "chunk_sizes": '{"markdown": [800, 160], "text": [800, 160]}',
+    }  # fmt: skip
+    db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    db.execute(
+        "INSERT INTO sources VALUES (1, ?, '', '[\"**/*\"]', '[]', 0, '2026-01-01T00:00:00Z')",
+        (str(notes).encode(),),
+    )
+    db.execute(
+        "INSERT INTO documents (source_id, path, display, folder, size, mtime_ns, ctime_ns, inode, scanned_ns,"
+        " file_hash, state, file_type, title, title_from, date, indexed_at, extractor)"
+        " VALUES (1, x'612e6d64', 'a.md', '', 37, 1, 1, 1, 1, 'none', 'indexed', 'markdown', 'a', 'file name',"
+        " '2026-01-01', '2026-01-01T00:00:00Z', 1)"
+    )
+    db.execute("INSERT INTO tags VALUES (1, 'animals', 'animals')")
+    db.execute("INSERT INTO names VALUES (1, 'a', 0)")
+    db.execute(
+        'INSERT INTO chunks (key, document_id, chunk_index, start, "end", start_line, end_line, heading_path,'
+        " anchor_type, anchor_ref, split_part, prefix, embed_hash, title, headings, path, tags, text,"
+        " title_terms, terms) VALUES ('k', 1, 0, 0, 36, 1, 1, '[]', 'text', '', 0, '', x'00', 'a', '', 'a.md',"
+        " 'animals', ?, '', '')",
+        (TEXT,),
+    )
+    db.close()
+    return path
+
+
+def test_version_1_with_rows_opens_and_answers(library: Library, version_1: Path) -> None:
+    assert found(library, TEXT, "old") == ["a.md"]
+    [document] = library.documents(OWNER, "old")
+    assert (document.tags, document.date, document.title) == (("animals",), "2026-01-01", "a")
+    with Store(version_1).read() as db:
+        assert db.execute("PRAGMA user_version").fetchone()[0] == migrations.VERSION
+        steps = [row[0] for row in db.execute("SELECT number FROM migrations ORDER BY 1")]
+    assert steps == [*range(1, migrations.VERSION + 1)]
+
+
+def test_version_1_with_rows_can_be_brought_up_to_date(
+    library: Library, version_1: Path, notes: Path
+) -> None:
+    (notes / "a.md").write_text("The giraffe woke up.\n")
+
+    assert outcomes(index(library, "old")) == {"a.md": "changed"}
+
+    assert found(library, "giraffe", "old") == ["a.md"]
+    assert found(library, "zebra", "old") == []
+    check_library(library, "old")
+
+
+def test_an_interrupted_step_leaves_the_version_before_it(
+    library: Library, version_1: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE half (x)")
+        db.execute("DELETE FROM documents")
+        raise sqlite3.OperationalError("disk I/O error")
+
+    steps = (*migrations.MIGRATIONS, half)
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "MIGRATIONS", steps)
+        patch.setattr(migrations, "VERSION", len(steps))
+        with pytest.raises(StoreError, match="'old' is damaged or cannot be brought up to date: disk I/O"):
+            Store(version_1)
+
+    assert found(library, TEXT, "old") == ["a.md"]
+
+
+def test_a_step_that_two_processes_reach_at_once_is_done_once(version_1: Path) -> None:
+    first = sqlite3.connect(version_1, isolation_level=None)
+    before = first.execute("SELECT count(*) FROM migrations").fetchone()[0]
+
+    migrations._apply(first, 1)
+
+    assert first.execute("SELECT count(*) FROM migrations").fetchone()[0] == before
+    first.close()
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_alone(library: Library, version_1: Path) -> None:
+    db = sqlite3.connect(version_1)
+    db.execute(f"PRAGMA user_version = {migrations.VERSION + 1}")
+    db.close()
+    before = version_1.read_bytes()
+
+    with pytest.raises(StoreError, match="written by a newer version of Commonplace") as refused:
+        library.documents(OWNER, "old")
+
+    assert "Update Commonplace" in refused.value.suggestion
+    assert version_1.read_bytes() == before
+
+
+def test_a_step_may_hold_triggers(tmp_path: Path) -> None:
+    """Statements are split where they are complete, not at every semicolon."""
+    script = "CREATE TABLE t (x);\nCREATE TRIGGER g AFTER INSERT ON t BEGIN\n DELETE FROM t;\n END;\n"
+    assert len(migrations._statements(script)) == 2

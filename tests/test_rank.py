@@ -1,0 +1,216 @@
+"""Scores: what they promise about the order, about each hit, and about whether anything fits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.rank import RELEVANT
+from rag_core.types import OWNER, Answer, Mode
+from tests.conftest import index
+
+MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
+WORDS = "amber birch cedar dune ember fjord grove heath inlet juniper 价格 计划 getUserName café".split()
+queries = st.lists(
+    st.sampled_from([*WORDS, "missing", "-amber", "is", '"birch cedar"']), min_size=1, max_size=5
+)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """Two stores of notes made of a few words, with repetitions, names and copies."""
+    folder = tmp_path_factory.mktemp("rank")
+    chance = random.Random(20260731)
+    for number in range(60):
+        text = "\n\n".join(
+            f"## {chance.choice(WORDS)}\n\n{' '.join(chance.choices(WORDS, k=chance.randint(3, 60)))}."
+            for _ in range(chance.randint(1, 4))
+        )
+        file = folder / ("even" if number % 2 else "odd") / f"{number}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"# {chance.choice(WORDS)} {chance.choice(WORDS)}\n\n{text}\n", "utf-8")
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    index(opened, "odd", folder / "odd")
+    index(opened, "even", folder / "even")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Library]:
+    """Notes of a gardener, embedded with the built-in model."""
+    folder = tmp_path_factory.mktemp("garden")
+    notes = {
+        "roses": "Cut roses back hard in late winter, above a bud that faces outwards.",
+        "compost": "Kitchen scraps and dry leaves rot into dark crumbly soil within a year.",
+        "bees": "The hive swarmed in May; the old queen left with half of the workers.",
+        "taxes": "The deadline for the income tax return moved to the end of September.",
+        "linux": "Use journalctl -u nginx to read the logs of a systemd service.",
+        "bread": "Let the sourdough rise overnight in the fridge, then bake it in a hot pot.",
+    }
+    (folder / "notes").mkdir()
+    for name, text in notes.items():
+        (folder / "notes" / f"{name}.md").write_text(f"# {name.capitalize()}\n\n{text}\n", "utf-8")
+    opened = Library.open(Settings(folder / "data", model_dir, ()))
+    opened.create_store(OWNER, "garden", "minilm")
+    index(opened, "garden", folder / "notes")
+    yield opened
+    opened.close()
+
+
+def paths(answer: Answer) -> list[str]:
+    return [hit.document.path for hit in answer.hits]
+
+
+# --- order ------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(queries.map(" ".join), st.sampled_from(MODES), st.integers(1, 60), st.sampled_from([(), ("odd",)]))
+def test_scores_are_from_0_to_1_and_never_rise(
+    library: Library, query: str, mode: Mode, top_k: int, stores: tuple[str, ...]
+) -> None:
+    if query.strip("- ") in {"amber", ""}:
+        return
+    hits = library.search(OWNER, f"{query} grove", stores, mode=mode, top_k=top_k).hits
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    assert all(hit.relevant == (hit.score >= RELEVANT) for hit in hits)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_more_results_begin_with_the_same_ones(library: Library, mode: Mode) -> None:
+    few = library.search(OWNER, "amber fjord", mode=mode, top_k=5).hits
+    many = library.search(OWNER, "amber fjord", mode=mode, top_k=50).hits
+    assert [hit.key for hit in few] == [hit.key for hit in many[:5]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_same_query_gives_the_same_answer(library: Library, mode: Mode) -> None:
+    first, second = (library.search(OWNER, "heath inlet juniper", mode=mode).hits for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_min_score_keeps_exactly_the_scores_from_it(library: Library, mode: Mode) -> None:
+    every = library.search(OWNER, "amber fjord", mode=mode, top_k=50).hits
+    least = every[len(every) // 3].score
+    kept = library.search(OWNER, "amber fjord", mode=mode, top_k=50, min_score=least).hits
+    assert [hit.key for hit in kept] == [hit.key for hit in every if hit.score >= least]
+    assert len(kept) < len(every)
+
+
+def test_min_score_of_1_leaves_nothing_uncertain(library: Library) -> None:
+    assert library.search(OWNER, "amber fjord", min_score=1).hits == ()
+
+
+def test_raw_measures_stand_beside_the_score(library: Library) -> None:
+    hit = library.search(OWNER, "amber fjord").hits[0]
+    assert hit.similarity is not None
+    assert -1 <= hit.similarity <= 1
+    assert hit.bm25 is not None
+    assert hit.bm25 > 0
+
+
+def test_lexical_search_knows_no_similarity(library: Library) -> None:
+    assert {hit.similarity for hit in library.search(OWNER, "amber", mode="lexical").hits} == {None}
+
+
+def test_vector_search_knows_no_bm25(library: Library) -> None:
+    assert {hit.bm25 for hit in library.search(OWNER, "amber", mode="vector").hits} == {None}
+
+
+# --- reasons ----------------------------------------------------------------------------
+
+
+def reasons(library: Library, query: str, mode: Mode = "lexical") -> tuple[str, ...]:
+    return library.search(OWNER, query, mode=mode).hits[0].reasons
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("amber", "the word"),
+        ("amber birch", "every word"),
+        ("amber missing", "1 of 2 words: amber"),
+        ("格", "the word"),
+        ("价格 missing", "1 of 2 words: 价格"),
+        ("user name", "every word"),
+    ],
+)
+def test_reason_says_which_words_were_found(library: Library, query: str, reason: str) -> None:
+    assert reasons(library, query) == (reason,)
+
+
+def test_reason_says_that_a_run_was_found_only_in_part(library: Library) -> None:
+    assert reasons(library, "格计价格") == ("parts of words",)
+
+
+def test_reason_says_that_the_meaning_is_close(garden: Library) -> None:
+    assert reasons(garden, "pruning flower bushes", "vector") == ("close in meaning",)
+
+
+def test_reason_of_a_near_miss_promises_nothing(garden: Library) -> None:
+    assert reasons(garden, "quantum chromodynamics", "vector") == ("distantly related",)
+
+
+# --- whether anything fits ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("how do I prune my rose bushes", "roses.md"),
+        ("insects that make honey", "bees.md"),
+        ("when must I file with the revenue office", "taxes.md"),
+        ("reading server log files", "linux.md"),
+        ("sourdough", "bread.md"),
+    ],
+)
+def test_good_passage_is_first_and_convincing(garden: Library, query: str, path: str) -> None:
+    answer = garden.search(OWNER, query)
+    assert paths(answer)[0] == path
+    assert answer.convincing
+    assert answer.hits[0].relevant
+
+
+@pytest.mark.parametrize(
+    "query", ["quantum chromodynamics", "the football world cup final", "how to renew a passport in Peru"]
+)
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_query_about_nothing_here_is_not_convincing(garden: Library, query: str, mode: Mode) -> None:
+    answer = garden.search(OWNER, query, mode=mode)
+    assert answer.hits
+    assert not answer.convincing
+    assert not any(hit.relevant for hit in answer.hits)
+
+
+def test_meaning_alone_finds_other_words(garden: Library) -> None:
+    answer = garden.search(OWNER, "honey insects colony", mode="vector")
+    assert paths(answer)[0] == "bees.md"
+    assert garden.search(OWNER, "honey insects colony", mode="lexical").hits == ()
+
+
+def test_every_hit_is_shown_even_when_none_fits(garden: Library) -> None:
+    assert len(garden.search(OWNER, "quantum chromodynamics", top_k=4).hits) == 4
+
+
+def test_answer_without_hits_is_not_convincing(garden: Library) -> None:
+    assert not garden.search(OWNER, "zebra", mode="lexical").convincing
+
+
+def test_query_in_another_script_is_searched_by_words_and_says_so(garden: Library) -> None:
+    answer = garden.search(OWNER, "价格歧视")
+    assert answer.hits == ()
+    assert answer.warnings == (
+        "Store 'garden' is searched by words only. Its model reads only Latin script.",
+    )

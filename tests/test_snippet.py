@@ -1,0 +1,101 @@
+"""What is highlighted in a passage, and which stretch of it is shown."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.snippet import SNIPPET_LENGTH, best_window, highlight
+from rag_core.words import fold, query_words
+
+LETTERS = st.text("ab ß éİﬁ价格ก็\u0301\n-_Az9", max_size=60)
+
+
+def shown(text: str, query: str, *phrases: str) -> list[str]:
+    return [text[start:end] for start, end in highlight(text, query_words(query), phrases)]
+
+
+def test_every_occurrence_of_every_word_is_highlighted() -> None:
+    assert shown("Red fish, blue fish.", "fish red") == ["Red", "fish", "fish"]
+
+
+def test_longer_forms_of_a_word_are_highlighted() -> None:
+    assert shown("The index: indexing, indexed, reindex", "index") == ["index", "indexing", "indexed"]
+
+
+def test_short_words_are_highlighted_only_whole() -> None:
+    assert shown("go, goes, ago, go_on", "go") == ["go", "go"]
+
+
+def test_number_beside_a_run_without_spaces_is_highlighted() -> None:
+    assert shown("在2023年计划", "2023") == ["2023"]
+
+
+def test_pairs_of_a_run_are_highlighted_where_they_stand() -> None:
+    assert shown("价格有歧视，价格歧视", "价格歧视") == ["价格", "歧视", "价格歧视"]
+
+
+@pytest.mark.parametrize("text", ["un café noir", "un cafe\u0301 noir", "un CAFÉ noir"])
+def test_word_is_highlighted_with_its_accents(text: str) -> None:
+    assert shown(text, "cafe") == [text[3:-5]]
+
+
+@pytest.mark.parametrize(("text", "query"), [("Die Straße", "strasse"), ("ﬁne", "fine"), ("İs", "is")])
+def test_letters_that_fold_to_several_keep_their_place(text: str, query: str) -> None:
+    assert shown(f"{text}, {text}!", query) == [text.split()[-1]] * 2
+
+
+def test_phrase_is_highlighted_as_one_whatever_its_spaces() -> None:
+    assert shown("A brick\n  wall and a wall of brick", "", "brick wall") == ["brick\n  wall"]
+
+
+def test_nothing_is_highlighted_for_a_query_of_signs() -> None:
+    assert shown("What?! - * .", "?! *") == []
+
+
+@given(LETTERS, LETTERS, st.lists(LETTERS.filter(str.strip), max_size=2))
+def test_highlights_are_in_order_apart_and_inside(text: str, query: str, phrases: list[str]) -> None:
+    spans = highlight(text, query_words(query), phrases)
+    borders = [border for span in spans for border in span]
+    assert borders == sorted(set(borders))
+    assert all(0 <= border <= len(text) for border in borders)
+
+
+@given(LETTERS, st.lists(st.sampled_from(["ab", "azz", "é", "价格", "ß"]), min_size=1, max_size=3))
+def test_highlights_hold_a_word_of_the_query(text: str, words: list[str]) -> None:
+    wanted = [fold(word)[:2] for word in words]
+    for start, end in highlight(text, query_words(" ".join(words))):
+        assert any(beginning in fold(text[start:end]) for beginning in wanted)
+
+
+@given(st.text("ab \n", max_size=1500), st.lists(st.integers(0, 1500), max_size=20), st.integers(20, 400))
+def test_window_is_inside_the_text_and_about_as_long_as_asked(text: str, at: list[int], length: int) -> None:
+    spans = tuple((place, place + 1) for place in sorted(set(at)) if place < len(text))
+    start, end = best_window(text, spans, length)
+    assert 0 <= start <= end <= len(text)
+    assert min(length, len(text)) - 20 <= end - start <= length + 20
+
+
+def test_short_text_is_shown_whole() -> None:
+    text = "x" * SNIPPET_LENGTH
+    assert best_window(text, ()) == (0, len(text))
+
+
+def test_text_without_highlights_is_shown_from_its_beginning() -> None:
+    assert best_window("word " * 200, ())[0] == 0
+
+
+def test_window_is_where_most_highlights_are() -> None:
+    text = "one " + "filler " * 200 + "one two one " + "filler " * 200
+    spans = highlight(text, ("one", "two"))
+    start, end = best_window(text, spans)
+    assert "one two one" in text[start:end]
+
+
+def test_window_is_cut_between_words() -> None:
+    text = "needle " + "filler " * 100 + "needle needle " + "filler " * 100
+    start, end = best_window(text, highlight(text, ("needle",)))
+    assert re.fullmatch(r"(filler|needle)( filler| needle)*\s?", text[start:end])

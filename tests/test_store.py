@@ -1,0 +1,354 @@
+"""A store is one file: made whole, opened with care, read in snapshots, removed without a trace."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from rag_core.chunk import chunk_spec
+from rag_core.config import Settings
+from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreError
+from rag_core.library import Library
+from rag_core.store import Store
+from rag_core.store import file as store_file
+from rag_core.types import OWNER, Viewer
+from tests.conftest import index
+from tests.consistency import check, check_library, store_of
+from tests.test_indexing import found, paths
+from tests.test_requests import WAIT_S
+
+
+def new_store(path: Path) -> Store:
+    return Store.create(path, embedder="hashing", spec=chunk_spec(256), backend="local", metric="cosine")
+
+
+# --- making ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "-a", "_a", "a b", "a/b", "../a", "a.b", "ä", "a\n", "x" * 64, "a\0b", ".hidden", "con:"],
+)
+def test_a_name_that_is_no_name_is_refused(library: Library, name: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be a store's name"):
+        library.create_store(OWNER, name, "hashing")
+    assert library.store_names(OWNER) == []
+
+
+@pytest.mark.parametrize("name", ["a", "0", "A-b_C9", "x" * 63])
+def test_a_name_of_letters_digits_hyphens_and_underscores_is_taken(library: Library, name: str) -> None:
+    assert library.create_store(OWNER, name, "hashing").name == name
+    assert library.store_names(OWNER) == [name]
+
+
+def test_a_name_is_taken_once_whatever_its_case(library: Library) -> None:
+    library.create_store(OWNER, "Work", "hashing")
+    with pytest.raises(InvalidInput, match="'Work' exists already"):
+        library.create_store(OWNER, "wORK", "hashing")
+
+
+def test_an_unknown_embedder_is_refused_and_makes_no_store(library: Library) -> None:
+    with pytest.raises(InvalidInput, match="no embedder called 'word2vec'"):
+        library.create_store(OWNER, "a", "word2vec")
+    assert library.store_names(OWNER) == []
+
+
+def test_a_new_store_tells_what_it_is(library: Library) -> None:
+    info = library.create_store(OWNER, "a", "hashing")
+
+    assert (info.name, info.embedder, info.backend, info.distance_metric) == (
+        "a",
+        "hashing",
+        "local",
+        "cosine",
+    )
+    assert (info.file_count, info.chunk_count, info.pending, info.sources) == (0, 0, 0, ())
+    assert info.created_at.endswith("Z")
+    assert info.size_bytes > 0
+
+
+def test_a_store_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(db: sqlite3.Connection, name: str) -> None:
+        db.execute("CREATE TABLE half (x)")
+        assert not (tmp_path / "a.db").exists()
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr("rag_core.migrations.migrate", broken)
+    with pytest.raises(StoreError, match="'a' cannot be created: database or disk is full"):
+        new_store(tmp_path / "a.db")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_that_make_the_same_store_at_once_make_one(tmp_path: Path) -> None:
+    made: list[str] = []
+    start = threading.Barrier(4)
+
+    def make() -> None:
+        start.wait(WAIT_S)
+        try:
+            store = new_store(tmp_path / "a.db")
+        except StoreError as error:
+            assert "exists already" in error.message
+        else:
+            made.append(store.id)
+            store.close()
+
+    makers = [threading.Thread(target=make) for _ in range(4)]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join(WAIT_S)
+
+    assert len(made) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("No folder.")
+    with pytest.raises(StoreError, match="cannot be created") as refused:
+        new_store(tmp_path / "file" / "a.db")
+    assert str(tmp_path / "file") in refused.value.suggestion
+
+
+def test_looking_at_an_empty_library_creates_nothing(library: Library, home: Path) -> None:
+    assert library.store_names(OWNER) == []
+    assert not home.exists()
+
+
+# --- opening --------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_store_is_named(library: Library) -> None:
+    library.settings.store_dir.mkdir(parents=True)
+    (library.settings.store_dir / "text.db").write_text("These are just words. " * 100)
+    (library.settings.store_dir / "empty.db").write_text("")
+    db = sqlite3.connect(library.settings.store_dir / "other.db")
+    db.execute("CREATE TABLE t (x)")
+    db.close()
+
+    with pytest.raises(StoreError, match="'text' cannot be opened: file is not a database"):
+        library.store_info(OWNER, "text")
+    for name in ("empty", "other"):
+        with pytest.raises(StoreError, match=f"'{name}.db' is not a Commonplace store"):
+            library.store_info(OWNER, name)
+
+
+def test_a_store_that_is_not_there_is_told_with_the_nearest_name(library: Library) -> None:
+    library.create_store(OWNER, "recipes", "hashing")
+    with pytest.raises(NotFound, match="Did you mean 'recipes'"):
+        library.store_info(OWNER, "recipies")
+
+
+def test_a_guest_learns_nothing_of_a_store_that_is_not_granted(library: Library) -> None:
+    library.create_store(OWNER, "secret", "hashing")
+    guest = Viewer("guest")
+    messages = []
+    for name in ("secret", "nothing"):
+        with pytest.raises(NotFound) as refused:
+            library.store_info(guest, name)
+        messages.append(str(refused.value).replace(name, "NAME"))
+    assert messages[0] == messages[1]
+    assert library.store_names(guest) == []
+
+
+def test_a_store_opens_again_with_all_that_is_in_it(library: Library, notes: Path, home: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    library.close()
+
+    again = Library.open(Settings(home / "data", home / "data" / "models", ()))
+
+    assert found(again, "zebra") == ["a.md"]
+    again.close()
+
+
+def test_a_closed_store_is_one_file_that_can_be_copied(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    library.close()
+    path = library.settings.store_dir / "s.db"
+    assert not path.with_name("s.db-wal").exists()
+    shutil.copy(path, path.with_name("copy.db"))
+
+    assert found(library, "zebra", "copy") == ["a.md"]
+    check_library(library, "copy")
+
+
+def test_a_store_replaced_under_an_open_library_is_noticed(library: Library, notes: Path, home: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    other = Library.open(Settings(home / "data", home / "data" / "models", ()))
+    other.delete_store(OWNER, "s")
+    with pytest.raises(NotFound):
+        library.documents(OWNER, "s")
+    (notes / "a.md").write_text("The giraffe sleeps.\n")
+    index(other, "s", notes)
+
+    assert found(library, "giraffe") == ["a.md"]
+
+    (notes / "b.md").write_text("The hyena sleeps.\n")
+    index(library, "s")
+    assert found(other, "hyena") == ["b.md"]
+    check_library(other, "s")
+    other.close()
+
+
+# --- removing -------------------------------------------------------------------------
+
+
+def test_a_deleted_store_leaves_nothing_behind_and_its_files_stay(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+
+    library.delete_store(OWNER, "s")
+
+    assert list(library.settings.store_dir.iterdir()) == []
+    assert (notes / "a.md").exists()
+    assert library.store_names(OWNER) == []
+    library.create_store(OWNER, "s", "hashing")
+    assert paths(library) == []
+
+
+def test_only_the_owner_makes_and_deletes_stores(library: Library) -> None:
+    library.create_store(OWNER, "s", "hashing")
+    guest = Viewer("guest", stores=frozenset({"s", "t"}))
+    with pytest.raises(Forbidden):
+        library.create_store(guest, "t", "hashing")
+    with pytest.raises(Forbidden):
+        library.delete_store(guest, "s")
+    assert library.store_names(OWNER) == ["s"]
+
+
+# --- reading and writing --------------------------------------------------------------
+
+
+def test_the_generation_moves_with_a_write_and_not_with_a_note(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "a.db")
+    assert store.generation() == 0
+    with store.write():
+        pass
+    assert store.generation() == 1
+    with store.note() as db:
+        db.execute("INSERT INTO meta VALUES ('x', 'y')")
+    assert store.generation() == 1
+    with pytest.raises(ZeroDivisionError), store.write() as db:
+        raise ZeroDivisionError
+    assert store.generation() == 1
+    store.close()
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "a.db")
+    with pytest.raises(ZeroDivisionError), store.write() as db:
+        db.execute("INSERT INTO meta VALUES ('x', 'y')")
+        raise ZeroDivisionError
+    with store.write() as db:
+        assert db.execute("SELECT count(*) FROM meta WHERE key = 'x'").fetchone()[0] == 0
+    store.close()
+
+
+def test_readers_cannot_write(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "a.db")
+    with store.read() as db, pytest.raises(sqlite3.OperationalError, match="readonly"):
+        db.execute("DELETE FROM meta")
+    store.close()
+
+
+def test_a_reader_sees_one_moment_however_long_it_looks(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    store = store_of(library, "s")
+    with store.read() as db:
+        count = "SELECT (SELECT count(*) FROM chunks), (SELECT value FROM meta WHERE key = 'generation')"
+        before = tuple(db.execute(count).fetchone())
+        (notes / "b.md").write_text("The giraffe sleeps.\n")
+        index(library, "s")
+        assert tuple(db.execute(count).fetchone()) == before
+    with store.read() as db:
+        assert tuple(db.execute(count).fetchone()) > before
+    store.close()
+
+
+def test_every_moment_of_a_run_is_consistent(library: Library, notes: Path) -> None:
+    for n in range(120):
+        (notes / f"{n}.md").write_text(f"It tells of [[{(n + 1) % 120}]] and subject{n}. #tag{n}\n")
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    ended = threading.Event()
+    faults: list[BaseException] = []
+    looks = 0
+
+    def look() -> None:
+        nonlocal looks
+        store = store_of(library, "s")
+        try:
+            while not ended.is_set():
+                check(store)
+                looks += 1
+        except BaseException as fault:  # the test's own thread tells
+            faults.append(fault)
+        finally:
+            store.close()
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        index(library, "s")
+        for n in range(0, 120, 3):
+            (notes / f"{n}.md").write_text(f"It tells of another matter, {n}.\n")
+        index(library, "s")
+    finally:
+        ended.set()
+        watcher.join(WAIT_S)
+
+    assert faults == []
+    assert looks > 3
+
+
+def test_more_readers_than_connections_wait_for_one_another(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "a.db")
+    seen: list[int] = []
+
+    def read() -> None:
+        for _ in range(20):
+            seen.append(store.generation())
+
+    readers = [threading.Thread(target=read) for _ in range(24)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(WAIT_S)
+
+    assert len(seen) == 480
+    store.close()
+
+
+def test_a_full_disk_is_said_in_two_sentences_and_loses_nothing(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    store = library._open(OWNER, "s").store
+    with store.note() as db:
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+        db.execute("INSERT INTO meta VALUES ('x', 'y')")
+    store._writer._db.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[union-attr]
+    for n in range(200):
+        (notes / f"{n}.md").write_text(f"It tells of subject{n} at length. " * 100)
+
+    library.request_index(OWNER, "s")
+    with pytest.raises(StoreError, match="'s' cannot be written: database or disk is full"):
+        library.run(OWNER, "s")
+
+    assert found(library, "zebra") == ["a.md"]
+    check_library(library, "s")
+    store._writer._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[union-attr]
+    assert index(library, "s").state == "done"
+    assert len(paths(library)) == 201
+
+
+def test_the_time_is_written_in_whole_seconds_of_utc() -> None:
+    assert len(store_file.now()) == len("2026-01-01T00:00:00Z")
