@@ -46,9 +46,12 @@ def main() -> None:
     show_start_error()
     try:
         add_folder(viewer, info)
-    except RagError as error:
+    except RagError as error:  # said below the step; the folders of the store still follow
         show_error(error)
     show_sources(viewer, info, active=store.active)
 
 
-main()
+try:
+    main()
+except RagError as problem:
+    show_error(problem)

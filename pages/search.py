@@ -8,6 +8,7 @@ from rag_core.errors import RagError
 from rag_core.types import Viewer
 from ui import deps, filters, hits, results, search_state
 from ui.access import require_viewer
+from ui.messages import show_error
 from ui.search_state import key, push
 
 
@@ -49,4 +50,4 @@ def _box() -> None:
 try:
     page(require_viewer())
 except RagError as problem:
-    results.error(problem)
+    show_error(problem)

@@ -24,6 +24,7 @@ from rag_core.query import FILTER_KEYS, filters_from
 from rag_core.terminal import (
     Line,
     plain,
+    plain_json,
     show_answer,
     show_documents,
     show_job,
@@ -46,6 +47,13 @@ def app() -> None:
     """Find your own passages, by words and by meaning."""
 
 
+def _library() -> Library:
+    """The owner's library, closed when the command ends."""
+    library = Library.open()
+    click.get_current_context().call_on_close(library.close)
+    return library
+
+
 def _emit(as_json: bool, value: dict[str, Any], show: Callable[[], None]) -> None:
     if as_json:
         _print_json(value)
@@ -54,7 +62,8 @@ def _emit(as_json: bool, value: dict[str, Any], show: Callable[[], None]) -> Non
 
 
 def _print_json(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace"))
+    text = plain_json(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(text.encode("utf-8", "backslashreplace"))
 
 
 # --- first steps ------------------------------------------------------------------------
@@ -68,7 +77,7 @@ def _print_json(value: dict[str, Any]) -> None:
 @_json
 def init(folder: Path, store: str | None, as_json: bool) -> None:
     """Index FOLDER with everything readable in it, into a store that is made if needed."""
-    library = Library.open()
+    library = _library()
     name = store or _name_after(folder)
     if name not in library.store_names(OWNER):
         if not folder.expanduser().is_dir():
@@ -98,7 +107,7 @@ def store() -> None:
 @_json
 def store_create(name: str, embedder: str, as_json: bool) -> None:
     """Make an empty store."""
-    info = Library.open().create_store(OWNER, name, embedder)
+    info = _library().create_store(OWNER, name, embedder)
     _emit(
         as_json,
         render.store(info),
@@ -110,7 +119,7 @@ def store_create(name: str, embedder: str, as_json: bool) -> None:
 @_json
 def store_list(as_json: bool) -> None:
     """List every store."""
-    infos, warnings = _all_stores(Library.open())
+    infos, warnings = _all_stores(_library())
     value = {"stores": [render.store(i) for i in infos], "warnings": warnings}
     _emit(as_json, value, lambda: show_status(infos, {}, warnings))
 
@@ -132,7 +141,7 @@ def _all_stores(library: Library) -> tuple[list[StoreInfo], list[str]]:
 @_json
 def store_info(name: str, as_json: bool) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
-    info = Library.open().store_info(OWNER, name)
+    info = _library().store_info(OWNER, name)
     _emit(as_json, render.store(info), lambda: show_store(info))
 
 
@@ -142,7 +151,7 @@ def store_info(name: str, as_json: bool) -> None:
 @_json
 def store_delete(name: str, force: bool, as_json: bool) -> None:
     """Delete a store; the files it was read from stay."""
-    library = Library.open()
+    library = _library()
     info = library.store_info(OWNER, name)
     if not force:
         typed = click.prompt(
@@ -180,7 +189,7 @@ def index(
     dry_run: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Index the files that match GLOB into a store; without GLOB, all that the store has already."""
-    library = Library.open()
+    library = _library()
     wanted = _by_root(globs, root)
     if dry_run:
         sources = [library.draft_source(OWNER, store, r, g, exclude) for r, g in wanted]
@@ -259,7 +268,7 @@ def query(
             "There is no query." if not text else "There are two queries.", "Give TEXT or --stdin."
         )
     words = _standard_input() if from_stdin else " ".join(text)
-    answer = Library.open().search(
+    answer = _library().search(
         OWNER, words, stores, mode=mode, top_k=top_k, min_score=min_score,
         filters=filters_from(_pair(f) for f in filters), max_tokens=max_tokens,
     )  # fmt: skip
@@ -282,7 +291,7 @@ def _pair(text: str) -> tuple[str, str]:
 @_json
 def list_documents(store: str, as_json: bool) -> None:
     """List the files of a store, with their state."""
-    documents = Library.open().documents(OWNER, store)
+    documents = _library().documents(OWNER, store)
     _emit(
         as_json,
         {"store": store, "files": [render.document(d) for d in documents]},
@@ -294,7 +303,7 @@ def list_documents(store: str, as_json: bool) -> None:
 @_json
 def status(as_json: bool) -> None:
     """Show every store and what is running."""
-    library = Library.open()
+    library = _library()
     infos, warnings = _all_stores(library)
     running = {i.name: j for i in infos for j in library.jobs(OWNER, i.name, 1) if j.state == "running"}
     value = {
@@ -336,7 +345,7 @@ def model_install(source: Path | None, as_json: bool) -> None:
     """Fetch the built-in model, verify it and make it ready; does nothing when it is there."""
     from rag_core.embedders.minilm_install import install
 
-    library = Library.open()
+    library = _library()
     folder = install(library.settings.model_dir, source, lambda message: click.echo(message, err=True))
     _emit(
         as_json, {"installed": str(folder)}, lambda: click.echo(f"The built-in model is ready in {folder}.")

@@ -118,6 +118,7 @@ class Runner:
             return work.start_job(db)
 
     def _work(self) -> None:
+        self._look_for_requests()
         self._open()
         while self._waiting:
             requests, self._waiting = self._waiting, []

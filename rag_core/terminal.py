@@ -25,6 +25,11 @@ def plain(text: str) -> str:
     return _CONTROL.sub("�", text).encode("utf-8", "replace").decode("utf-8")
 
 
+def plain_json(text: str) -> str:
+    """JSON ``text`` with the characters that steer a terminal written as escapes."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def line(text: str) -> str:
     """``text``, plain, on one line."""
     return plain(text).replace("\n", " ")

@@ -30,30 +30,28 @@ def version_1(library: Library, notes: Path) -> Path:
     migrations._apply(db, 1)
     meta = {
         "id": "1", "created_at": "2026-01-01T00:00:00Z", "embedder": "hashing", "backend": "local",
-        "metric": "cosine", "max_tokens": "256", "chunk_sizes": '{"markdown": [800, 160], "text": [800, 160]}',
+        "metric": "cosine", "max_tokens": "256", "chunk_sizes": '{"text": [800, 160]}',
     }  # fmt: skip
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    db.execute(
-        "INSERT INTO sources VALUES (1, ?, '', '[\"**/*\"]', '[]', 0, '2026-01-01T00:00:00Z')",
-        (str(notes).encode(),),
-    )
-    db.execute(
-        "INSERT INTO documents (source_id, path, display, folder, size, mtime_ns, ctime_ns, inode, scanned_ns,"
-        " file_hash, state, file_type, title, title_from, date, indexed_at, extractor)"
-        " VALUES (1, x'612e6d64', 'a.md', '', 37, 1, 1, 1, 1, 'none', 'indexed', 'markdown', 'a', 'file name',"
-        " '2026-01-01', '2026-01-01T00:00:00Z', 1)"
-    )
-    db.execute("INSERT INTO tags VALUES (1, 'animals', 'animals')")
-    db.execute("INSERT INTO names VALUES (1, 'a', 0)")
-    db.execute(
-        'INSERT INTO chunks (key, document_id, chunk_index, start, "end", start_line, end_line, heading_path,'
-        " anchor_type, anchor_ref, split_part, prefix, embed_hash, title, headings, path, tags, text,"
-        " title_terms, terms) VALUES ('k', 1, 0, 0, 36, 1, 1, '[]', 'text', '', 0, '', x'00', 'a', '', 'a.md',"
-        " 'animals', ?, '', '')",
-        (TEXT,),
-    )
+    day = "2026-01-01T00:00:00Z"
+    insert(db, "sources", id=1, root=bytes(notes), label="", include='["**/*"]', exclude="[]", created_at=day)
+    stat = dict.fromkeys(("size", "mtime_ns", "ctime_ns", "inode", "scanned_ns"), 1)
+    place = {"source_id": 1, "path": b"a.md", "display": "a.md", "folder": "", "file_hash": "none"}
+    about = {"file_type": "markdown", "title": "a", "title_from": "file name", "date": day[:10]}
+    insert(db, "documents", state="indexed", extractor=1, indexed_at=day, **stat, **place, **about)
+    insert(db, "tags", document_id=1, folded="animals", tag="animals")
+    insert(db, "names", document_id=1, key="a", alias=0)
+    lines = {"start": 0, "end": len(TEXT), "start_line": 1, "end_line": 1, "chunk_index": 0, "split_part": 0}
+    words = {"title": "a", "path": "a.md", "tags": "animals", "text": TEXT, "heading_path": "[]"}
+    blank = dict.fromkeys(("anchor_type", "anchor_ref", "prefix", "headings", "title_terms", "terms"), "")
+    insert(db, "chunks", key="k", document_id=1, embed_hash=b"\0", **lines, **words, **blank)
     db.close()
     return path
+
+
+def insert(db: sqlite3.Connection, table: str, **row: object) -> None:
+    columns = ", ".join(f'"{column}"' for column in row)
+    db.execute(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
 
 
 def test_version_1_with_rows_opens_and_answers(library: Library, version_1: Path) -> None:

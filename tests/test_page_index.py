@@ -169,6 +169,15 @@ def test_an_unknown_store_in_the_address_is_named_and_another_is_shown(store: st
     assert app.selectbox(key="index_store").value == "mine"
 
 
+def test_a_broken_store_says_so_and_does_not_hide_the_others(store: str) -> None:
+    (library().settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
+    app = page(store="broken")
+    assert "'broken'" in errors(app)
+    drawn(app.selectbox(key="index_store").set_value("mine").run())
+    assert not app.error
+    assert app.text_input(key=FOLDER).value == ""
+
+
 def test_a_second_store_can_be_named_and_given_up(store: str) -> None:
     app = press(page(), "index_new_store")
     assert app.selectbox(key="index_embedder").value == "minilm"

@@ -347,9 +347,9 @@ def test_an_error_is_two_sentences(notes: Index) -> None:
     assert "![" not in page.error[0].value
 
 
-def test_waiting_passages_are_said_once(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.store.embeddings.pending_count", lambda _db: 1234)
-    assert shown(open_page(q="water")).count("1,234 passages still wait for the meaning index") == 1
+def test_waiting_passages_are_said_once(index: Index) -> None:
+    index({"tea.md": TEA, "coffee.md": COFFEE}, embedder="minilm")  # there is no model in this home
+    assert shown(open_page(q="water")).count("2 passages still wait for the meaning index") == 1
 
 
 def test_the_same_warning_of_several_stores_is_one_sentence() -> None:

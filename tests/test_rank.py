@@ -77,8 +77,6 @@ def paths(answer: Answer) -> list[str]:
 def test_scores_are_from_0_to_1_and_never_rise(
     library: Library, query: str, mode: Mode, top_k: int, stores: tuple[str, ...]
 ) -> None:
-    if query.strip("- ") in {"amber", ""}:
-        return
     hits = library.search(OWNER, f"{query} grove", stores, mode=mode, top_k=top_k).hits
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)

@@ -11,7 +11,7 @@ from zlib import crc32
 import streamlit as st
 
 from rag_core import render
-from rag_core.errors import NotFound, RagError
+from rag_core.errors import NotFound
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
 from ui import deps, hits
 from ui.access import require_viewer
@@ -254,8 +254,3 @@ def loosen(request: Request) -> list[str]:
     if request.mode == "lexical":
         advice.append("Search by words and meaning.")
     return advice or ["Try other words, or fewer of them."]
-
-
-def error(problem: RagError) -> None:
-    """An error as its two sentences."""
-    st.error(hits.label(f"{problem.message} {problem.suggestion}"))

@@ -49,7 +49,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     if not names or _CREATING in st.session_state:
         _name_new_store(viewer, has_others=bool(names))
         return None
-    active = {name: is_active(viewer, name) for name in names}
+    active = {name: _is_active(viewer, name) for name in names}
     _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
@@ -61,6 +61,13 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     if not active[name]:  # else the numbers move, and the status shows them
         _describe(info)
     return StoreChoice(info, active[name])
+
+
+def _is_active(viewer: Viewer, name: str) -> bool:
+    try:
+        return is_active(viewer, name)
+    except RagError:  # a broken store must not hide the others; choosing it says what is wrong
+        return False
 
 
 def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:

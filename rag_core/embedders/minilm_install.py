@@ -128,7 +128,6 @@ def _install_once(model_dir: Path, source: Path | None, report: Report) -> Path:
     model_dir.mkdir(parents=True, exist_ok=True)
     with FileLock(model_dir / ".install.lock"):
         if is_installed(model_dir):
-            report("The model is already installed.")
             return model_dir / MODEL_NAME
         for leftover in model_dir.glob(f"{_STAGING}*"):
             rmtree(leftover, ignore_errors=True)

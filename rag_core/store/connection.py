@@ -52,22 +52,33 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
             timeout=BUSY_TIMEOUT_S,
             check_same_thread=False,
         )
-        db.row_factory = sqlite3.Row
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA cache_size = -16000")
-        db.create_function("has_phrase", 2, has_phrase, deterministic=True)
-        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            db.close()
-            raise StoreError(
-                f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder."
-            )
     except sqlite3.Error as error:
-        raise StoreError(
-            f"Store {path.stem!r} cannot be opened: {error}.",
-            "Check the file's permissions and the disk; other stores are not affected.",
-        ) from error
+        raise _cannot_open(path, error) from error
+    try:
+        _prepare(db, path)
+    except BaseException as error:
+        db.close()
+        if isinstance(error, sqlite3.Error):
+            raise _cannot_open(path, error) from error
+        raise
     return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    db.row_factory = sqlite3.Row
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("PRAGMA cache_size = -16000")
+    db.create_function("has_phrase", 2, has_phrase, deterministic=True)
+    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise StoreError(f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder.")
+
+
+def _cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
+    return StoreError(
+        f"Store {path.stem!r} cannot be opened: {error}.",
+        "Check the file's permissions and the disk; other stores are not affected.",
+    )
 
 
 class Readers:

@@ -61,17 +61,18 @@ class Store:
         unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_new(unfinished, embedder, spec, backend, metric)
-            os.link(unfinished, path)
-        except FileExistsError:
-            raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
+            try:
+                _write_new(unfinished, embedder, spec, backend, metric)
+                os.link(unfinished, path)
+            finally:
+                unfinished.unlink(missing_ok=True)
         except (OSError, sqlite3.Error) as error:
+            if path.exists():
+                raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
             raise StoreError(
                 f"Store {path.stem!r} cannot be created: {error}.",
                 f"Check that {str(path.parent)!r} can be written and the disk is not full.",
             ) from error
-        finally:
-            unfinished.unlink(missing_ok=True)
         return cls(path)
 
     def _migrate(self) -> None:

@@ -1,0 +1,349 @@
+"""The command line: every command and option, in tables for people and in JSON for programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core.cli import main
+
+
+@dataclass(frozen=True)
+class Result:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``commonplace`` with the given arguments in an empty home."""
+
+    def run(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return Result(int(ended.value.code or 0), shown.out, shown.err)
+
+    return run
+
+
+@pytest.fixture
+def garden(run: Run, notes: Path) -> Path:
+    """A store called garden over two notes and a script."""
+    front = "---\ntags: [flower, plan/spring]\ndate: 2026-03-15\n---\n"
+    (notes / "rose.md").write_text(front + "# Rose\n\n## Pruning\n\nCut roses in late winter.\n", "utf-8")
+    (notes / "sub").mkdir()
+    (notes / "sub" / "bee.md").write_text("# Bee\n\nBees love roses.\n", "utf-8")
+    (notes / "water.py").write_text("def water(roses):\n    return 'wet'\n", "utf-8")
+    run("store", "create", "garden", "--embedder", "hashing")
+    run("index", "**/*", "--store", "garden", "--root", notes)
+    return notes
+
+
+# --- init, store ------------------------------------------------------------------------
+
+
+def test_init_makes_a_store_named_after_the_folder_and_indexes_it(run: Run, notes: Path) -> None:
+    (notes / "a.md").write_text("# A\n\nAlpaca.\n", "utf-8")
+    result = run("init", notes)
+    assert result.status == 0
+    assert "1 added" in result.out
+    assert "commonplace query 'a few words' --store notes" in result.out
+    assert run("query", "alpaca", "--json").json["results"][0]["file_path"] == "a.md"
+
+
+def test_init_takes_the_name_of_the_store(run: Run, notes: Path) -> None:
+    assert run("init", notes, "--store", "zoo", "--json").json["store"] == "zoo"
+
+
+def test_init_again_adds_to_the_same_store(run: Run, notes: Path) -> None:
+    run("init", notes)
+    (notes / "b.md").write_text("# B\n\nBadger.\n", "utf-8")
+    assert run("init", notes, "--json").json["counts"] == {"unchanged": 0, "added": 1}
+    assert len(run("store", "list", "--json").json["stores"]) == 1
+
+
+def test_init_of_a_name_that_fits_no_store_is_made_to_fit(run: Run, notes: Path) -> None:
+    folder = notes / "My notes & more (2026)"
+    folder.mkdir()
+    assert run("init", folder, "--json").json["store"] == "My-notes-more-2026"
+
+
+def test_init_of_no_folder_makes_no_store(run: Run, notes: Path) -> None:
+    result = run("init", notes / "missing")
+    assert result.status == 2
+    assert "is not a folder" in result.err
+    assert run("store", "list", "--json").json["stores"] == []
+
+
+def test_store_create_makes_an_empty_store_with_its_embedder(run: Run) -> None:
+    info = run("store", "create", "new", "--embedder", "hashing:64", "--json").json
+    assert (info["name"], info["embedder"], info["file_count"]) == ("new", "hashing:64", 0)
+
+
+def test_store_list_names_every_store(run: Run) -> None:
+    run("store", "create", "b", "--embedder", "hashing")
+    run("store", "create", "A", "--embedder", "hashing")
+    assert [store["name"] for store in run("store", "list", "--json").json["stores"]] == ["A", "b"]
+    table = run("store", "list").out.splitlines()
+    assert [line.split()[0] for line in table] == ["store", "A", "b"]
+
+
+STORE_KEYS = (
+    "name bucket_name index_name dimension distance_metric created_at file_count chunk_count "
+    "backend embedder identity pending failed skipped size_bytes types sources"
+).split()
+
+
+def test_store_info_has_the_fields_of_the_seed_and_ours(run: Run, garden: Path) -> None:
+    info = run("store", "info", "garden", "--json").json
+    assert list(info) == STORE_KEYS
+    assert (info["dimension"], info["distance_metric"], info["file_count"]) == (256, "cosine", 3)
+    assert info["types"] == {"markdown": 2, "python": 1}
+    (source,) = info["sources"]
+    assert (source["root"], source["include"], source["exclude"]) == (str(garden), ["**/*"], [])
+
+
+def test_store_info_for_people_names_folder_and_counts(run: Run, garden: Path) -> None:
+    out = run("store", "info", "garden").out
+    assert f"folder     {garden}: **/*" in out
+    assert "files      3 indexed, 0 failed, 0 skipped" in out
+
+
+def test_store_delete_removes_the_store_and_no_file(run: Run, garden: Path) -> None:
+    assert run("store", "delete", "garden", "--force", "--json").json == {"deleted": "garden"}
+    assert run("store", "list", "--json").json["stores"] == []
+    assert (garden / "rose.md").exists()
+
+
+@pytest.mark.parametrize(("typed", "status"), [("garden\n", 0), ("yes\n", 2), ("", 1)])
+def test_store_delete_asks_for_the_name(
+    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch, typed: str, status: int
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    assert run("store", "delete", "garden").status == status
+    assert bool(run("store", "list", "--json").json["stores"]) == (status != 0)
+
+
+# --- index ------------------------------------------------------------------------------
+
+JOB_KEYS = "start_time end_time duration_ms total_files succeeded failed total_chunks_added results".split()
+RESULT_KEYS = "source_file status outcome chunks_added chunks_skipped message processing_time_ms".split()
+
+
+def test_index_reports_in_the_names_of_the_seed(run: Run, garden: Path) -> None:
+    (garden / "new.md").write_text("# New\n\nTulips.\n", "utf-8")
+    job = run("index", "--store", "garden", "--json").json
+    assert set(job) >= set(JOB_KEYS)
+    assert (job["total_files"], job["succeeded"], job["failed"], job["total_chunks_added"]) == (4, 4, 0, 1)
+    assert job["counts"] == {"unchanged": 3, "added": 1}
+    (result,) = job["results"]
+    assert list(result) == RESULT_KEYS
+    assert (result["source_file"], result["status"], result["outcome"]) == ("new.md", "success", "added")
+
+
+def test_index_starts_from_the_current_folder(run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (notes / "a.md").write_text("A.", "utf-8")
+    (notes / "a.txt").write_text("A.", "utf-8")
+    run("store", "create", "here", "--embedder", "hashing")
+    monkeypatch.chdir(notes)
+    assert run("index", "*.md", "--store", "here", "--json").json["counts"] == {"unchanged": 0, "added": 1}
+    assert run("store", "info", "here", "--json").json["sources"][0]["root"] == str(notes)
+
+
+def test_index_takes_absolute_globs_several_globs_and_exclusions(run: Run, notes: Path) -> None:
+    for name in ("a.md", "b.txt", "c.py", "draft.md"):
+        (notes / name).write_text("Text.", "utf-8")
+    run("store", "create", "some", "--embedder", "hashing")
+    globs = [f"{notes}/**/*.{{md,txt}}", f"{notes}/*.py"]
+    run("index", *globs, "--store", "some", "--exclude", "draft*", "--exclude", "*.txt")
+    files = run("list", "--store", "some", "--json").json["files"]
+    assert [file["file_path"] for file in files] == ["a.md", "c.py"]
+
+
+def test_index_reads_only_what_changed_unless_forced(run: Run, garden: Path) -> None:
+    assert run("index", "--store", "garden", "--incremental", "--json").json["counts"] == {"unchanged": 3}
+    forced = run("index", "--store", "garden", "--force", "--json").json
+    assert forced["counts"] == {"unchanged": 0, "changed": 3}
+    assert forced["texts_embedded"] == 0
+
+
+def test_dry_run_shows_what_would_be_done_and_does_nothing(run: Run, garden: Path, home: Path) -> None:
+    (garden / "new.md").write_text("New.", "utf-8")
+    (garden / "water.py").unlink()
+    (garden / "sub" / "bee.md").rename(garden / "hive.md")
+    before = run("store", "info", "garden", "--json").json
+    plan = run("index", "--store", "garden", "--dry-run", "--json").json
+    assert plan["dry_run"] is True
+    rows = [(file["outcome"], file["file_path"], file["note"]) for file in plan["sources"][0]["files"]]
+    assert rows == [
+        ("added", "new.md", ""),
+        ("moved", "hive.md", "from sub/bee.md"),
+        ("deleted", "water.py", ""),
+    ]
+    assert run("store", "info", "garden", "--json").json == before
+
+
+def test_dry_run_of_new_globs_adds_no_folder(run: Run, notes: Path) -> None:
+    (notes / "a.md").write_text("A.", "utf-8")
+    run("store", "create", "dry", "--embedder", "hashing")
+    result = run("index", "*.md", "--store", "dry", "--root", notes, "--dry-run")
+    assert "added     a.md" in result.out
+    assert run("store", "info", "dry", "--json").json["sources"] == []
+
+
+def test_index_with_a_failed_file_ends_with_status_1_and_its_reason(run: Run, garden: Path) -> None:
+    (garden / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    result = run("index", "--store", "garden")
+    assert result.status == 1
+    assert "failed  broken.md: " in result.out
+
+
+def test_index_of_a_store_without_folders_says_what_to_name(run: Run) -> None:
+    run("store", "create", "empty", "--embedder", "hashing")
+    result = run("index", "--store", "empty")
+    assert result.status == 2
+    assert "has no folder yet" in result.err
+
+
+# --- query ------------------------------------------------------------------------------
+
+SEED_KEYS = "query store results total_results query_time_ms".split()
+OUR_KEYS = "stores mode convincing pending warnings".split()
+SEED_RESULT_KEYS = "rank score file_path file_type start_line end_line content metadata".split()
+OUR_RESULT_KEYS = "store id relevant similarity bm25 reasons highlights copies absolute_path".split()
+METADATA_KEYS = (
+    "title tags indexed_at file_hash chunk_index heading_path folder anchor_type anchor_ref date"
+).split()
+
+
+def test_query_answers_in_the_names_of_the_seed_and_ours(run: Run, garden: Path) -> None:
+    answer = run("query", "cut roses", "--store", "garden", "--json").json
+    assert [key for key in answer if key in SEED_KEYS] == SEED_KEYS
+    assert set(answer) == {*SEED_KEYS, *OUR_KEYS}
+    assert (answer["query"], answer["store"], answer["stores"]) == ("cut roses", "garden", ["garden"])
+    assert answer["total_results"] == len(answer["results"]) == 3
+    result = answer["results"][0]
+    assert [key for key in result if key in SEED_RESULT_KEYS] == SEED_RESULT_KEYS
+    assert set(result) == {*SEED_RESULT_KEYS, *OUR_RESULT_KEYS}
+    assert list(result["metadata"]) == METADATA_KEYS
+
+
+def test_query_result_says_where_and_what(run: Run, garden: Path) -> None:
+    result = run("query", "late winter", "--store", "garden", "--json").json["results"][0]
+    assert (result["rank"], result["file_path"], result["file_type"]) == (1, "rose.md", "markdown")
+    lines = (garden / "rose.md").read_text("utf-8").splitlines()
+    assert result["content"].rstrip().splitlines()[-1] == lines[result["end_line"] - 1]
+    assert result["absolute_path"] == str(garden / "rose.md")
+    metadata = result["metadata"]
+    assert (metadata["title"], metadata["tags"]) == ("Rose", ["#flower", "#plan/spring"])
+    assert (metadata["heading_path"], metadata["date"]) == (["Rose", "Pruning"], "2026-03-15")
+
+
+def test_query_for_people_shows_place_score_reason_and_passage(run: Run, garden: Path) -> None:
+    out = run("query", "late", "winter", "--store", "garden").out
+    assert "rose.md:" in out
+    assert "Rose > Pruning · every word" in out
+    assert "Cut roses in late winter." in out
+
+
+@pytest.mark.parametrize(
+    ("options", "paths"),
+    [
+        (["--top-k", 1], 1),
+        (["--min-score", 1], 0),
+        (["--filter", "file_type=python"], 1),
+        (["--filter", "path=sub", "--filter", "type=markdown"], 1),
+        (["--filter", "path=sub", "--filter", "path=water.py"], 2),
+        (["--filter", "tag=plan"], 1),
+        (["--mode", "lexical"], 3),
+        (["--mode", "vector"], 3),
+        (["--max-tokens", 1], 0),
+    ],
+)
+def test_query_takes_every_option(run: Run, garden: Path, options: list[object], paths: int) -> None:
+    answer = run("query", "roses", "--store", "garden", "--json", *options).json
+    assert answer["total_results"] == paths
+
+
+def test_query_takes_several_stores(run: Run, garden: Path) -> None:
+    run("store", "create", "other", "--embedder", "hashing")
+    answer = run("query", "roses", "--store", "garden", "--store", "other", "--json").json
+    assert (answer["store"], answer["stores"]) == (None, ["garden", "other"])
+
+
+def test_query_is_read_from_standard_input(run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n love \xff bees\n")))
+    answer = run("query", "--stdin", "--store", "garden", "--json").json
+    assert answer["query"] == "love � bees"
+    assert answer["results"][0]["file_path"] == "sub/bee.md"
+
+
+def test_query_without_a_hit_says_so(run: Run, garden: Path) -> None:
+    result = run("query", "zebra", "--mode", "lexical")
+    assert (result.status, result.out) == (0, "Nothing found.\n")
+
+
+# --- list, status, model ----------------------------------------------------------------
+
+
+def test_list_shows_every_file_with_its_state(run: Run, garden: Path) -> None:
+    listed = run("list", "--store", "garden", "--json").json
+    assert listed["store"] == "garden"
+    assert [(file["file_path"], file["state"]) for file in listed["files"]] == [
+        ("rose.md", "indexed"), ("sub/bee.md", "indexed"), ("water.py", "indexed"),
+    ]  # fmt: skip
+    assert run("list", "--store", "garden").out.splitlines()[1].split()[:2] == ["rose.md", "markdown"]
+
+
+def test_status_shows_every_store_and_where_the_data_is(run: Run, garden: Path, home: Path) -> None:
+    status = run("status", "--json").json
+    assert [store["name"] for store in status["stores"]] == ["garden"]
+    assert (status["running"], status["warnings"], status["data_dir"]) == ([], [], str(home / "data"))
+    assert run("status").out.splitlines()[1].split()[:3] == ["garden", "3", "3"]
+
+
+@pytest.mark.parametrize("command", [["status"], ["store", "list"]])
+def test_damaged_store_is_named_and_the_others_are_shown(
+    run: Run, garden: Path, home: Path, command: list[str]
+) -> None:
+    (home / "data" / "stores" / "broken.db").write_bytes(b"no database" * 500)
+    result = run(*command)
+    assert result.status == 0
+    assert "garden" in result.out
+    assert "'broken' cannot be opened" in result.err
+    assert "'broken' cannot be opened" in run(*command, "--json").json["warnings"][0]
+
+
+def test_status_without_stores_says_how_to_make_one(run: Run) -> None:
+    assert run("status").out == "There is no store yet. Make one: commonplace init FOLDER\n"
+
+
+def test_model_that_is_there_is_not_installed_again(
+    run: Run, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
+    result = run("model", "install", "--from", model_dir / "nowhere", "--json")
+    assert result.status == 0
+    assert Path(result.json["installed"]).is_relative_to(model_dir)
+
+
+def test_model_is_not_installed_from_a_folder_without_it(run: Run, notes: Path) -> None:
+    result = run("model", "install", "--from", notes)
+    assert result.status == 1
+    assert result.err.startswith("Error: ")

@@ -1,0 +1,112 @@
+"""What can be read beside a search: the passages around a hit, facets, and the list of documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import NotFound
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
+
+SECTIONS = [
+    "Wake at dawn and walk.",
+    "Work until noon on the essay.",
+    "Eat.",
+    "Sleep when the owls call out.",
+]
+
+
+@pytest.fixture
+def diary(library: Library, notes: Path) -> Library:
+    parts = [
+        f"## Part {number}\n\n{text} {'Filler words follow. ' * 4}" for number, text in enumerate(SECTIONS)
+    ]
+    (notes / "day.md").write_text("# Day\n\n" + "\n\n".join(parts), "utf-8")
+    (notes / "other.md").write_text("---\ntags: [Calm, place/sea]\n---\n# Other\n\nThe sea.", "utf-8")
+    (notes / "sub").mkdir()
+    (notes / "sub" / "code.py").write_text("def walk():\n    return 'owls'\n", "utf-8")
+    (notes / "sub" / "more.md").write_text("#calm and #place/hill\n", "utf-8")
+    index(library, "diary", notes)
+    return library
+
+
+def key_of(library: Library, query: str) -> str:
+    return library.search(OWNER, query, mode="lexical").hits[0].key
+
+
+# --- neighbours -------------------------------------------------------------------------
+
+
+def test_neighbours_stand_around_the_hit_in_reading_order(diary: Library) -> None:
+    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"))
+    assert [each.heading_path[-1] for each in found] == ["Part 0", "Part 1", "Part 2"]
+    assert [each.is_hit for each in found] == [False, True, False]
+    assert [each.start_line for each in found] == sorted(each.start_line for each in found)
+
+
+def test_more_neighbours_reach_to_the_ends_of_the_document_only(diary: Library) -> None:
+    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=50)
+    assert [each.heading_path[-1] for each in found] == ["Part 0", "Part 1", "Part 2", "Part 3"]
+
+
+def test_no_neighbours_is_the_hit_alone(diary: Library) -> None:
+    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=0)
+    assert [each.is_hit for each in found] == [True]
+
+
+def test_passage_that_changed_is_gone_and_says_to_search_again(diary: Library, notes: Path) -> None:
+    key = key_of(diary, "essay noon")
+    (notes / "day.md").write_text("# Day\n\nNothing else.", "utf-8")
+    index(diary, "diary", notes)
+    with pytest.raises(NotFound) as error:
+        diary.neighbours(OWNER, "diary", key)
+    assert "Search again" in error.value.suggestion
+
+
+# --- facets -----------------------------------------------------------------------------
+
+
+def test_facets_count_documents_most_first(diary: Library) -> None:
+    facets = diary.facets(OWNER, ["diary"])
+    assert list(facets["types"].items()) == [("markdown", 3), ("python", 1)]
+    assert facets["folders"] == {"": 2, "sub": 2}
+
+
+def test_tag_is_counted_once_in_any_case_and_not_by_its_parents(diary: Library) -> None:
+    assert diary.facets(OWNER, ["diary"])["tags"] == {"Calm": 2, "place/hill": 1, "place/sea": 1}
+
+
+@pytest.mark.parametrize("kind", ["type", "tag", "path"])
+def test_every_facet_value_is_a_filter_that_finds_its_count(diary: Library, kind: str) -> None:
+    facets = diary.facets(OWNER)[{"type": "types", "tag": "tags", "path": "folders"}[kind]]
+    assert facets
+    for value, count in facets.items():
+        assert len(diary.search(OWNER, f'{kind}:"{value}"', top_k=50).hits) == count
+
+
+def test_facets_of_several_stores_add_up(diary: Library, notes: Path) -> None:
+    index(diary, "twice", notes)
+    assert diary.facets(OWNER)["types"] == {"markdown": 6, "python": 2}
+
+
+# --- documents --------------------------------------------------------------------------
+
+
+def test_documents_are_listed_by_path_with_what_was_read(diary: Library, notes: Path) -> None:
+    documents = diary.documents(OWNER, "diary")
+    assert [each.path for each in documents] == ["day.md", "other.md", "sub/code.py", "sub/more.md"]
+    other = documents[1]
+    assert (other.title, other.tags, other.file_type) == ("Other", ("Calm", "place/sea"), "markdown")
+    assert (other.state, other.chunks, other.root) == ("indexed", 1, str(notes))
+    assert other.size == (notes / "other.md").stat().st_size
+
+
+def test_file_without_text_is_listed_with_the_reason(diary: Library, notes: Path) -> None:
+    (notes / "photo.bin").write_bytes(bytes(range(256)) * 20)
+    index(diary, "diary", notes)
+    photo = next(each for each in diary.documents(OWNER, "diary") if each.path == "photo.bin")
+    assert photo.state == "skipped"
+    assert photo.reason

@@ -1,0 +1,353 @@
+"""Searching: modes, names, copies, several stores, and how much comes back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_core.chunk import estimate_tokens
+from rag_core.config import Settings
+from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.library import MAX_TOP_K, Library
+from rag_core.types import OWNER, Answer, Job, Mode
+from tests.conftest import index
+
+MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+
+
+def paths(answer: Answer) -> list[str]:
+    return [hit.document.path for hit in answer.hits]
+
+
+def interrupt_embedding(job: Job) -> None:
+    if job.progress.phase == "embedding":
+        raise KeyboardInterrupt
+
+
+@pytest.fixture
+def half_embedded(library: Library, notes: Path) -> Library:
+    """A store with one embedded note, *old*, and one that waits for its vector, *new*."""
+    write(notes, "old.md", "# Old\n\nThe lighthouse keeper counted ships.")
+    index(library, "sea", notes)
+    write(notes, "new.md", "# New\n\nThe lighthouse lamp burned whale oil.")
+    library.request_index(OWNER, "sea")
+    with pytest.raises(KeyboardInterrupt):
+        library.run(OWNER, "sea", interrupt_embedding)
+    return library
+
+
+# --- modes ------------------------------------------------------------------------------
+
+
+def test_word_is_found_before_its_passage_is_embedded(half_embedded: Library) -> None:
+    answer = half_embedded.search(OWNER, "whale oil lamp")
+    assert paths(answer)[0] == "new.md"
+    assert answer.pending == 1
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_pending_passage_is_ranked_by_words_and_has_no_similarity(half_embedded: Library, mode: Mode) -> None:
+    hit = half_embedded.search(OWNER, "whale oil lamp", mode=mode).hits[0]
+    assert hit.similarity is None
+    assert hit.relevant
+
+
+def test_pending_passage_is_not_found_by_meaning_yet(half_embedded: Library) -> None:
+    assert paths(half_embedded.search(OWNER, "whale oil lamp", mode="vector")) == ["old.md"]
+
+
+def test_passage_found_by_words_far_from_the_nearest_still_has_its_similarity(
+    library: Library, notes: Path
+) -> None:
+    for number in range(120):
+        write(notes, f"{number}.md", f"# {number}\n\nzinc zinc {number}")
+    write(notes, "long.md", "# Long\n\n" + "Nothing of the kind. " * 20 + "A little zinc.")
+    index(library, "ore", notes)
+    hits = library.search(OWNER, "zinc kind", top_k=200).hits
+    assert next(hit for hit in hits if hit.document.path == "long.md").similarity is not None
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_store_without_its_model_is_searched_by_words_with_one_warning(
+    library: Library, notes: Path, mode: Mode
+) -> None:
+    library.create_store(OWNER, "ideas", "minilm")
+    write(notes, "a.md", "# A\n\nThe tide tables of Brest.")
+    index(library, "ideas", notes)
+    answer = library.search(OWNER, "tide tables", mode=mode)
+    assert paths(answer) == ["a.md"]
+    (warning,) = answer.warnings
+    assert warning.startswith("Store 'ideas' is searched by words only. ")
+
+
+def test_words_are_searched_without_a_word_about_the_missing_model(library: Library, notes: Path) -> None:
+    library.create_store(OWNER, "ideas", "minilm")
+    write(notes, "a.md", "# A\n\nThe tide tables of Brest.")
+    index(library, "ideas", notes)
+    assert library.search(OWNER, "tide", mode="lexical").warnings == ()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_empty_store_answers_with_nothing(library: Library, mode: Mode) -> None:
+    library.create_store(OWNER, "empty", "hashing")
+    answer = library.search(OWNER, "anything", mode=mode)
+    assert answer.hits == ()
+    assert not answer.convincing
+    assert answer.warnings == ()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_query_of_signs_alone_is_no_error(library: Library, notes: Path, mode: Mode) -> None:
+    write(notes, "a.md", "# A\n\nWhat?!")
+    index(library, "signs", notes)
+    assert library.search(OWNER, "?!", mode=mode).warnings == ()
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_strict_filter_still_gives_as_many_results_as_asked(
+    library: Library, notes: Path, mode: Mode
+) -> None:
+    for number in range(300):
+        write(notes, f"{number}.md", f"# {number}\n\nred granite rock {number}")
+    for number in range(12):
+        write(notes, f"rare/{number}.md", f"# Rare {number}\n\nSome other stone of a pale colour, {number}.")
+    index(library, "stones", notes)
+    answer = library.search(OWNER, "red granite rock path:rare", mode=mode, top_k=10)
+    assert len(answer.hits) == 10
+    assert all(path.startswith("rare/") for path in paths(answer))
+
+
+# --- names ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def named(library: Library, notes: Path) -> Library:
+    write(notes, "plan.md", "---\ntitle: Garden Plan\naliases: [Allotment, 园子]\n---\nPotatoes first.")
+    write(notes, "deep/daily note.md", "Woke early.")
+    for number in range(8):
+        write(
+            notes,
+            f"other{number}.md",
+            f"# {number}\n\nThe garden plan, a garden plan, daily note, allotment.",
+        )
+    index(library, "names", notes)
+    return library
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("Garden Plan", "plan.md"),
+        ("garden plan", "plan.md"),
+        ("allotment", "plan.md"),
+        ("园子", "plan.md"),
+        ("plan.md", "plan.md"),
+        ("daily note", "deep/daily note.md"),
+        ("deep/daily note", "deep/daily note.md"),
+        ("deep/daily note.md", "deep/daily note.md"),
+    ],
+)
+def test_document_called_as_the_query_comes_first_and_says_why(
+    named: Library, query: str, path: str, mode: Mode
+) -> None:
+    hit = named.search(OWNER, query, mode=mode).hits[0]
+    assert hit.document.path == path
+    assert hit.reasons[0] == "its name"
+
+
+def test_document_called_as_the_query_must_still_match_the_filters(named: Library) -> None:
+    assert "plan.md" not in paths(named.search(OWNER, "allotment path:deep"))
+
+
+def test_path_is_searched_as_words(named: Library) -> None:
+    assert paths(named.search(OWNER, "deep", mode="lexical")) == ["deep/daily note.md"]
+
+
+# --- copies -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_copies_of_a_passage_are_one_hit_with_the_other_paths(
+    library: Library, notes: Path, mode: Mode
+) -> None:
+    for name in ("a.md", "b/a.md", "c.md"):
+        write(notes, name, "# Moss\n\nMoss grows on the north side.")
+    write(notes, "d.md", "# Fern\n\nMoss and fern.")
+    index(library, "woods", notes)
+    answer = library.search(OWNER, "moss grows", mode=mode)
+    assert len(answer.hits) == 2
+    assert sorted([answer.hits[0].document.path, *answer.hits[0].copies]) == ["a.md", "b/a.md", "c.md"]
+    assert answer.hits[1].copies == ()
+
+
+@pytest.mark.parametrize("query", ["moss grows", "type:markdown"])
+def test_copies_take_no_place_from_other_results(library: Library, notes: Path, query: str) -> None:
+    for number in range(50):
+        write(notes, f"copy{number}.md", "---\ndate: 2026-02-02\n---\n# Moss\n\nMoss grows. Moss grows.")
+    for number in range(5):
+        write(
+            notes,
+            f"other{number}.md",
+            f"---\ndate: 2020-01-01\n---\n# {number}\n\nWhere {number} moss grows.",
+        )
+    index(library, "woods", notes)
+    answer = library.search(OWNER, query, mode="lexical", top_k=6)
+    assert len(answer.hits) == 6
+    assert len(answer.hits[0].copies) == 49
+
+
+# --- several stores ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(library: Library, notes: Path) -> Library:
+    write(notes, "tea/a.md", "# Tea\n\nGreen tea is steamed.")
+    write(notes, "coffee/b.md", "# Coffee\n\nGreen coffee is roasted, tea is not.")
+    index(library, "tea", notes / "tea")
+    index(library, "coffee", notes / "coffee")
+    return library
+
+
+def test_stores_are_merged_by_score(two: Library) -> None:
+    answer = two.search(OWNER, "green tea steamed")
+    assert answer.stores == ("coffee", "tea")
+    assert [hit.store for hit in answer.hits] == ["tea", "coffee"]
+
+
+def test_named_store_is_the_only_one_searched(two: Library) -> None:
+    assert {hit.store for hit in two.search(OWNER, "tea", ["coffee"]).hits} == {"coffee"}
+
+
+def test_store_named_twice_is_searched_once(two: Library) -> None:
+    assert len(two.search(OWNER, "coffee store:coffee", ["coffee"]).hits) == 1
+
+
+def test_unknown_store_is_not_found_whatever_the_others_hold(two: Library) -> None:
+    with pytest.raises(NotFound, match="'nope'") as error:
+        two.search(OWNER, "tea", ["tea", "nope"])
+    assert error.value.suggestion == "There are: coffee, tea."
+
+
+def test_search_without_any_store_says_how_to_make_one(library: Library) -> None:
+    with pytest.raises(NotFound) as error:
+        library.search(OWNER, "tea")
+    assert "commonplace init" in error.value.suggestion
+
+
+def overwrite(library: Library, store: str, what: bytes) -> None:
+    library.close()
+    (library.settings.store_dir / f"{store}.db").write_bytes(what)
+
+
+def damage_chunks(library: Library, store: str) -> None:
+    """Overwrite the root page of the chunks, so that the file opens and reading it fails."""
+    library.close()
+    file = library.settings.store_dir / f"{store}.db"
+    db = sqlite3.connect(file)
+    page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()[0]
+    size = db.execute("PRAGMA page_size").fetchone()[0]
+    db.close()
+    data = bytearray(file.read_bytes())
+    data[(page - 1) * size : page * size] = b"\x55" * size
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database, by any means" * 100])
+def test_store_that_cannot_be_opened_is_a_warning_and_the_others_answer(two: Library, content: bytes) -> None:
+    overwrite(two, "coffee", content)
+    answer = two.search(OWNER, "tea")
+    assert paths(answer) == ["a.md"]
+    (warning,) = answer.warnings
+    assert "coffee" in warning
+
+
+def test_store_that_cannot_be_read_is_a_warning_and_the_others_answer(two: Library) -> None:
+    damage_chunks(two, "coffee")
+    answer = two.search(OWNER, "tea")
+    assert paths(answer) == ["a.md"]
+    (warning,) = answer.warnings
+    assert warning.startswith("Store 'coffee' cannot be read")
+
+
+def test_damaged_store_alone_is_an_error(two: Library) -> None:
+    damage_chunks(two, "coffee")
+    with pytest.raises(StoreError, match="'coffee' cannot be read"):
+        two.search(OWNER, "tea", ["coffee"])
+    overwrite(two, "coffee", b"")
+    with pytest.raises(StoreError, match="coffee"):
+        two.search(OWNER, "tea", ["coffee"])
+
+
+def test_store_that_was_replaced_is_opened_anew(two: Library, notes: Path) -> None:
+    two.search(OWNER, "tea")
+    two.delete_store(OWNER, "tea")
+    write(notes, "mint/c.md", "# Mint\n\nMint tea.")
+    other = Library.open(two.settings)
+    index(other, "tea", notes / "mint")
+    other.close()
+    assert paths(two.search(OWNER, "tea", ["tea"])) == ["c.md"]
+
+
+# --- how much ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    folder = tmp_path_factory.mktemp("many")
+    for number in range(30):
+        write(folder / "notes", f"{number}.md", f"# {number}\n\nA pebble of {'grey ' * number} stone.")
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    index(opened, "many", folder / "notes")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("top_k", "count"), [(1, 1), (7, 7), (30, 30), (MAX_TOP_K, 30)])
+def test_as_many_results_as_asked_or_as_there_are(many: Library, mode: Mode, top_k: int, count: int) -> None:
+    assert len(many.search(OWNER, "pebble stone", mode=mode, top_k=top_k).hits) == count
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"top_k": 0},
+        {"top_k": -1},
+        {"top_k": MAX_TOP_K + 1},
+        {"min_score": -0.1},
+        {"min_score": 1.1},
+        {"min_score": float("nan")},
+        {"max_tokens": 0},
+    ],
+)
+def test_number_out_of_range_is_refused_by_name(many: Library, wish: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(wish))) as error:
+        many.search(OWNER, "pebble", **wish)
+    assert error.value.suggestion
+
+
+def test_budget_keeps_whole_passages_best_first(many: Library) -> None:
+    every = many.search(OWNER, "pebble stone", top_k=30).hits
+    kept = many.search(OWNER, "pebble stone", top_k=30, max_tokens=60).hits
+    assert 0 < len(kept) < len(every)
+    assert kept == every[: len(kept)]
+    assert sum(estimate_tokens(hit.content) for hit in kept) <= 60
+    assert sum(estimate_tokens(hit.content) for hit in every[: len(kept) + 1]) > 60
+
+
+def test_answer_says_what_was_asked(many: Library) -> None:
+    answer = many.search(OWNER, " pebble  tag:x ", mode="lexical")
+    assert answer.query.raw == " pebble  tag:x "
+    assert answer.query.text == "pebble"
+    assert answer.mode == "lexical"
+    assert answer.query_time_ms > 0

@@ -1,0 +1,166 @@
+"""The vector index inside the store's file: exact, and always what the file holds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag_core.embedders.hashing import Hashing
+from rag_core.library import Library
+from rag_core.store import Store
+from rag_core.types import OWNER, Job, Vectors
+from rag_core.vectors import Match
+from rag_core.vectors.local import LocalVectors
+from tests.conftest import index
+
+ANIMALS = "otter badger heron adder newt stoat raven tench bison ibex".split()
+EMBEDDER = Hashing()
+
+
+def write(notes: Path, *numbers: int) -> None:
+    for number in numbers:
+        text = f"The {ANIMALS[number % 10]} met {number} of the {ANIMALS[number % 7]}s."
+        (notes / f"{number}.md").write_text(text, "utf-8")
+
+
+@pytest.fixture
+def store(library: Library, notes: Path) -> Iterator[Store]:
+    write(notes, *range(40))
+    index(library, "zoo", notes)
+    opened = Store(library.settings.store_dir / "zoo.db")
+    yield opened
+    opened.close()
+
+
+def by_brute_force(store: Store, query: Vectors, k: int) -> list[Match]:
+    """Every chunk's similarity, straight from its text and this file's own arithmetic."""
+    with store.read() as db:
+        rows = db.execute("SELECT key, prefix, text FROM chunks").fetchall()
+    texts = ["\n".join(part for part in (row["prefix"], row["text"]) if part) for row in rows]
+    vectors = EMBEDDER.embed_documents(texts).astype(np.float16).astype(np.float32)
+    matches = [Match(row["key"], float(vector @ query)) for row, vector in zip(rows, vectors, strict=True)]
+    return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
+
+
+def assert_same(found: list[Match], expected: list[Match]) -> None:
+    assert [round(match.similarity, 5) for match in found] == [round(m.similarity, 5) for m in expected]
+    close = {match.key for match in expected if match.similarity > expected[-1].similarity + 1e-5}
+    assert close <= {match.key for match in found}
+
+
+@pytest.mark.parametrize("k", [1, 3, 17, 40, 41, 1000])
+@pytest.mark.parametrize("text", ["otter met heron", "12 badgers", "nothing of the kind"])
+def test_nearest_are_exactly_those_of_brute_force(store: Store, text: str, k: int) -> None:
+    query = EMBEDDER.embed_query(text)
+    assert_same(LocalVectors(store).search(query, k), by_brute_force(store, query, k))
+
+
+def test_store_without_vectors_finds_nothing(library: Library) -> None:
+    library.create_store(OWNER, "empty", "hashing")
+    store = Store(library.settings.store_dir / "empty.db")
+    assert LocalVectors(store).search(EMBEDDER.embed_query("otter"), 5) == []
+    store.close()
+
+
+def test_store_that_lost_all_its_documents_finds_nothing(library: Library, notes: Path, store: Store) -> None:
+    vectors = LocalVectors(store)
+    assert vectors.search(EMBEDDER.embed_query("otter"), 5)
+    for file in notes.iterdir():
+        file.unlink()
+    index(library, "zoo", force=True)
+    assert vectors.search(EMBEDDER.embed_query("otter"), 5) == []
+
+
+def test_index_follows_new_changed_deleted_and_returned_passages(
+    library: Library, notes: Path, store: Store
+) -> None:
+    vectors = LocalVectors(store)
+    query = EMBEDDER.embed_query("the heron met 12 otters")
+
+    def assert_exact() -> None:
+        assert_same(vectors.search(query, 30), by_brute_force(store, query, 30))
+
+    assert_exact()
+    write(notes, *range(40, 55))
+    index(library, "zoo")
+    assert_exact()
+    for number in range(5, 25):
+        (notes / f"{number}.md").unlink()
+    index(library, "zoo")
+    assert_exact()
+    write(notes, *range(5, 25))
+    (notes / "3.md").write_text("The heron met 12 otters.", "utf-8")
+    index(library, "zoo")
+    assert_exact()
+
+
+def test_passages_with_the_same_text_are_all_found(library: Library, notes: Path, store: Store) -> None:
+    for number in range(6):
+        (notes / f"same{number}.md").write_text("# Lynx\n\nThe lynx slept.", "utf-8")
+    index(library, "zoo")
+    found = LocalVectors(store).search(EMBEDDER.embed_query("lynx slept"), 6)
+    assert len({match.key for match in found}) == 6
+    assert len({match.similarity for match in found}) == 1
+
+
+def test_vectors_that_no_passage_needs_take_no_place(library: Library, notes: Path, store: Store) -> None:
+    """A run that was stopped has dropped passages, and not yet their vectors."""
+
+    def stop(job: Job) -> None:
+        if job.progress.phase == "embedding":
+            raise KeyboardInterrupt
+
+    for number in range(30):
+        (notes / f"{number}.md").unlink()
+    write(notes, 100)
+    library.request_index(OWNER, "zoo")
+    with pytest.raises(KeyboardInterrupt):
+        library.run(OWNER, "zoo", stop)
+    found = LocalVectors(store).search(EMBEDDER.embed_query("The otter met 0 of the otters."), 5)
+    assert len(found) == 5
+
+
+def test_filtered_search_looks_on_until_it_has_enough(library: Library, notes: Path) -> None:
+    (notes / "rare").mkdir()
+    for number in range(450):
+        (notes / f"{number}.md").write_text(f"The tench swam {number}.", "utf-8")
+    for number in range(5):
+        (notes / "rare" / f"{number}.md").write_text(f"A quite different bird, {number}.", "utf-8")
+    index(library, "zoo", notes)
+    hits = library.search(OWNER, "tench swam path:rare", mode="vector", top_k=5).hits
+    assert len(hits) == 5
+
+
+def test_readers_in_parallel_see_only_whole_states_while_the_store_is_written(
+    library: Library, notes: Path, store: Store
+) -> None:
+    vectors = LocalVectors(store)
+    query = EMBEDDER.embed_query("the stoat met the ibex")
+    done = threading.Event()
+
+    def read() -> int:
+        rounds = 0
+        while not done.is_set() or not rounds:
+            found = vectors.search(query, 10)
+            similarities = [match.similarity for match in found]
+            assert len({match.key for match in found}) == len(found) == 10
+            assert similarities == sorted(similarities, reverse=True)
+            rounds += 1
+        return rounds
+
+    with ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(read) for _ in range(4)]
+        try:
+            for round_number in range(6):
+                for number in range(10):
+                    (notes / f"{number}.md").write_text(f"Round {round_number}, stoat {number}.", "utf-8")
+                index(library, "zoo")
+        finally:
+            done.set()
+        assert all(reader.result() for reader in readers)
+    assert_same(vectors.search(query, 10), by_brute_force(store, query, 10))
