@@ -25,10 +25,10 @@ def page() -> str:
 
 
 def _commands(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
-    yield (
-        name,
-        command.get_help(click.Context(command, info_name=name, terminal_width=100, max_content_width=100)),
+    context = click.Context(
+        command, info_name=name, terminal_width=100, max_content_width=100, **app.context_settings
     )
+    yield name, command.get_help(context)
     if isinstance(command, click.Group):
         for word in command.commands:
             yield from _commands(command.commands[word], f"{name} {word}")

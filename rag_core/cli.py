@@ -367,9 +367,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(RagError("Stopped.", "Nothing was changed."), words, 1)
     except click.ClickException as error:
         _fail(RagError(error.format_message(), f"See `{_command(error)} --help`."), words, error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
 
 
 def _command(error: click.ClickException) -> str:

@@ -54,7 +54,7 @@ def _folder(env: Mapping[str, str], key: str) -> Path | None:
 
 
 def _absolute(key: str, value: str) -> Path:
-    path = Path(value).expanduser()
+    path = Path(os.path.expanduser(value))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     if not path.is_absolute():
         raise InvalidInput(
             f"{key} is {value!r}, which is not an absolute folder.",

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -34,8 +34,9 @@ BATCH = 32
 MAX_ATTEMPTS = 3
 CANARY_COSINE = 0.999
 _WARNINGS_SHOWN = 20
-_DROPPED_AT_ONCE = 1000
+_ROWS_A_WRITE = 500
 
+_Row = TypeVar("_Row")
 OpenEmbedder = Callable[[], Embedder]
 
 
@@ -180,9 +181,9 @@ class Runner:
             self._log.say(warning)
         self._log.unchanged(len(plan.unchanged) + len(plan.touched))
         self._log.phase("reading", len(plan.rows()))
-        if plan.touched:
+        for moves in _batches(plan.touched):
             with self._store.write() as db:
-                for move in plan.touched:
+                for move in moves:
                     write.touch(db, move.known.id, move.file)
         for move in plan.moved:
             self._move(move)
@@ -276,9 +277,9 @@ class Runner:
     def _drop_unused(self) -> None:
         with self._store.read() as db:
             ids = vectors.unused(db)
-        for start in range(0, len(ids), _DROPPED_AT_ONCE):
+        for some in _batches(ids):
             with self._store.write() as db:
-                vectors.drop(db, ids[start : start + _DROPPED_AT_ONCE])
+                vectors.drop(db, some)
 
     def _embed(self, embedder: Embedder, batch: list[vectors.Pending]) -> None:
         """Embed a batch, and settle what the embedder cannot read."""
@@ -342,6 +343,11 @@ def _reason(error: Exception) -> str:
 
 def _ms(started: float) -> int:
     return round((time.monotonic() - started) * 1000)
+
+
+def _batches(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
+    """Rows in parts that one short transaction takes."""
+    return (rows[start : start + _ROWS_A_WRITE] for start in range(0, len(rows), _ROWS_A_WRITE))
 
 
 def low_priority() -> None:

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import EXTRACTOR_VERSION, file_type
 from rag_core.files import FileStat, display, read_bytes, scan
 from rag_core.store import Store
-from rag_core.store.documents import FileRecord
+from rag_core.store.documents import FileRecord, stored_inode
 from rag_core.types import Outcome, Source
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -22,9 +23,8 @@ HashOf = Callable[[FileRecord], str]
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the store remembers of a file."""
+class Known(NamedTuple):
+    """What the store remembers of a file. A tuple, for there is one a file even when nothing changed."""
 
     id: int
     path: bytes
@@ -121,7 +121,11 @@ def make_plan(
     files = [f for f in walk.files if f.path not in excluded and f.path not in elsewhere]
     draft = _Draft()
     for stat in files:
-        _compare(draft, hash_of, known.get(stat.path), _record(stat, source, started_ns), force=force)
+        before = known.get(stat.path)
+        if before and not force and _is_settled(before, stat):
+            draft.unchanged.append(before)
+        else:
+            _compare(draft, hash_of, before, _record(stat, source, started_ns), force=force)
     present = {f.path for f in files}
     gone = [k for k in known.values() if k.path not in present and not _below(k.path, walk.unreadable)]
     moved = _pair_moves(hash_of, gone, draft.new)
@@ -146,7 +150,7 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
         " title_from, extractor FROM documents WHERE source_id = ?",
         (source_id,),
     )
-    return {row["path"]: Known(*row) for row in rows}
+    return {known.path: known for known in map(Known._make, rows)}
 
 
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
@@ -182,18 +186,23 @@ def _compare(draft: _Draft, hash_of: HashOf, known: Known | None, file: FileReco
         draft.new.append(file)
     elif force or known.state == "failed" or known.extractor < EXTRACTOR_VERSION:
         draft.changed.append(file)
-    elif _same_stat(known, file):
-        draft.unchanged.append(known)
     elif known.file_hash and hash_of(file) == known.file_hash:
         draft.touched.append(Move(known, file))
     else:
         draft.changed.append(file)
 
 
-def _same_stat(known: Known, file: FileRecord) -> bool:
-    stat = (known.size, known.mtime_ns, known.ctime_ns, known.inode)
-    settled = max(known.mtime_ns, known.ctime_ns) < known.scanned_ns - _FRESH_NS
-    return settled and stat == (file.size, file.mtime_ns, file.ctime_ns, file.inode & 0x7FFF_FFFF_FFFF_FFFF)
+def _is_settled(known: Known, stat: FileStat) -> bool:
+    """Whether the file was read well, is as it was then, and had been so for a while."""
+    fresh_ns = known.scanned_ns - _FRESH_NS
+    return (
+        known.mtime_ns == stat.mtime_ns < fresh_ns
+        and known.ctime_ns == stat.ctime_ns < fresh_ns
+        and known.size == stat.size
+        and known.inode == stored_inode(stat.inode)
+        and known.state != "failed"
+        and known.extractor >= EXTRACTOR_VERSION
+    )
 
 
 def file_hash(root: Path, file: FileRecord) -> str:

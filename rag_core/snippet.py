@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from rag_core.words import STOP_WORDS, Span, bigrams, clusters, fold, is_unspaced, phrase_places, spaced_words
+from rag_core.words import (
+    STOP_WORDS,
+    Span,
+    bigrams,
+    fold,
+    is_unspaced,
+    phrase_places,
+    spaced_words,
+    stretches,
+)
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
@@ -47,20 +56,22 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
     """``text`` folded, and for each character of that the span in ``text`` it came from."""
-    if text.isascii():
-        return text.lower(), [(i, i + 1) for i in range(len(text))]
     folded: list[str] = []
     places: list[Span] = []
     start = 0
-    for cluster in clusters(text):
-        end = start + len(cluster)
-        folded.append(_fold_cluster(cluster))
-        places += [(start, end)] * len(folded[-1])
+    for stretch in stretches(text):
+        end = start + len(stretch)
+        if stretch.isascii():
+            folded.append(stretch.lower())
+            places += [(at, at + 1) for at in range(start, end)]
+        else:
+            folded.append(_fold(stretch))
+            places += [(start, end)] * len(folded[-1])
         start = end
     return "".join(folded), places
 
 
-_fold_cluster = lru_cache(maxsize=4096)(fold)
+_fold = lru_cache(maxsize=4096)(fold)
 
 
 @lru_cache(maxsize=1024)

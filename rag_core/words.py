@@ -32,7 +32,8 @@ _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.catego
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
 _CLUSTER = re.compile(rf".[{_MARKS}]*", re.DOTALL)
-_LATIN_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
+_STRETCH = re.compile(rf"[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*", re.DOTALL)
+_LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
@@ -63,6 +64,11 @@ def _without_accents(decomposed: str) -> str:
 def clusters(text: str) -> list[str]:
     """``text`` cut into characters, each with the marks that belong to it."""
     return _CLUSTER.findall(text)
+
+
+def stretches(text: str) -> list[str]:
+    """``text`` cut where it may be folded apart: at every letter but inside ASCII."""
+    return _STRETCH.findall(text)
 
 
 def bigrams(run: str) -> list[str]:

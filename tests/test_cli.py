@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
-from rag_core.cli import main
+from rag_core.cli import app, main
 
 
 @dataclass(frozen=True)
@@ -347,3 +348,16 @@ def test_model_is_not_installed_from_a_folder_without_it(run: Run, notes: Path) 
     result = run("model", "install", "--from", notes)
     assert result.status == 1
     assert result.err.startswith("Error: ")
+
+
+def leaves(command: click.Command, *names: str) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield " ".join(names), command
+        return
+    for name, below in command.commands.items():
+        yield from leaves(below, *names, name)
+
+
+def test_every_command_but_serve_speaks_json() -> None:
+    with_json = {name for name, command in leaves(app) if "as_json" in {each.name for each in command.params}}
+    assert {name for name, _ in leaves(app)} - with_json == {"serve"}

@@ -19,7 +19,8 @@ from rag_core.library import Library
 from rag_core.store import Store
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
-from tests.consistency import check, contents, fresh_contents, store_of
+from tests.consistency import check
+from tests.stored import contents, fresh_contents, store_of
 
 ROUNDS = 20
 FILES = 120

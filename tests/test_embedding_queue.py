@@ -13,12 +13,13 @@ import rag_core.index
 from rag_core.embedders import Embedder
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.index import BATCH
 from rag_core.library import Library
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, Vectors
 from tests.conftest import index
 from tests.consistency import check, check_library
-from tests.test_indexing import found
+from tests.stored import found
 
 
 class Flaky(Hashing):
@@ -144,19 +145,20 @@ def test_a_text_that_the_embedder_cannot_read_does_not_wait_and_is_found_by_word
 
 
 def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("It is the first.\n")
-
     def nothing() -> Embedder:
         raise ModelMissing("It is not there.", "Install it.")
 
+    for n in range(BATCH + 8):
+        (notes / f"old{n}.md").write_text(f"It is old, {n}.\n")
     rag_core.index.request(store, None)
     rag_core.index.run(store, nothing)
-    (notes / "b.md").write_text("It is the second.\n")
+    (notes / "new.md").write_text("It is new.\n")
     embedder = Flaky()
 
     run(store, embedder)
 
-    assert embedder.given[1:] == ["It is the second.", "It is the first."]  # behind the canary
+    assert embedder.given[1] == "It is new."  # behind the canary
+    assert len(embedder.given) == BATCH + 10
 
 
 def test_another_model_under_the_same_name_is_not_mixed_in(

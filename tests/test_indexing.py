@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
-import pytest
-
-from rag_core.errors import Forbidden, InvalidInput
 from rag_core.library import Library
-from rag_core.types import OWNER, Job, Viewer
+from rag_core.types import OWNER
 from tests.conftest import index
-from tests.consistency import check_library, contents, fresh_contents, keys, store_of
-
-
-def outcomes(job: Job) -> dict[str, str]:
-    return {result.source_file: result.outcome for result in job.results}
-
-
-def paths(library: Library, store: str = "s") -> list[str]:
-    return [document.path for document in library.documents(OWNER, store)]
-
-
-def found(library: Library, words: str, store: str = "s") -> list[str]:
-    """The paths of the documents that hold ``words`` word for word."""
-    answer = library.search(OWNER, f'"{words}"', [store], mode="lexical", top_k=50)
-    return sorted({hit.document.path for hit in answer.hits})
-
-
-def long_note(paragraphs: int) -> str:
-    body = "\n\n".join(
-        f"Paragraph {n} tells of subject{n} and of nothing else that the others would tell of; it goes on."
-        for n in range(paragraphs)
-    )
-    return f"# A long note\n\n{body}\n"
-
-
-# --- outcomes -------------------------------------------------------------------------
+from tests.consistency import check_library
+from tests.stored import found, keys, long_note, outcomes, paths, pretend_seen, store_of
 
 
 def test_new_files_are_added_and_found(library: Library, notes: Path) -> None:
@@ -69,7 +41,7 @@ def test_a_run_without_changes_leaves_every_cache_valid(library: Library, notes:
     note = notes / "a.md"
     note.write_text("# A\n\nIt tells of one subject.\n")
     index(library, "s", notes)
-    pretend_seen(library, note, scanned_ns=note.stat().st_ctime_ns + 2_100_000_000)
+    pretend_seen(library, note)
     before = library.generations(OWNER)
 
     index(library, "s")
@@ -157,16 +129,22 @@ def test_a_file_older_than_its_scan_is_not_read_again(library: Library, notes: P
     assert index(library, "s").counts == {"unchanged": 1}
 
 
-def pretend_seen(library: Library, file: Path, *, scanned_ns: int) -> None:
-    """Let the store believe that it saw ``file`` with its present stat at ``scanned_ns``."""
-    stat = file.stat()
+def test_a_file_is_compared_by_its_bytes_only_once_for_a_new_time(library: Library, notes: Path) -> None:
+    note = notes / "a.md"
+    note.write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    os.utime(note, (1_000_000_000, 1_000_000_000))
+    [source] = library.store_info(OWNER, "s").sources
+    assert len(library.plan(OWNER, "s", source).touched) == 1
+
+    index(library, "s")
+
     store = store_of(library, "s")
-    with store.write() as db:
-        db.execute(
-            "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, scanned_ns = ?",
-            (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, scanned_ns),
-        )
+    with store.write() as db:  # as if that had been a while ago
+        db.execute("UPDATE documents SET scanned_ns = scanned_ns + 3000000000")
     store.close()
+    plan = library.plan(OWNER, "s", source)
+    assert (len(plan.touched), len(plan.unchanged)) == (0, 1)
 
 
 def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -> None:
@@ -185,6 +163,7 @@ def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -
 def test_documents_of_an_older_extractor_are_read_again(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
     index(library, "s", notes)
+    pretend_seen(library, notes / "a.md")
     store = store_of(library, "s")
     with store.write() as db:
         db.execute("UPDATE documents SET extractor = extractor - 1")
@@ -250,155 +229,3 @@ def test_a_passage_repeated_in_one_document_is_stored_once(library: Library, not
     assert (result.chunks_added, result.chunks_skipped) == (1, 3)
     assert library.store_info(OWNER, "s").chunk_count == 1
     check_library(library, "s")
-
-
-# --- which files ----------------------------------------------------------------------
-
-
-def test_excluded_files_stay_out(library: Library, notes: Path) -> None:
-    (notes / "drafts").mkdir()
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    (notes / "drafts" / "b.md").write_text("# B\n\nText.\n")
-    library.create_store(OWNER, "s", "hashing")
-    library.add_source(OWNER, "s", notes, ("**/*.md",), ("drafts/**",))
-
-    index(library, "s")
-
-    assert paths(library) == ["a.md"]
-
-
-def test_excluding_files_later_takes_them_out(library: Library, notes: Path) -> None:
-    (notes / "drafts").mkdir()
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    (notes / "drafts" / "b.md").write_text("# B\n\nText.\n")
-    index(library, "s", notes, "**/*.md")
-    library.add_source(OWNER, "s", notes, ("**/*.md",), ("drafts/**",))
-
-    assert outcomes(index(library, "s")) == {"drafts/b.md": "deleted"}
-
-
-def test_adding_a_folder_again_joins_its_globs(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    (notes / "b.txt").write_text("Words.\n")
-    index(library, "s", notes, "**/*.md")
-
-    job = index(library, "s", notes, "**/*.txt")
-
-    assert outcomes(job) == {"b.txt": "added"}
-    assert [source.include for source in library.store_info(OWNER, "s").sources] == [("**/*.md", "**/*.txt")]
-
-
-def test_a_second_folder_has_a_label_before_its_paths(library: Library, notes: Path, tmp_path: Path) -> None:
-    work, other = tmp_path / "work", tmp_path / "deep" / "work"
-    for folder in (notes, work, other):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "a.md").write_text(f"# A\n\nText in {folder}.\n")
-
-    for folder in (notes, work, other):
-        index(library, "s", folder)
-
-    assert paths(library) == ["a.md", "work-2/a.md", "work/a.md"]
-    check_library(library, "s")
-
-
-@pytest.mark.parametrize("inner_first", [True, False])
-def test_a_file_in_two_overlapping_folders_is_indexed_once(
-    library: Library, notes: Path, inner_first: bool
-) -> None:
-    inner = notes / "sub"
-    inner.mkdir()
-    (notes / "a.md").write_text("# A\n\nText of a.\n")
-    (inner / "b.md").write_text("# B\n\nText of b.\n")
-    for folder in (inner, notes) if inner_first else (notes, inner):
-        index(library, "s", folder)
-
-    index(library, "s")
-
-    assert len(paths(library)) == 2
-    assert len(found(library, "Text of b")) == 1
-    check_library(library, "s")
-
-
-def test_folders_whose_names_only_begin_alike_do_not_overlap(library: Library, tmp_path: Path) -> None:
-    for name in ("note", "notes"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "a.md").write_text(f"# A\n\nText of {name}.\n")
-        index(library, "s", tmp_path / name)
-
-    assert paths(library) == ["a.md", "notes/a.md"]
-
-
-def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    library.create_store(OWNER, "s", "hashing")
-    first = library.add_source(OWNER, "s", notes, ("**/*",))
-    library.add_source(OWNER, "s", other, ("**/*",))
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    (other / "b.md").write_text("# B\n\nText.\n")
-
-    library.request_index(OWNER, "s", [first.id])
-    library.run(OWNER, "s")
-
-    assert paths(library) == ["a.md"]
-
-
-def test_a_paused_source_is_left_alone_unless_it_is_named(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    library.create_store(OWNER, "s", "hashing")
-    source = library.add_source(OWNER, "s", notes, ("**/*",))
-    store = store_of(library, "s")
-    with store.write() as db:
-        db.execute("UPDATE sources SET paused = 1")
-    store.close()
-
-    index(library, "s")
-    assert paths(library) == []
-    library.request_index(OWNER, "s", [source.id])
-    library.run(OWNER, "s")
-    assert paths(library) == ["a.md"]
-
-
-def test_a_folder_that_is_not_there_is_refused_as_a_source(library: Library, tmp_path: Path) -> None:
-    library.create_store(OWNER, "s", "hashing")
-    with pytest.raises(InvalidInput, match="is not a folder"):
-        library.add_source(OWNER, "s", tmp_path / "nowhere", ("**/*",))
-
-
-def test_a_plan_says_what_a_run_would_do_and_does_nothing(library: Library, notes: Path) -> None:
-    for name in ("kept", "edited", "moved", "deleted"):
-        (notes / f"{name}.md").write_text(f"# {name}\n\nText of {name}.\n")
-    index(library, "s", notes)
-    before, generation = contents(library, "s"), library.generations(OWNER)
-    (notes / "edited.md").write_text("# edited\n\nOther text.\n")
-    (notes / "moved.md").rename(notes / "elsewhere.md")
-    (notes / "deleted.md").unlink()
-    (notes / "new.md").write_text("# new\n\nText of new.\n")
-    [source] = library.store_info(OWNER, "s").sources
-
-    plan = library.plan(OWNER, "s", source)
-
-    counts = {"added": 1, "changed": 1, "moved": 1, "deleted": 1, "unchanged": 1}
-    assert plan.counts() == counts
-    assert ("moved", "elsewhere.md", "from moved.md") in plan.rows()
-    assert (contents(library, "s"), library.generations(OWNER)) == (before, generation)
-    assert index(library, "s").counts == counts
-    assert contents(library, "s") == fresh_contents(library, notes)
-
-
-def test_only_the_owner_may_index(library: Library, notes: Path) -> None:
-    index(library, "s", notes)
-    guest = Viewer("guest", stores=frozenset({"s"}))
-    for attempt in (library.request_index, library.run, library.cancel, library.jobs, library.delete_store):
-        with pytest.raises(Forbidden):
-            attempt(guest, "s")
-
-
-def test_indexing_writes_nothing_into_the_folder(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    before = (notes.stat().st_mtime_ns, sorted(notes.rglob("*")), (notes / "a.md").stat().st_mtime_ns)
-    time.sleep(0.01)
-
-    index(library, "s", notes)
-
-    assert (notes.stat().st_mtime_ns, sorted(notes.rglob("*")), (notes / "a.md").stat().st_mtime_ns) == before

@@ -15,8 +15,8 @@ from rag_core.library import Library
 from rag_core.store import lock
 from rag_core.types import OWNER, Viewer
 from tests.consistency import check_library
-from tests.test_indexing import found, paths
-from tests.test_requests import WAIT_S, Gate
+from tests.runner import WAIT_S, Gate
+from tests.stored import found, paths
 
 
 def until(condition: Callable[[], bool]) -> None:

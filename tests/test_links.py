@@ -10,7 +10,8 @@ import pytest
 from rag_core.library import Library
 from rag_core.types import OWNER, Filters
 from tests.conftest import index
-from tests.consistency import check_library, links, store_of
+from tests.consistency import check_library
+from tests.stored import links, store_of
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

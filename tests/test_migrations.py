@@ -14,7 +14,7 @@ from rag_core.store import Store
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.test_indexing import found, outcomes
+from tests.stored import found, outcomes
 
 TEXT = "The zebra sleeps under the old tree."
 

@@ -10,8 +10,8 @@ import pytest
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.consistency import check_library, contents, fresh_contents, keys, links
-from tests.test_indexing import found, long_note, outcomes, paths
+from tests.consistency import check_library
+from tests.stored import contents, found, fresh_contents, keys, links, long_note, outcomes, paths
 
 
 def test_a_renamed_file_is_moved_without_embedding_and_keeps_its_keys(library: Library, notes: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.consistency import check_library, contents, fresh_contents, keys
-from tests.test_indexing import found, outcomes, paths
+from tests.consistency import check_library
+from tests.stored import contents, found, fresh_contents, keys, outcomes, paths
 
 NAMES = {
     "invalid UTF-8": b"caf\xe9 \xff.md",

@@ -185,9 +185,16 @@ def test_phrase_of_one_word_is_no_other_form_of_it(library: Library, phrase: str
     assert found(library, f'"{phrase}"') == {path}
 
 
-@pytest.mark.parametrize("phrase", ["pple pie", "apple pi", "ears", "bak", "redd"])
-def test_phrase_is_not_found_inside_words(library: Library, phrase: str) -> None:
-    assert found(library, f'"{phrase}"') == set()
+@pytest.mark.parametrize(
+    ("phrase", "path"), [("apple", "cake.md"), ("thing", "cake.md"), ("bake", "apple.md")]
+)
+def test_phrase_is_not_found_inside_words(library: Library, phrase: str, path: str) -> None:
+    assert path in found(library, phrase)
+    assert path not in found(library, f'"{phrase}"')
+
+
+def test_phrase_does_not_go_on_from_the_title_into_the_headings(library: Library) -> None:
+    assert found(library, '"Apple Apple"') == set()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -219,8 +226,9 @@ def test_excluded_joined_words_exclude_only_where_they_are_joined(library: Libra
     assert found(library, "apple -apple_pie type:python") == set()
 
 
-def test_hyphen_inside_a_word_excludes_nothing(library: Library) -> None:
-    assert parse("state-of-the-art -draft").without == ("draft",)
+@pytest.mark.parametrize("raw", ["state-of-the-art -draft", '"red pie"-x -draft', "a -draft"])
+def test_hyphen_excludes_only_behind_a_space(raw: str) -> None:
+    assert parse(raw).without == ("draft",)
 
 
 # --- what is no operator ----------------------------------------------------------------
@@ -280,6 +288,12 @@ def test_query_of_20_000_characters_is_answered_and_a_longer_one_refused(library
     found(library, "pie " * 5000)
     with pytest.raises(InvalidInput, match="20,001"):
         found(library, "x" * 20_001)
+
+
+def test_pasted_text_is_ranked_by_its_first_words_only() -> None:
+    query = parse(" ".join(f"word{number}" for number in range(2000)))
+    assert query.text.endswith("word1999")
+    assert 50 < len(query.words) < 400
 
 
 @pytest.mark.parametrize("operator", ["-w{}", '"w{}"', "path:w{}", "tag:w{}", "store:w{}"])

@@ -1,97 +1,24 @@
-"""One runner a store: what is asked while it works, who may ask it to stop, what a kill leaves."""
+"""One runner a store: what is asked while it works, and who may ask it to stop."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import rag_core.index
-from rag_core.config import Settings
 from rag_core.embedders.hashing import Hashing
-from rag_core.errors import ModelMissing, StoreBusy
+from rag_core.errors import StoreBusy
 from rag_core.library import Library
 from rag_core.plan import make_plan
-from rag_core.store import Store, lock
-from rag_core.types import OWNER, Job, Vectors
+from rag_core.store import Store
+from rag_core.store.sources import all_sources
+from rag_core.types import OWNER, Job
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.test_indexing import found, outcomes, paths
-
-WAIT_S = 20
-REPOSITORY = Path(__file__).parents[1]
-
-HOLD = """
-import sys
-from pathlib import Path
-from rag_core.store import lock
-with lock.hold(Path(sys.argv[1])):
-    print("holding", flush=True)
-    sys.stdin.readline()
-"""
-
-RUN = """
-import sys, time
-from pathlib import Path
-import rag_core.index
-from rag_core.embedders.hashing import Hashing
-from rag_core.store import Store
-
-class Slow(Hashing):
-    def embed_documents(self, texts):
-        print("embedding", flush=True)
-        time.sleep(0.02 if len(texts) == 1 else 60)
-        return super().embed_documents(texts)
-
-store = Store(Path(sys.argv[1]))
-rag_core.index.run(store, Slow)
-"""
-
-
-class Gate(Hashing):
-    """Stops at every batch until it is let on, so that a test can act in between."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reached = threading.Semaphore(0)
-        self.go_on = threading.Semaphore(0)
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        self.reached.release()
-        assert self.go_on.acquire(timeout=WAIT_S)
-        return super().embed_documents(texts)
-
-    def wait(self) -> None:
-        """Until the run is at its next batch."""
-        assert self.reached.acquire(timeout=WAIT_S)
-
-    def open(self) -> None:
-        """Let the run go on to its end."""
-        self.go_on.release(1_000_000)
-
-
-class Run(threading.Thread):
-    """A run in a thread of its own; ``job`` when it has ended."""
-
-    def __init__(self, store: Store, embedder: Hashing) -> None:
-        super().__init__(daemon=True)
-        self.store, self.embedder = store, embedder
-        self.job: Job | None = None
-        self.start()
-
-    def run(self) -> None:
-        self.job = rag_core.index.run(self.store, lambda: self.embedder)
-
-    def end(self) -> Job:
-        self.join(WAIT_S)
-        assert not self.is_alive()
-        assert self.job is not None
-        return self.job
+from tests.runner import HOLD, WAIT_S, Gate, Run, child
+from tests.stored import found, paths
 
 
 @pytest.fixture
@@ -99,25 +26,6 @@ def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     return library._open(OWNER, "s").store
-
-
-def child(script: str, store: Path) -> subprocess.Popen[str]:
-    """A second process, once it has said its first word."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, str(store)],
-        cwd=REPOSITORY,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() in ("holding", "embedding")
-    return process
-
-
-def stop(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.communicate()
 
 
 # --- asking ---------------------------------------------------------------------------
@@ -290,19 +198,13 @@ def test_a_scan_can_be_stopped_while_it_reads_files_to_compare(store: Store, not
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     rag_core.index.request(store, None)
     rag_core.index.run(store, Hashing)
-    [source] = _sources(store)
+    with store.read() as db:
+        [source] = all_sources(db)
     chances: list[int] = []
 
     make_plan(store, source, on_progress=chances.append)
 
     assert len(chances) > 10
-
-
-def _sources(store: Store) -> list:  # type: ignore[type-arg]
-    from rag_core.store.sources import all_sources
-
-    with store.read() as db:
-        return all_sources(db)
 
 
 def test_cancel_without_a_run_or_a_request_does_nothing(library: Library, store: Store, notes: Path) -> None:
@@ -359,124 +261,3 @@ def test_a_request_right_behind_a_cancel_is_not_swallowed_by_it(
 
     assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "cancelled"]
     assert library.store_info(OWNER, "s").pending == 0
-
-
-# --- dying ----------------------------------------------------------------------------
-
-
-def test_a_killed_run_is_interrupted_and_its_request_done_by_the_next(
-    library: Library, store: Store, notes: Path
-) -> None:
-    for n in range(40):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    library.request_index(OWNER, "s")
-    process = child(RUN, store.path)
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() == "embedding"  # behind the canary: words are in
-    assert library.jobs(OWNER, "s")[0].state == "running"
-    stop(process)
-    assert process.returncode == -signal.SIGKILL
-
-    [job] = library.jobs(OWNER, "s")
-    assert job.state == "interrupted"
-    assert len(paths(library)) == 40
-    assert library.requested(OWNER, "s")
-    check_library(library, "s")
-
-    job = library.run(OWNER, "s") or pytest.fail("nothing was left to do")
-    assert (job.state, job.counts, job.texts_embedded) == ("done", {"unchanged": 40}, 40)
-    assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "interrupted"]
-    assert library.jobs(OWNER, "s")[1].message == "The process ended before the run did."
-
-
-def test_a_failed_run_does_not_leave_its_request(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
-
-    def broken() -> Hashing:
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        rag_core.index.run(store, broken)
-
-    assert library.jobs(OWNER, "s")[0].state == "failed"
-    assert not library.requested(OWNER, "s")
-
-
-def test_an_interrupt_from_the_keyboard_ends_the_run_as_cancelled(
-    library: Library, store: Store, notes: Path
-) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
-
-    def interrupt() -> Hashing:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        rag_core.index.run(store, interrupt)
-
-    assert library.jobs(OWNER, "s")[0].state == "cancelled"
-    assert not store.running()
-
-
-def test_old_jobs_are_forgotten(library: Library, store: Store) -> None:
-    for _ in range(55):
-        rag_core.index.request(store, None)
-        rag_core.index.run(store, _missing)
-
-    assert len(library.jobs(OWNER, "s", limit=100)) <= 51
-
-
-def _missing() -> Hashing:
-    raise ModelMissing("It is not there.", "Install it.")
-
-
-def test_the_lock_is_free_again_whatever_happened(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError), lock.hold(store.path):
-        raise ZeroDivisionError
-    assert not lock.held(store.path)
-
-
-def test_a_job_tells_what_it_did_with_the_seed_s_names(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    (notes / "b.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    (notes / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
-
-    job = index(library, "s")
-
-    assert (job.total_files, job.succeeded, job.failed, job.total_chunks_added) == (3, 2, 1, 1)
-    assert job.counts == {"added": 1, "failed": 1, "skipped": 1, "unchanged": 0}
-    assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.png": "skipped"}
-    assert job.start_time.endswith("Z")
-    assert job.end_time is not None
-    assert job.start_time <= job.end_time
-    assert job.duration_ms >= 0
-    assert job.progress.phase == "done"
-    assert all(result.processing_time_ms >= 0 for result in job.results)
-    [stored] = library.jobs(OWNER, "s")
-    assert (stored.counts, stored.state, stored.total_files) == (job.counts, "done", 3)
-    assert tuple(library.job_results(OWNER, "s", job.id)) == job.results
-
-
-def test_progress_tells_the_phases_in_order(library: Library, store: Store, notes: Path) -> None:
-    for n in range(40):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    seen: list[str] = []
-    library.request_index(OWNER, "s")
-
-    library.run(OWNER, "s", lambda job: seen.append(job.progress.phase))
-
-    assert list(dict.fromkeys(seen)) == ["scanning", "reading", "embedding", "done"]
-
-
-def test_two_libraries_see_each_other_s_runs(library: Library, store: Store, home: Path, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    other = Library.open(Settings(home / "data", home / "data" / "models", (notes,)))
-    library.request_index(OWNER, "s")
-    assert other.requested(OWNER, "s")
-
-    other.run(OWNER, "s")
-
-    assert found(library, "zebra") == ["a.md"]
-    assert library.jobs(OWNER, "s")[0].state == "done"
-    other.close()

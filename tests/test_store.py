@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,12 @@ from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreError
 from rag_core.library import Library
 from rag_core.store import Store
 from rag_core.store import file as store_file
+from rag_core.store.connection import READERS
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
-from tests.consistency import check, check_library, store_of
-from tests.test_indexing import found, paths
-from tests.test_requests import WAIT_S
+from tests.consistency import check, check_library
+from tests.runner import WAIT_S
+from tests.stored import found, paths, store_of
 
 
 def new_store(path: Path) -> Store:
@@ -184,6 +186,7 @@ def test_a_store_replaced_under_an_open_library_is_noticed(library: Library, not
     other.delete_store(OWNER, "s")
     with pytest.raises(NotFound):
         library.documents(OWNER, "s")
+    assert list(library.settings.store_dir.iterdir()) == []
     (notes / "a.md").write_text("The giraffe sleeps.\n")
     index(other, "s", notes)
 
@@ -309,18 +312,26 @@ def test_every_moment_of_a_run_is_consistent(library: Library, notes: Path) -> N
 
 def test_more_readers_than_connections_wait_for_one_another(tmp_path: Path) -> None:
     store = new_store(tmp_path / "a.db")
-    seen: list[int] = []
+    at_once: list[int] = []
+    reading = 0
 
     def read() -> None:
-        seen.extend(store.generation() for _ in range(20))
+        nonlocal reading
+        for _ in range(5):
+            with store.read():
+                reading += 1
+                at_once.append(reading)
+                time.sleep(0.002)
+                reading -= 1
 
-    readers = [threading.Thread(target=read) for _ in range(24)]
+    readers = [threading.Thread(target=read) for _ in range(3 * READERS)]
     for reader in readers:
         reader.start()
     for reader in readers:
         reader.join(WAIT_S)
 
-    assert len(seen) == 480
+    assert len(at_once) == 15 * READERS
+    assert 1 < max(at_once) <= READERS
     store.close()
 
 

@@ -13,11 +13,12 @@ import pytest
 
 import rag_core.index
 from rag_core.config import Settings
+from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted, Job
 from tests.conftest import index
-from tests.consistency import check_library, contents, fresh_contents, keys
-from tests.test_indexing import found, outcomes, paths
+from tests.consistency import check_library
+from tests.stored import contents, found, fresh_contents, keys, outcomes, paths, pretend_seen
 
 NOBODY = 65534
 BROKEN = b"\xef\xbb\xbf" + b"\xff" * 20  # marked as UTF-8, and is not
@@ -105,6 +106,23 @@ def test_a_folder_that_may_not_be_listed_keeps_its_documents(
     assert found(library, "zebra") == ["sub/a.md"]
 
 
+def test_a_folder_that_may_not_be_listed_and_held_everything_is_no_empty_source(
+    plain_library: Library, plain_notes: Path
+) -> None:
+    library, folder = plain_library, plain_notes / "sub"
+    folder.mkdir()
+    (folder / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", plain_notes)
+    folder.chmod(0)
+
+    job = index(library, "s")
+
+    folder.chmod(0o700)
+    assert (job.failed, job.counts.get("deleted", 0)) == (0, 0)
+    assert "sub: the folder cannot be listed" in job.message
+    assert paths(library) == ["sub/a.md"]
+
+
 def test_a_source_that_may_not_be_listed_at_all_is_said_and_keeps_its_documents(
     plain_library: Library, plain_notes: Path
 ) -> None:
@@ -176,13 +194,15 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
             raise ZeroDivisionError
         return real(data, path)
 
-    monkeypatch.setattr(rag_core.index, "extract", extract)
-
-    job = index(library, "s", notes)
+    with monkeypatch.context() as patch:
+        patch.setattr(rag_core.index, "extract", extract)
+        job = index(library, "s", notes)
 
     assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}
     assert "ZeroDivisionError" in job.results[0].message
     assert job.state == "done"
+    pretend_seen(library, notes / "b.md")  # it is tried again although it did not change
+    assert outcomes(index(library, "s")) == {"b.md": "changed"}
 
 
 def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
@@ -204,6 +224,22 @@ def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
     assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}
     assert found(library, "words of b.md") == []
     check_library(library, "s")
+
+
+def test_a_full_disk_is_not_put_down_to_the_file(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("The disk is full.", "Free some space.")
+
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(rag_core.index.write, "put", full)
+        job = index(library, "s", notes)
+
+    assert (job.state, job.message, job.failed) == ("failed", "The disk is full. Free some space.", 0)
+    assert paths(library) == []
+    assert outcomes(index(library, "s")) == {"a.md": "added"}
 
 
 def test_a_file_that_vanishes_during_the_run_is_said_and_then_gone(library: Library, notes: Path) -> None:

@@ -165,12 +165,17 @@ def _place_columns(file: FileRecord) -> dict[str, Any]:
     }
 
 
+def stored_inode(inode: int) -> int:
+    """The number of a file as the store keeps it: SQLite's integers are signed."""
+    return inode & 0x7FFF_FFFF_FFFF_FFFF
+
+
 def _stat_columns(file: FileRecord) -> dict[str, int]:
     return {
         "size": file.size,
         "mtime_ns": file.mtime_ns,
         "ctime_ns": file.ctime_ns,
-        "inode": file.inode & 0x7FFF_FFFF_FFFF_FFFF,  # SQLite integers are signed
+        "inode": stored_inode(file.inode),
         "scanned_ns": file.scanned_ns,
     }
 

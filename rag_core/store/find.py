@@ -94,9 +94,7 @@ def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-_ALL_TEXT = (
-    "c.title || char(10) || c.headings || char(10) || c.tags || char(10) || c.path || char(10) || c.text"
-)
+_ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
 
 
 def _must_hold(phrase: str) -> tuple[str, tuple[Any, ...]]:

@@ -1,0 +1,150 @@
+"""How a run ends, and what it tells of itself."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+import rag_core.index
+from rag_core.config import Settings
+from rag_core.embedders.hashing import Hashing
+from rag_core.errors import ModelMissing
+from rag_core.library import Library
+from rag_core.store import Store, lock
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.runner import RUN, child, stop
+from tests.stored import found, outcomes, paths
+
+
+@pytest.fixture
+def store(library: Library, notes: Path) -> Store:
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    return library._open(OWNER, "s").store
+
+
+def test_a_killed_run_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
+    library: Library, store: Store, notes: Path
+) -> None:
+    for n in range(40):
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+    library.request_index(OWNER, "s")
+    process = child(RUN, store.path)
+    assert process.stdout is not None
+    for _ in range(2):  # the first batch is done, the second at work
+        assert process.stdout.readline().strip() == "embedding"
+    assert library.jobs(OWNER, "s")[0].state == "running"
+    stop(process)
+    assert process.returncode == -signal.SIGKILL
+
+    [job] = library.jobs(OWNER, "s")
+    assert job.state == "interrupted"
+    assert len(paths(library)) == 40
+    assert library.requested(OWNER, "s")
+    check_library(library, "s")
+
+    job = library.run(OWNER, "s") or pytest.fail("nothing was left to do")
+    assert (job.state, job.counts, job.texts_embedded) == ("done", {"unchanged": 40}, 8)
+    assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "interrupted"]
+    assert library.jobs(OWNER, "s")[1].message == "The process ended before the run did."
+
+
+def test_a_failed_run_does_not_leave_its_request(library: Library, store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    library.request_index(OWNER, "s")
+
+    def broken() -> Hashing:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        rag_core.index.run(store, broken)
+
+    assert library.jobs(OWNER, "s")[0].state == "failed"
+    assert not library.requested(OWNER, "s")
+
+
+def test_an_interrupt_from_the_keyboard_ends_the_run_as_cancelled(
+    library: Library, store: Store, notes: Path
+) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    library.request_index(OWNER, "s")
+
+    def interrupt() -> Hashing:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rag_core.index.run(store, interrupt)
+
+    assert library.jobs(OWNER, "s")[0].state == "cancelled"
+    assert not store.running()
+
+
+def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    first = index(library, "s")
+    for _ in range(55):
+        rag_core.index.request(store, None)
+        rag_core.index.run(store, _missing)
+
+    assert len(library.jobs(OWNER, "s", limit=100)) <= 51
+    assert library.job_results(OWNER, "s", first.id) == []
+    check_library(library, "s")
+
+
+def _missing() -> Hashing:
+    raise ModelMissing("It is not there.", "Install it.")
+
+
+def test_the_lock_is_free_again_whatever_happened(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError), lock.hold(store.path):
+        raise ZeroDivisionError
+    assert not lock.held(store.path)
+
+
+def test_a_job_tells_what_it_did_with_the_seed_s_names(library: Library, store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "b.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    (notes / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
+
+    job = index(library, "s")
+
+    assert (job.total_files, job.succeeded, job.failed, job.total_chunks_added) == (3, 2, 1, 1)
+    assert job.counts == {"added": 1, "failed": 1, "skipped": 1, "unchanged": 0}
+    assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.png": "skipped"}
+    assert job.start_time.endswith("Z")
+    assert job.end_time is not None
+    assert job.start_time <= job.end_time
+    assert job.duration_ms >= 0
+    assert job.progress.phase == "done"
+    assert all(result.processing_time_ms >= 0 for result in job.results)
+    [stored] = library.jobs(OWNER, "s")
+    assert (stored.counts, stored.state, stored.total_files) == (job.counts, "done", 3)
+    assert tuple(library.job_results(OWNER, "s", job.id)) == job.results
+
+
+def test_progress_tells_the_phases_in_order(library: Library, store: Store, notes: Path) -> None:
+    for n in range(40):
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+    seen: list[str] = []
+    library.request_index(OWNER, "s")
+
+    library.run(OWNER, "s", lambda job: seen.append(job.progress.phase))
+
+    assert list(dict.fromkeys(seen)) == ["scanning", "reading", "embedding", "done"]
+
+
+def test_two_libraries_see_each_other_s_runs(library: Library, store: Store, home: Path, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    other = Library.open(Settings(home / "data", home / "data" / "models", (notes,)))
+    library.request_index(OWNER, "s")
+    assert other.requested(OWNER, "s")
+
+    other.run(OWNER, "s")
+
+    assert found(library, "zebra") == ["a.md"]
+    assert library.jobs(OWNER, "s")[0].state == "done"
+    other.close()

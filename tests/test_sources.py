@@ -1,0 +1,164 @@
+"""Which files a store reads: folders, globs, and where they overlap."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import Forbidden, InvalidInput
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.stored import contents, found, fresh_contents, outcomes, paths, store_of
+
+
+def test_excluded_files_stay_out(library: Library, notes: Path) -> None:
+    (notes / "drafts").mkdir()
+    (notes / "a.md").write_text("# A\n\nText.\n")
+    (notes / "drafts" / "b.md").write_text("# B\n\nText.\n")
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*.md",), ("drafts/**",))
+
+    index(library, "s")
+
+    assert paths(library) == ["a.md"]
+
+
+def test_excluding_files_later_takes_them_out(library: Library, notes: Path) -> None:
+    (notes / "drafts").mkdir()
+    (notes / "a.md").write_text("# A\n\nText.\n")
+    (notes / "drafts" / "b.md").write_text("# B\n\nText.\n")
+    index(library, "s", notes, "**/*.md")
+    library.add_source(OWNER, "s", notes, ("**/*.md",), ("drafts/**",))
+
+    assert outcomes(index(library, "s")) == {"drafts/b.md": "deleted"}
+
+
+def test_adding_a_folder_again_joins_its_globs(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("# A\n\nText.\n")
+    (notes / "b.txt").write_text("Words.\n")
+    index(library, "s", notes, "**/*.md")
+
+    job = index(library, "s", notes, "**/*.txt")
+
+    assert outcomes(job) == {"b.txt": "added"}
+    assert [source.include for source in library.store_info(OWNER, "s").sources] == [("**/*.md", "**/*.txt")]
+
+
+def test_a_second_folder_has_a_label_before_its_paths(library: Library, notes: Path, tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "deep" / "work"
+    for folder in (notes, work, other):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "a.md").write_text(f"# A\n\nText in {folder}.\n")
+
+    for folder in (notes, work, other):
+        index(library, "s", folder)
+
+    assert paths(library) == ["a.md", "work-2/a.md", "work/a.md"]
+    check_library(library, "s")
+
+
+@pytest.mark.parametrize("inner_first", [True, False])
+def test_a_file_in_two_overlapping_folders_is_indexed_once(
+    library: Library, notes: Path, inner_first: bool
+) -> None:
+    inner = notes / "sub"
+    inner.mkdir()
+    (notes / "a.md").write_text("# A\n\nText of a.\n")
+    (inner / "b.md").write_text("# B\n\nText of b.\n")
+    for folder in (inner, notes) if inner_first else (notes, inner):
+        index(library, "s", folder)
+
+    index(library, "s")
+
+    assert len(paths(library)) == 2
+    assert len(found(library, "Text of b")) == 1
+    check_library(library, "s")
+
+
+def test_folders_whose_names_only_begin_alike_do_not_overlap(library: Library, tmp_path: Path) -> None:
+    for name in ("note", "notes"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"# A\n\nText of {name}.\n")
+        index(library, "s", tmp_path / name)
+
+    assert paths(library) == ["a.md", "notes/a.md"]
+
+
+def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    library.create_store(OWNER, "s", "hashing")
+    first = library.add_source(OWNER, "s", notes, ("**/*",))
+    library.add_source(OWNER, "s", other, ("**/*",))
+    (notes / "a.md").write_text("# A\n\nText.\n")
+    (other / "b.md").write_text("# B\n\nText.\n")
+
+    library.request_index(OWNER, "s", [first.id])
+    library.run(OWNER, "s")
+
+    assert paths(library) == ["a.md"]
+
+
+def test_a_paused_source_is_left_alone_unless_it_is_named(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("# A\n\nText.\n")
+    library.create_store(OWNER, "s", "hashing")
+    source = library.add_source(OWNER, "s", notes, ("**/*",))
+    store = store_of(library, "s")
+    with store.write() as db:
+        db.execute("UPDATE sources SET paused = 1")
+    store.close()
+
+    index(library, "s")
+    assert paths(library) == []
+    library.request_index(OWNER, "s", [source.id])
+    library.run(OWNER, "s")
+    assert paths(library) == ["a.md"]
+
+
+def test_a_folder_that_is_not_there_is_refused_as_a_source(library: Library, tmp_path: Path) -> None:
+    library.create_store(OWNER, "s", "hashing")
+    with pytest.raises(InvalidInput, match="is not a folder"):
+        library.add_source(OWNER, "s", tmp_path / "nowhere", ("**/*",))
+
+
+def test_a_plan_says_what_a_run_would_do_and_does_nothing(library: Library, notes: Path) -> None:
+    for name in ("kept", "edited", "moved", "deleted"):
+        (notes / f"{name}.md").write_text(f"# {name}\n\nText of {name}.\n")
+    index(library, "s", notes)
+    before, generation = contents(library, "s"), library.generations(OWNER)
+    (notes / "edited.md").write_text("# edited\n\nOther text.\n")
+    (notes / "moved.md").rename(notes / "elsewhere.md")
+    (notes / "deleted.md").unlink()
+    (notes / "new.md").write_text("# new\n\nText of new.\n")
+    [source] = library.store_info(OWNER, "s").sources
+
+    plan = library.plan(OWNER, "s", source)
+
+    counts = {"added": 1, "changed": 1, "moved": 1, "deleted": 1, "unchanged": 1}
+    assert plan.counts() == counts
+    assert ("moved", "elsewhere.md", "from moved.md") in plan.rows()
+    assert (contents(library, "s"), library.generations(OWNER)) == (before, generation)
+    assert index(library, "s").counts == counts
+    assert contents(library, "s") == fresh_contents(library, notes)
+
+
+def test_only_the_owner_may_index(library: Library, notes: Path) -> None:
+    index(library, "s", notes)
+    guest = Viewer("guest", stores=frozenset({"s"}))
+    for attempt in (library.request_index, library.run, library.cancel, library.jobs, library.delete_store):
+        with pytest.raises(Forbidden):
+            attempt(guest, "s")
+
+
+def test_indexing_writes_nothing_into_the_folder(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("# A\n\nText.\n")
+    before = (notes.stat().st_mtime_ns, sorted(notes.rglob("*")), (notes / "a.md").stat().st_mtime_ns)
+    time.sleep(0.01)
+
+    index(library, "s", notes)
+
+    assert (notes.stat().st_mtime_ns, sorted(notes.rglob("*")), (notes / "a.md").stat().st_mtime_ns) == before
