@@ -19,7 +19,7 @@ import numpy as np
 
 from rag_core.chunk import cut
 from rag_core.embedders import Embedder
-from rag_core.errors import Cancelled, EmbedderError, NotText, RagError, StoreError
+from rag_core.errors import Cancelled, EmbedderError, InvalidInput, NotText, RagError, StoreError
 from rag_core.extract import EXTRACTOR_VERSION, extract
 from rag_core.extract.naming import title_of_name
 from rag_core.files import read_bytes
@@ -256,7 +256,7 @@ class Runner:
             embedder = self._open_embedder()
             self._identity_id = _same_identity(self._store, embedder)
             self._embedder = embedder
-        except EmbedderError as error:
+        except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
             self._log.say(f"Only words are indexed for now. {error}")
 
     def _embed_queue(self) -> None:

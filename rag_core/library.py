@@ -10,15 +10,17 @@ import difflib
 import json
 import re
 import threading
-from collections import OrderedDict
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag_core import config, index, plan
 from rag_core.chunk import chunk_spec, estimate_tokens
 from rag_core.config import Settings
-from rag_core.embedders import DEFAULT_EMBEDDER, Embedder, open_embedder, reading_limit
+from rag_core.embedders import DEFAULT_EMBEDDER, reading_limit
+from rag_core.embedders.shared import SharedEmbedders
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, NotFound, StoreError
 from rag_core.files import validate_globs
 from rag_core.plan import Plan
@@ -38,13 +40,11 @@ from rag_core.types import (
     Query,
     Source,
     StoreInfo,
-    Vectors,
     Viewer,
 )
 from rag_core.vectors.local import LocalVectors
 
 MAX_TOP_K = 1000
-_QUERY_VECTORS = 256
 _STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
 
@@ -64,8 +64,7 @@ class Library:
         self.settings = settings
         self._lock = threading.RLock()
         self._stores: dict[str, _Open] = {}
-        self._embedders: dict[str, Embedder] = {}
-        self._query_vectors: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._embedders = SharedEmbedders(settings.model_dir)
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Library:
@@ -175,9 +174,7 @@ class Library:
     ) -> Source:
         """The source that adding this folder would give; changes nothing. Raises InvalidInput."""
         _owner_only(viewer, "choose folders")
-        folder = Path(root).expanduser().absolute().resolve()
-        if not folder.is_dir():
-            raise InvalidInput(f"{str(folder)!r} is not a folder.", "Check the spelling, or mount its disk.")
+        folder = _folder(root)
         with self._open(viewer, store).store.read() as db:
             return sources.draft(
                 db, str(folder), validate_globs(include), validate_globs(exclude) if exclude else ()
@@ -220,7 +217,7 @@ class Library:
         """
         _owner_only(viewer, "index")
         opened = self._open(viewer, store).store
-        job = index.run(opened, lambda: self._embedder(opened.embedder), report)
+        job = index.run(opened, lambda: self._embedders.get(opened.embedder), report)
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
 
     def cancel(self, viewer: Viewer, store: str) -> None:
@@ -232,9 +229,12 @@ class Library:
         """The newest runs of a store first; at most one of them is running."""
         _owner_only(viewer, "see runs")
         opened = self._open(viewer, store).store
-        running = opened.running()
         with opened.read() as db:
-            return work.jobs(db, store, running=running, limit=limit)
+            found = work.jobs(db, store, running=True, limit=limit)
+        if not any(job.state == "running" for job in found) or opened.running():
+            return found
+        with opened.read() as db:  # it ended between the two looks, or its process died
+            return work.jobs(db, store, running=False, limit=limit)
 
     def job_results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
         """What became of each file of a run, failures first; unchanged ones are only counted."""
@@ -258,22 +258,25 @@ class Library:
     ) -> Answer:
         """The best passages for a query, which may carry filters of the query language.
 
-        ``stores``: none means all that the viewer may see. ``max_tokens`` keeps the first
-        hits whose text fits. Raises InvalidInput for an empty query or a number out of range,
-        NotFound for a store that is not there for this viewer.
+        ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it.
+        ``max_tokens`` keeps the first hits whose text fits. Raises InvalidInput for an empty
+        query or a number out of range, NotFound for a store that is not there for this viewer.
         """
+        started = time.perf_counter()
         _check_range(top_k, min_score, max_tokens)
         query = parse(text)
         query = replace(query, filters=merge(query.filters, filters or Filters()))
-        if not query.text and query.filters == Filters():
+        if not (query.text or query.without or query.stores or query.filters != Filters()):
             raise InvalidInput("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
-        opened, failed = self._each(viewer, [*stores, *query.stores])
+        opened, failed = self._each(viewer, query.stores or stores)
         if not opened:
             raise NotFound("There is no store yet.", _first_step(viewer))
         scopes = [self._scope(each, query, mode) for each in opened]
         answer = search(scopes, query, Wanted(mode, top_k, min_score), viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
-        return replace(answer, hits=hits, warnings=(*answer.warnings, *map(str, failed)))
+        took_ms = (time.perf_counter() - started) * 1000
+        warnings = (*answer.warnings, *map(str, failed))
+        return replace(answer, hits=hits, warnings=warnings, query_time_ms=took_ms)
 
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
         """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order."""
@@ -313,16 +316,10 @@ class Library:
     def warm(self, name: str = DEFAULT_EMBEDDER) -> str:
         """Load an embedder ahead of its first use; returns '' or the sentence that says why not."""
         try:
-            self._embedder(name).embed_query("warm")
+            self._embedders.get(name).embed_query("warm")
         except EmbedderError as error:
             return str(error)
         return ""
-
-    def _embedder(self, name: str) -> Embedder:
-        with self._lock:
-            if name not in self._embedders:
-                self._embedders[name] = open_embedder(name, self.settings.model_dir)
-            return self._embedders[name]
 
     def _scope(self, opened: _Open, query: Query, mode: Mode) -> Scope:
         """A store ready to search; without its embedder it is searched by words, and says so."""
@@ -330,7 +327,7 @@ class Library:
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.index, None, calibration)
         try:
-            embedder = self._embedder(opened.store.embedder)
+            embedder = self._embedders.get(opened.store.embedder)
             with opened.store.read() as db:
                 active = embeddings.active_identity(db)
             if active is None:
@@ -341,29 +338,25 @@ class Library:
                 )
             if not embedder.reads(query.text):
                 raise EmbedderError("Its model reads only Latin script.")
-            vector = self._query_vector(embedder, query.text)
-        except EmbedderError as error:
+            vector = self._embedders.query_vector(embedder, query.text)
+        except (EmbedderError, InvalidInput) as error:
             warning = f"Store {opened.store.name!r} is searched by words only. {error}"
             return Scope(opened.store, opened.index, None, calibration, warning)
         return Scope(opened.store, opened.index, vector, calibration)
-
-    def _query_vector(self, embedder: Embedder, text: str) -> Vectors:
-        key = (str(embedder.identity), text)
-        with self._lock:
-            if key in self._query_vectors:
-                self._query_vectors.move_to_end(key)
-                return self._query_vectors[key]
-        vector = embedder.embed_query(text)
-        with self._lock:
-            self._query_vectors[key] = vector
-            if len(self._query_vectors) > _QUERY_VECTORS:
-                self._query_vectors.popitem(last=False)
-        return vector
 
 
 def _owner_only(viewer: Viewer, what: str) -> None:
     if not viewer.is_owner:
         raise Forbidden(f"Only the owner may {what}.", "Ask the owner of this library.")
+
+
+def _folder(root: str | Path) -> Path:
+    """The real folder that ``root`` names, ``~`` and links resolved."""
+    with suppress(OSError, RuntimeError, ValueError):  # no permission, no such user, a NUL
+        folder = Path(root).expanduser().resolve()
+        if folder.is_dir():
+            return folder
+    raise InvalidInput(f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk.")
 
 
 def _first_step(viewer: Viewer) -> str:

@@ -157,8 +157,10 @@ def _reasons(
         reasons.append(f"{len(held)} of {len(parts)} words: {', '.join(held[:4])}")
     elif present:
         reasons.append("parts of words")
-    if found.similarity is not None and calibration.vector(found.similarity) >= RELEVANT:
+    if found.similarity is not None and found.similarity >= calibration.hybrid.middle:
         reasons.append("close in meaning")
+    elif found.similarity is not None and found.similarity >= calibration.vector.middle:
+        reasons.append("related in meaning")
     return tuple(reasons) or ("distantly related",)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +20,7 @@ from rag_core.vectors import VectorIndex
 from rag_core.words import match_any
 
 CANDIDATES = 100
+_MOST_CANDIDATES = 6400
 _READ_AHEAD = 3  # look at this many times top_k, as copies fold into one
 
 
@@ -54,7 +54,6 @@ def search(scopes: Sequence[Scope], query: Query, wanted: Wanted, viewer: Viewer
 
     Raises what went wrong when no store could be searched.
     """
-    started = time.perf_counter()
     warnings = [scope.warning for scope in scopes if scope.warning and wanted.mode != "lexical"]
     lists: list[list[Hit]] = []
     failed: list[RagError] = []
@@ -78,7 +77,6 @@ def search(scopes: Sequence[Scope], query: Query, wanted: Wanted, viewer: Viewer
         convincing=any(hit.relevant for hit in hits),
         warnings=tuple(dict.fromkeys(warnings)),
         pending=waiting,
-        query_time_ms=(time.perf_counter() - started) * 1000,
     )
 
 
@@ -86,16 +84,32 @@ def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
     if scope.vector is None:
         wanted = replace(wanted, mode="lexical")
     allowed = find.eligible(query, viewer)
-    near = _by_meaning(scope, wanted, allowed) if query.text else {}
-    with scope.store.read() as db:
-        if query.text:
-            ranked = _ranked(db, scope, query, wanted, allowed, near)
-        else:
-            ids = find.by_filters(db, allowed, max(wanted.k_lex, wanted.top_k * _READ_AHEAD))
-            ranked = [Ranked(Found(i, ""), 1.0, ("matches the filters",)) for i in ids]
-        if wanted.min_score is not None:
-            ranked = [item for item in ranked if item.score >= wanted.min_score]
-        return _hits(db, scope.store.name, ranked, query, wanted.top_k, viewer)
+    while True:
+        near = _by_meaning(scope, wanted, allowed) if query.text else {}
+        with scope.store.read() as db:
+            ranked = _candidates(db, scope, query, wanted, allowed, near)
+            kept = [item for item in ranked if wanted.min_score is None or item.score >= wanted.min_score]
+            hits = _hits(db, scope.store.name, kept, query, wanted.top_k, viewer)
+        enough = len(hits) == wanted.top_k or len(kept) < len(ranked)
+        asked = max(min(wanted.k_lex, wanted.k_vec), wanted.top_k)
+        if enough or len(ranked) < asked or asked >= _MOST_CANDIDATES:
+            return hits
+        # Copies of a few passages crowded out the rest: look further.
+        wanted = replace(wanted, k_lex=wanted.k_lex * 4, k_vec=wanted.k_vec * 4)
+
+
+def _candidates(
+    db: sqlite3.Connection,
+    scope: Scope,
+    query: Query,
+    wanted: Wanted,
+    allowed: find.Eligible,
+    near: dict[int, float],
+) -> list[Ranked]:
+    if query.text:
+        return _ranked(db, scope, query, wanted, allowed, near)
+    ids = find.by_filters(db, allowed, max(wanted.k_lex, wanted.top_k))
+    return [Ranked(Found(i, ""), 1.0, ("matches the filters",)) for i in ids]
 
 
 def _by_meaning(scope: Scope, wanted: Wanted, allowed: find.Eligible) -> dict[int, float]:

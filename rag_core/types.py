@@ -257,7 +257,7 @@ class Answer:
     convincing: bool
     warnings: tuple[str, ...]
     pending: int
-    query_time_ms: float
+    query_time_ms: float = 0.0
 
 
 # --- work -------------------------------------------------------------------------------

@@ -192,20 +192,28 @@ def test_copies_of_a_passage_are_one_hit_with_the_other_paths(
     assert answer.hits[1].copies == ()
 
 
-@pytest.mark.parametrize("query", ["moss grows", "type:markdown"])
-def test_copies_take_no_place_from_other_results(library: Library, notes: Path, query: str) -> None:
-    for number in range(50):
-        write(notes, f"copy{number}.md", "---\ndate: 2026-02-02\n---\n# Moss\n\nMoss grows. Moss grows.")
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """A passage with more copies than there are candidates, and five others that fit less."""
+    folder = tmp_path_factory.mktemp("crowd")
+    for number in range(150):
+        text = "---\ndate: 2026-02-02\n---\n# Moss\n\nMoss grows. Moss grows."
+        write(folder / "notes", f"copy{number}.md", text)
     for number in range(5):
-        write(
-            notes,
-            f"other{number}.md",
-            f"---\ndate: 2020-01-01\n---\n# {number}\n\nWhere {number} moss grows.",
-        )
-    index(library, "woods", notes)
-    answer = library.search(OWNER, query, mode="lexical", top_k=6)
+        text = f"---\ndate: 2020-01-01\n---\n# {number}\n\nWhere number {number} of the moss grows."
+        write(folder / "notes", f"other{number}.md", text)
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    index(opened, "woods", folder / "notes")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("query", ["moss grows", "type:markdown"])
+@pytest.mark.parametrize("mode", MODES)
+def test_copies_take_no_place_from_other_results(crowd: Library, query: str, mode: Mode) -> None:
+    answer = crowd.search(OWNER, query, mode=mode, top_k=6)
     assert len(answer.hits) == 6
-    assert len(answer.hits[0].copies) == 49
+    assert len(answer.hits[0].copies) == 149
 
 
 # --- several stores ---------------------------------------------------------------------
