@@ -152,8 +152,8 @@ def store_info(name: str, as_json: bool) -> None:
 def store_delete(name: str, force: bool, as_json: bool) -> None:
     """Delete a store; the files it was read from stay."""
     library = _library()
-    info = library.store_info(OWNER, name)
     if not force:
+        info = library.store_info(OWNER, name)
         typed = click.prompt(
             f"{info.chunk_count:,} passages of {info.file_count:,} files. Type the name to delete the store",
             err=True,
@@ -262,7 +262,10 @@ def query(
     text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, top_k: int, min_score: float | None,
     filters: tuple[str, ...], mode: Any, max_tokens: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Find passages. TEXT may hold type:, tag:, path:, after:, before:, "exact words" and -without."""
+    """Find passages. TEXT may hold type:, tag:, path:, after:, before:, "exact words" and -without.
+
+    Quote TEXT; one that begins with a minus goes behind `--`.
+    """
     if from_stdin == bool(text):
         raise InvalidInput(
             "There is no query." if not text else "There are two queries.", "Give TEXT or --stdin."

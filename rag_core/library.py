@@ -28,6 +28,7 @@ from rag_core.query import merge, parse
 from rag_core.rank import calibration_for
 from rag_core.search import Scope, Wanted, search
 from rag_core.store import Store, about, embeddings, find, sources, work
+from rag_core.store.file import remove as remove_store
 from rag_core.types import (
     Answer,
     Document,
@@ -45,6 +46,7 @@ from rag_core.types import (
 from rag_core.vectors.local import LocalVectors
 
 MAX_TOP_K = 1000
+MAX_AROUND = 20
 _STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
 
@@ -106,11 +108,16 @@ class Library:
         return about.info(self._open(viewer, name).store, viewer)
 
     def delete_store(self, viewer: Viewer, name: str) -> None:
-        """Remove a store and all that it holds; the files it was read from stay."""
+        """Remove a store, sound or damaged, and all that it holds; the files it was read from stay.
+
+        Raises StoreBusy while it is being indexed.
+        """
         _owner_only(viewer, "delete a store")
-        opened = self._open(viewer, name)
+        if name not in self.store_names(viewer):
+            raise self._unknown(viewer, name)
         with self._lock:
-            opened.store.delete()
+            known = self._stores.get(name)
+            remove_store(self.settings.store_dir / f"{name}.db", known.store if known else None)
             self._stores.pop(name, None)
 
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
@@ -279,7 +286,12 @@ class Library:
         return replace(answer, hits=hits, warnings=warnings, query_time_ms=took_ms)
 
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
-        """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order."""
+        """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order.
+
+        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone.
+        """
+        if not 0 <= around <= MAX_AROUND:
+            raise InvalidInput(f"around is {around}.", f"Use a number from 0 to {MAX_AROUND}.")
         with self._open(viewer, store).store.read() as db:
             rows = find.neighbours(db, key, find.visible(viewer), around)
         if not rows:

@@ -75,11 +75,11 @@ CREATE TABLE tags (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tags_by_name ON tags (folded);
 
-CREATE TABLE names (                    -- what a link may call a document
+CREATE TABLE names (                    -- what a link or a query may call a document
     document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
     key TEXT NOT NULL,
-    alias INTEGER NOT NULL,             -- 1 for an alias of the front matter, which a path outranks
-    PRIMARY KEY (document_id, key)
+    kind INTEGER NOT NULL,              -- 0 a tail of its path, 1 an alias, 2 its title, which no link means
+    PRIMARY KEY (document_id, key, kind)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX names_by_key ON names (key);
 
@@ -126,7 +126,8 @@ CREATE INDEX chunks_by_hash ON chunks (embed_hash);
 
 CREATE VIRTUAL TABLE words USING fts5 (
     title, headings, path, tags, text, title_terms, terms,
-    content = 'chunks', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+    content = 'chunks', content_rowid = 'id',
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
 CREATE TRIGGER chunks_added AFTER INSERT ON chunks BEGIN
     INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)
@@ -165,6 +166,7 @@ CREATE TABLE embeddings (
     vector BLOB NOT NULL,               -- float16, little endian; empty: the embedder cannot read this text
     UNIQUE (identity_id, hash)
 ) STRICT;
+CREATE INDEX embeddings_to_search ON embeddings (identity_id, id) WHERE vector <> x'';
 
 CREATE TABLE queue (                    -- texts to embed, newest first
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -46,7 +46,7 @@ def _document(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, Any]:
             " (SELECT embed_hash FROM chunks WHERE document_id = ?) ORDER BY hash"
         ),
         "tags": all_of("SELECT folded, tag FROM tags WHERE document_id = ? ORDER BY 1"),
-        "names": all_of("SELECT key, alias FROM names WHERE document_id = ? ORDER BY 1"),
+        "names": all_of("SELECT key, kind FROM names WHERE document_id = ? ORDER BY 1, 2"),
         "links": all_of(
             "SELECT l.type, l.target, l.key, l.heading, l.label, l.start, t.path FROM links l"
             " LEFT JOIN documents t ON t.id = l.target_id WHERE l.document_id = ? ORDER BY l.start"

@@ -80,7 +80,7 @@ def test_when_the_embedder_comes_the_next_run_embeds_the_queue(
     library.create_store(OWNER, "s", "minilm")
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
-    monkeypatch.setattr("rag_core.library.open_embedder", lambda name, model_dir: Hashing())
+    monkeypatch.setattr("rag_core.embedders.shared.open_embedder", lambda name, model_dir: Hashing())
 
     job = index(library, "s")
 

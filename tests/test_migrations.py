@@ -40,7 +40,7 @@ def version_1(library: Library, notes: Path) -> Path:
     about = {"file_type": "markdown", "title": "a", "title_from": "file name", "date": day[:10]}
     insert(db, "documents", state="indexed", extractor=1, indexed_at=day, **stat, **place, **about)
     insert(db, "tags", document_id=1, folded="animals", tag="animals")
-    insert(db, "names", document_id=1, key="a", alias=0)
+    insert(db, "names", document_id=1, key="a", kind=0)
     lines = {"start": 0, "end": len(TEXT), "start_line": 1, "end_line": 1, "chunk_index": 0, "split_part": 0}
     words = {"title": "a", "path": "a.md", "tags": "animals", "text": TEXT, "heading_path": "[]"}
     blank = dict.fromkeys(("anchor_type", "anchor_ref", "prefix", "headings", "title_terms", "terms"), "")

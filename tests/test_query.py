@@ -151,6 +151,15 @@ def test_store_in_the_query_chooses_stores(library: Library) -> None:
     assert library.search(OWNER, "apple store:copy", mode="lexical").stores == ("copy",)
 
 
+def test_store_in_the_query_wins_over_the_one_beside_it(library: Library) -> None:
+    assert library.search(OWNER, "apple store:copy", ["kitchen"], mode="lexical").stores == ("copy",)
+
+
+def test_store_alone_lists_its_documents(library: Library) -> None:
+    hits = library.search(OWNER, "store:copy").hits
+    assert {hit.document.path for hit in hits} == {"apple.md", "pear.md", "cake.md"}
+
+
 def test_unknown_store_in_the_query_is_not_found(library: Library) -> None:
     with pytest.raises(NotFound, match="'kitchn'") as error:
         library.search(OWNER, "apple store:kitchn")
@@ -278,7 +287,7 @@ def test_what_no_database_takes_does_no_harm(library: Library, query: str) -> No
     found(library, query)
 
 
-@pytest.mark.parametrize("query", ["", "   ", '""', '" "', "\x00", "--", "store:kitchen"])
+@pytest.mark.parametrize("query", ["", "   ", '""', '" "', "\x00", "--"])
 def test_query_without_anything_to_look_for_is_refused(library: Library, query: str) -> None:
     with pytest.raises(InvalidInput, match="empty"):
         library.search(OWNER, query, ["kitchen"])
@@ -338,6 +347,10 @@ def test_filters_alone_list_one_passage_a_document_newest_first(library: Library
     assert [hit.document.path for hit in answer.hits] == ["apple.md", "cake.md", "pear.md"]
     assert answer.convincing
     assert {hit.reasons for hit in answer.hits} == {("matches the filters",)}
+
+
+def test_exclusion_alone_lists_the_documents_without_it(library: Library) -> None:
+    assert found(library, "-below") == {"apple.md", "pear.md", "cake.md", "pie.py"}
 
 
 def test_filters_alone_take_exclusions(library: Library) -> None:

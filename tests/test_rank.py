@@ -219,3 +219,9 @@ def test_query_in_another_script_is_searched_by_words_and_says_so(garden: Librar
     assert answer.warnings == (
         "Store 'garden' is searched by words only. Its model reads only Latin script.",
     )
+
+
+def test_title_with_capitals_beyond_ascii_is_a_name_in_any_case(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("# Über uns\n\nWer wir sind.\n", "utf-8")
+    index(library, "notes", notes)
+    assert reasons(library, "über uns") == ("its name", "every word")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import NotFound
+from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -48,7 +48,7 @@ def test_neighbours_stand_around_the_hit_in_reading_order(diary: Library) -> Non
 
 
 def test_more_neighbours_reach_to_the_ends_of_the_document_only(diary: Library) -> None:
-    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=50)
+    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=20)
     assert [each.heading_path[-1] for each in found] == ["Part 0", "Part 1", "Part 2", "Part 3"]
 
 
@@ -110,3 +110,9 @@ def test_file_without_text_is_listed_with_the_reason(diary: Library, notes: Path
     photo = next(each for each in diary.documents(OWNER, "diary") if each.path == "photo.bin")
     assert photo.state == "skipped"
     assert photo.reason
+
+
+@pytest.mark.parametrize("around", [-1, 21])
+def test_neighbours_beyond_the_range_are_refused(diary: Library, around: int) -> None:
+    with pytest.raises(InvalidInput, match=f"around is {around}"):
+        diary.neighbours(OWNER, "diary", "any", around=around)

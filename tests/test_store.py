@@ -359,3 +359,12 @@ def test_a_full_disk_ends_the_run_says_so_and_loses_nothing(library: Library, no
 
 def test_the_time_is_written_in_whole_seconds_of_utc() -> None:
     assert len(store_file.now()) == len("2026-01-01T00:00:00Z")
+
+
+def test_a_damaged_store_can_be_deleted(library: Library) -> None:
+    library.create_store(OWNER, "notes", "hashing")
+    library.close()
+    (library.settings.store_dir / "notes.db").write_bytes(b"garbage" * 1000)
+    library.delete_store(OWNER, "notes")
+    assert library.store_names(OWNER) == []
+    assert list(library.settings.store_dir.iterdir()) == []

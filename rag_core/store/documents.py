@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -47,6 +48,14 @@ class FileRecord:
     def date(self) -> str:
         """The ISO date in its name, else that of its last change; ``''`` where no calendar has it."""
         return date_of_name(PurePosixPath(self.display)) or _day(self.mtime_ns)
+
+
+class _NameKind(IntEnum):
+    """What kind of name a document goes by; a lower one outranks a higher one for links."""
+
+    PATH = 0
+    ALIAS = 1
+    TITLE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,9 @@ def put(
     document_id, known_as = _put_row(db, file, about)
     change = _put_chunks(db, document_id, file, doc, passages)
     _put_tags(db, document_id, doc.tags)
-    _put_names(db, document_id, file.display, doc)
+    _put_names(db, document_id, _NameKind.PATH, _path_names(file.display, doc.file_type))
+    _put_names(db, document_id, _NameKind.ALIAS, doc.aliases)
+    _put_names(db, document_id, _NameKind.TITLE, [doc.title])
     _put_links(db, document_id, doc.links)
     resolve_links(db, document_id, known_as)
     return change
@@ -283,16 +294,15 @@ def _put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> 
 # --- names and links --------------------------------------------------------------------
 
 
-def _put_names(db: sqlite3.Connection, document_id: int, display: str, doc: Extracted) -> None:
-    db.execute("DELETE FROM names WHERE document_id = ?", (document_id,))
-    rows = dict.fromkeys((fold(alias) for alias in doc.aliases), 1)
-    rows.update(dict.fromkeys(_path_names(display, doc.file_type), 0))
-    db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(document_id, k, a) for k, a in rows.items() if k])
+def _put_names(db: sqlite3.Connection, document_id: int, kind: _NameKind, names: Iterable[str]) -> None:
+    db.execute("DELETE FROM names WHERE document_id = ? AND kind = ?", (document_id, kind))
+    keys = dict.fromkeys(fold(name) for name in names)
+    db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(document_id, key, kind) for key in keys if key])
 
 
 def _path_names(display: str, file_type: str) -> list[str]:
     """Every tail of the path; for notes also without the suffix, as wikilinks write them."""
-    parts = fold(display).split("/")
+    parts = display.split("/")
     tails = ["/".join(parts[i:]) for i in range(len(parts))]
     if file_type == "markdown":
         tails += [posixpath.splitext(tail)[0] for tail in tails]
@@ -340,8 +350,8 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[s
         """UPDATE links SET target_id = (
                SELECT n.document_id FROM names n JOIN documents d ON d.id = n.document_id
                JOIN documents here ON here.id = links.document_id
-               WHERE n.key = links.key
-               ORDER BY n.alias, d.folder <> here.folder, length(d.display), d.display LIMIT 1)
+               WHERE n.key = links.key AND n.kind <> 2
+               ORDER BY n.kind, d.folder <> here.folder, length(d.display), d.display LIMIT 1)
            WHERE key <> '' AND (document_id = ? OR key IN (SELECT value FROM json_each(?)))""",
         (document_id, json.dumps(keys)),
     )
@@ -370,11 +380,8 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
             document_id,
         ),
     )
-    db.execute("DELETE FROM names WHERE document_id = ? AND NOT alias", (document_id,))
-    db.executemany(
-        "INSERT OR REPLACE INTO names VALUES (?, ?, 0)",
-        [(document_id, key) for key in _path_names(file.display, row["file_type"])],
-    )
+    _put_names(db, document_id, _NameKind.PATH, _path_names(file.display, row["file_type"]))
+    _put_names(db, document_id, _NameKind.TITLE, [new_title])
     _put_link_keys(db, document_id, file.folder)
     resolve_links(db, document_id, known_as)
 

@@ -125,13 +125,18 @@ class Store:
         self._readers.close()
         self._writer.close()
 
-    def delete(self) -> None:
-        """Close and remove the store's files."""
-        with lock.hold(self.path):
-            self.close()
-            for suffix in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        self.path.with_suffix(".lock").unlink(missing_ok=True)
+
+def remove(path: Path, opened: Store | None) -> None:
+    """Remove the files of the store ``path``, sound or damaged, and close it where it is open.
+
+    Raises StoreBusy while a runner is at work on it.
+    """
+    with lock.hold(path):
+        if opened is not None:
+            opened.close()
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    path.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str) -> None:

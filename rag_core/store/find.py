@@ -144,10 +144,9 @@ def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5
     its file name or its path."""
     rows = db.execute(
         f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
-            WHERE d.id IN (SELECT document_id FROM names WHERE key = ?
-                           UNION SELECT id FROM documents WHERE title = ? COLLATE NOCASE)
-            AND {allowed.sql} GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}""",
-        (fold(name), name, *allowed.values),
+            WHERE d.id IN (SELECT document_id FROM names WHERE key = ?) AND {allowed.sql}
+            GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}""",
+        (fold(name), *allowed.values),
     )
     return [row[0] for row in rows]
 
