@@ -46,7 +46,9 @@ class LocalVectors:
             snapshot = self._follow(db)
             if snapshot is None or not len(snapshot.ids):
                 return []
-            similarities = snapshot.vectors @ query
+            # einsum, not @: BLAS would start threads for this and wait for them, ten times as long
+            # when the machine is busy indexing.
+            similarities = np.einsum("ij,j->i", snapshot.vectors, query)
             count = k
             while True:  # a vector may have several chunks, or none until the run that dropped them ends
                 count = min(count, len(similarities))
