@@ -34,7 +34,7 @@ test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
 check: $(VENV)/installed-dev  ## Lint, formatting and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy --strict -p rag_core -p ui -m app
+	@$(BIN)/mypy --strict rag_core ui pages app.py
 
 bench: $(VENV)/installed-dev model  ## Measure the search on judged sets (ARGS="DIR…")
 	@$(BIN)/python benchmarks/retrieval.py $(or $(ARGS),--help)

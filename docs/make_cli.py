@@ -25,9 +25,8 @@ def page() -> str:
 
 
 def _commands(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
-    context = click.Context(
-        command, info_name=name, terminal_width=100, max_content_width=100, **app.context_settings
-    )
+    settings = {**app.context_settings, **command.context_settings}  # as when the command is run
+    context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100, **settings)
     yield name, command.get_help(context)
     if isinstance(command, click.Group):
         for word in command.commands:

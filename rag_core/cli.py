@@ -83,11 +83,24 @@ def init(folder: Path, store: str | None, as_json: bool) -> None:
         if not folder.expanduser().is_dir():
             raise InvalidInput(f"{str(folder)!r} is not a folder.", "Check the spelling, or mount its disk.")
         library.create_store(OWNER, name)
+        click.echo(f"Made store {name!r}.", err=True)
+    elif store is None:
+        _refuse_to_mix(library.store_info(OWNER, name), folder)
     source = library.add_source(OWNER, name, folder, ("**/*",))
     _index(library, name, [source], force=False, as_json=as_json)
     if not as_json:
         click.echo(
             f"\nNow ask:  commonplace query 'a few words' --store {name}\nOr open:  commonplace serve --open"
+        )
+
+
+def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
+    """A store that only happens to be called like the folder is not added to without being asked."""
+    roots = [source.root for source in info.sources]
+    if roots and str(folder.expanduser().resolve()) not in roots:
+        raise InvalidInput(
+            f"There is a store {info.name!r} already, for {', '.join(roots)}.",
+            f"Choose another name with --store NAME, or add to it with --store {info.name}.",
         )
 
 
@@ -244,7 +257,8 @@ def _exit_for(job: Job) -> None:
 # --- finding ----------------------------------------------------------------------------
 
 
-@app.command()
+# A word with a minus is part of the query, so what looks like a short option is left alone.
+@app.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("text", nargs=-1)
 @_stores
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read the query from standard input.")
@@ -262,10 +276,9 @@ def query(
     text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, top_k: int, min_score: float | None,
     filters: tuple[str, ...], mode: Any, max_tokens: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Find passages. TEXT may hold type:, tag:, path:, after:, before:, "exact words" and -without.
-
-    Quote TEXT; one that begins with a minus goes behind `--`.
-    """
+    """Find passages. TEXT may hold type:, tag:, path:, after:, before:, "exact words" and -without."""
+    if unknown := next((word for word in text if word.startswith("--")), None):
+        raise click.NoSuchOption(unknown)
     if from_stdin == bool(text):
         raise InvalidInput(
             "There is no query." if not text else "There are two queries.", "Give TEXT or --stdin."

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rag_core import config, index, plan
@@ -21,7 +22,7 @@ from rag_core.chunk import chunk_spec, estimate_tokens
 from rag_core.config import Settings
 from rag_core.embedders import DEFAULT_EMBEDDER, reading_limit
 from rag_core.embedders.shared import SharedEmbedders
-from rag_core.errors import EmbedderError, Forbidden, InvalidInput, NotFound, StoreError
+from rag_core.errors import EmbedderError, Forbidden, InvalidInput, NotFound, RagError, StoreError
 from rag_core.files import validate_globs
 from rag_core.plan import Plan
 from rag_core.query import merge, parse
@@ -273,12 +274,13 @@ class Library:
         _check_range(top_k, min_score, max_tokens)
         query = parse(text)
         query = replace(query, filters=merge(query.filters, filters or Filters()))
-        if not (query.text or query.without or query.stores or query.filters != Filters()):
+        narrowed = query.filters != Filters() or query.excluded != Filters()
+        if not (query.text or query.without or query.stores or narrowed):
             raise InvalidInput("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
         opened, failed = self._each(viewer, query.stores or stores)
         if not opened:
             raise NotFound("There is no store yet.", _first_step(viewer))
-        scopes = [self._scope(each, query, mode) for each in opened]
+        scopes = {each.store.name: partial(self._scope, each, query, mode) for each in opened}
         answer = search(scopes, query, Wanted(mode, top_k, min_score), viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
         took_ms = (time.perf_counter() - started) * 1000
@@ -329,7 +331,7 @@ class Library:
         """Load an embedder ahead of its first use; returns '' or the sentence that says why not."""
         try:
             self._embedders.get(name).embed_query("warm")
-        except EmbedderError as error:
+        except RagError as error:
             return str(error)
         return ""
 

@@ -1,5 +1,7 @@
 """The query language: ``type:python tag:aws path:projects/ after:2026-01-01 "exact words" -without``.
 
+A minus before a filter (``-tag:draft``) leaves out what fits it.
+
 Whatever is no operator is looked for as it stands; an unknown ``key:`` is plain words.
 """
 
@@ -20,7 +22,7 @@ MAX_OPERATORS = 100
 _RANKED_LENGTH = 1000  # characters that are looked for word by word; no embedder reads much more
 
 _TOKEN = re.compile(
-    r"""(?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))
+    r"""(?P<not>(?<!\S)-)?(?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))
       | (?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
       | (?P<stray>")""",
     re.VERBOSE,
@@ -52,6 +54,7 @@ def parse(raw: str) -> Query:
             f"Use at most {MAX_LENGTH:,}; a few words find most.",
         )
     pairs: list[tuple[str, str]] = []
+    excluded: list[tuple[str, str]] = []
     stores: list[str] = []
     phrases: list[str] = []
     without: list[str] = []
@@ -59,7 +62,9 @@ def parse(raw: str) -> Query:
     for token in _TOKEN.finditer(_storable(raw)):
         key, value = token["key"], token["quoted"] if token["quoted"] is not None else token["value"]
         if key is not None and key.lower() in _FIELDS:
-            pairs.append((key, value))
+            (excluded if token["not"] else pairs).append((key, value))
+        elif token["not"]:
+            without.append(token.group()[1:])
         elif key is not None and key.lower() == "store" and value:
             stores.append(value)
         elif token["minus"]:
@@ -69,7 +74,7 @@ def parse(raw: str) -> Query:
             spoken.append(token["phrase"])
         elif not token["stray"]:
             spoken.append(token.group())
-    operators = len(pairs) + len(stores) + len(phrases) + len(without)
+    operators = len(pairs) + len(excluded) + len(stores) + len(phrases) + len(without)
     if operators > MAX_OPERATORS:
         raise InvalidInput(
             f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
@@ -83,6 +88,7 @@ def parse(raw: str) -> Query:
         without=tuple(word for word in without if word.strip("-\"' ")),
         stores=tuple(stores),
         filters=filters_from(pairs),
+        excluded=filters_from(excluded),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core.errors import RagError
@@ -20,6 +20,7 @@ from rag_core.vectors import VectorIndex
 from rag_core.words import match_any
 
 CANDIDATES = 100
+_FEW = 2000  # so many chunks are compared one by one
 _MOST_CANDIDATES = 6400
 _READ_AHEAD = 3  # look at this many times top_k, as copies fold into one
 
@@ -49,17 +50,19 @@ class Wanted:
     k_vec: int = CANDIDATES
 
 
-def search(scopes: Sequence[Scope], query: Query, wanted: Wanted, viewer: Viewer) -> Answer:
+def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Wanted, viewer: Viewer) -> Answer:
     """The best passages for ``query`` that ``viewer`` may see, best first.
 
     Raises what went wrong when no store could be searched.
     """
-    warnings = [scope.warning for scope in scopes if scope.warning and wanted.mode != "lexical"]
+    warnings: list[str] = []
     lists: list[list[Hit]] = []
     failed: list[RagError] = []
     waiting = 0
-    for scope in scopes:
+    for open_scope in scopes.values():
         try:
+            scope = open_scope()
+            warnings += [scope.warning] if scope.warning else []
             with scope.store.read() as db:
                 waiting += find.waiting(db, viewer)
             lists.append(_search_store(scope, query, wanted, viewer))
@@ -71,7 +74,7 @@ def search(scopes: Sequence[Scope], query: Query, wanted: Wanted, viewer: Viewer
     hits = merge(lists, wanted.top_k)
     return Answer(
         query=query,
-        stores=tuple(scope.store.name for scope in scopes),
+        stores=tuple(scopes),
         mode=wanted.mode,
         hits=tuple(replace(hit, rank=number) for number, hit in enumerate(hits, 1)),
         convincing=any(hit.relevant for hit in hits),
@@ -120,6 +123,10 @@ def _by_meaning(scope: Scope, wanted: Wanted, allowed: find.Eligible) -> dict[in
     """
     if wanted.mode == "lexical" or scope.vector is None:
         return {}
+    with scope.store.read() as db:
+        few = find.few(db, allowed, _FEW)
+        if few is not None:  # a strict filter: no need to look through the whole index
+            return _similarities(db, scope.vector, few)
     count = k = max(wanted.k_vec, wanted.top_k)
     while True:
         matches = scope.index.search(scope.vector, k)

@@ -102,6 +102,11 @@ class ChunkSpec:
     sizes: dict[str, tuple[int, int]]
 
 
+def embedded_text(prefix: str, text: str) -> str:
+    """What an embedder reads of a passage: its prefix, then its text."""
+    return "\n".join(part for part in (prefix, text) if part)
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """One chunk as cut from a document: ``document_text[start:end] == text``.
@@ -124,7 +129,7 @@ class Passage:
     @property
     def embedded(self) -> str:
         """What the embedder reads; empty for a note with nothing but its file name."""
-        return "\n".join(part for part in (self.prefix, self.text) if part)
+        return embedded_text(self.prefix, self.text)
 
 
 # --- embedders --------------------------------------------------------------------------
@@ -153,8 +158,9 @@ class Filters:
     fields are joined by *and*.
 
     ``paths``: whole leading segments (``projects``), ``""`` for files at the root, or a
-    glob when it holds ``*``. ``tags``: ``a`` also matches ``a/b``. ``after`` (inclusive)
-    and ``before`` (exclusive) are ISO dates compared with the document date.
+    glob when it holds ``*``. ``files``: a name or any tail of a path. ``tags``: ``a`` also
+    matches ``a/b``. ``after`` (inclusive) and ``before`` (exclusive) are ISO dates compared with
+    the document date.
     """
 
     types: tuple[str, ...] = ()
@@ -169,7 +175,8 @@ class Filters:
 @dataclass(frozen=True, slots=True)
 class Query:
     """A parsed query. ``text`` is what is embedded and shown; ``words`` are ranked,
-    ``phrases`` must occur, ``without`` must not."""
+    ``phrases`` must occur, ``without`` must not; a document that fits any field of
+    ``excluded`` is left out."""
 
     raw: str
     text: str
@@ -178,6 +185,7 @@ class Query:
     without: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
     filters: Filters = Filters()
+    excluded: Filters = Filters()
 
 
 # --- answers ----------------------------------------------------------------------------

@@ -79,6 +79,26 @@ def test_init_again_adds_to_the_same_store(run: Run, notes: Path) -> None:
     assert len(run("store", "list", "--json").json["stores"]) == 1
 
 
+def test_init_of_another_folder_of_the_same_name_mixes_nothing(run: Run, notes: Path) -> None:
+    run("init", notes)
+    other = notes / "other" / notes.name
+    other.mkdir(parents=True)
+    result = run("init", other)
+    assert result.status == 2
+    assert str(notes) in result.err
+    assert "--store" in result.err
+    assert run("init", other, "--store", notes.name).status == 0, "unless it is asked for"
+
+
+def test_a_word_left_out_needs_no_quotes(run: Run, notes: Path) -> None:
+    (notes / "a.md").write_text("tea with milk")
+    (notes / "b.md").write_text("tea with lemon")
+    run("init", notes)
+    found = run("query", "tea", "-lemon", "--json").json["results"]
+    assert [hit["file_path"] for hit in found] == ["a.md"]
+    assert run("query", "tea", "--tpo-k", "3").status == 2
+
+
 def test_init_of_a_name_that_fits_no_store_is_made_to_fit(run: Run, notes: Path) -> None:
     folder = notes / "My notes & more (2026)"
     folder.mkdir()

@@ -374,3 +374,16 @@ def test_an_unwritable_folder_is_a_plain_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(EmbedderError, match="could not be installed"):
         install(tmp_path / "file" / "models")
+
+
+def test_the_runtime_gathers_no_usage_data(model_dir: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from rag_core.embedders.minilm import MiniLM;"
+        "MiniLM(Path(sys.argv[1])).embed_query('text')"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    subprocess.run([sys.executable, "-c", code, str(model_dir)], env=environment, check=True)
+    assert list(home.rglob("*")) == []

@@ -12,8 +12,11 @@ from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.library import MAX_TOP_K, Library
+from rag_core.query import parse
+from rag_core.store import find
 from rag_core.types import OWNER, Answer, Job, Mode
 from tests.conftest import index
+from tests.stored import store_of
 
 MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
 
@@ -361,3 +364,41 @@ def test_answer_says_what_was_asked(many: Library) -> None:
     assert answer.query.text == "pebble"
     assert answer.mode == "lexical"
     assert answer.query_time_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("tea -tag:draft", ["code.py", "sub/note.md"]),
+        ("tea -type:python", ["draft.md", "sub/note.md"]),
+        ("tea -path:sub", ["code.py", "draft.md"]),
+        ("tea type:py", ["code.py"]),
+        ("tea type:md -tag:draft", ["sub/note.md"]),
+        ("tea file:note.md", ["sub/note.md"]),
+        ("tea file:note", ["sub/note.md"]),
+        ("-tag:draft", ["code.py", "sub/note.md"]),
+    ],
+)
+def test_filters_leave_out_and_take_short_names(
+    library: Library, notes: Path, query: str, paths: list[str]
+) -> None:
+    (notes / "sub").mkdir()
+    (notes / "draft.md").write_text("#draft tea leaves")
+    (notes / "sub" / "note.md").write_text("tea time")
+    (notes / "code.py").write_text("tea = 1\n")
+    index(library, "notes", notes)
+    assert sorted(hit.document.path for hit in library.search(OWNER, query).hits) == paths
+
+
+def test_a_phrase_does_not_make_the_nearest_passages_slow_to_check(library: Library, notes: Path) -> None:
+    for number in range(400):
+        (notes / f"{number}.md").write_text(f"alpha beta gamma {number}\n")
+    index(library, "notes", notes)
+    query = parse('alpha "beta gamma"')
+    with store_of(library, "notes").read() as db:
+        steps: list[int] = []
+        db.set_progress_handler(lambda: steps.append(1) and None, 1000)
+        keys = [row[0] for row in db.execute("SELECT key FROM chunks")]
+        assert len(find.chunk_ids(db, keys, find.eligible(query, OWNER))) == 400
+        db.set_progress_handler(None, 0)
+    assert len(steps) < 200, "thousands of SQLite's steps: it grows with passages, not with their square"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import stat
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -368,3 +370,28 @@ def test_a_damaged_store_can_be_deleted(library: Library) -> None:
     library.delete_store(OWNER, "notes")
     assert library.store_names(OWNER) == []
     assert list(library.settings.store_dir.iterdir()) == []
+
+
+def test_many_threads_may_ask_about_a_store_at_once(library: Library) -> None:
+    library.create_store(OWNER, "notes", "hashing")
+    with ThreadPoolExecutor(24) as pool:
+        asked = [pool.submit(library.store_info, OWNER, "notes") for _ in range(200)]
+        assert {each.result(timeout=30).name for each in asked} == {"notes"}
+
+
+def test_a_thread_that_borrows_a_second_connection_is_told_so(library: Library) -> None:
+    library.create_store(OWNER, "notes", "hashing")
+    store = Store(library.settings.store_dir / "notes.db")
+    with store.read(), pytest.raises(RuntimeError, match="has a connection"), store.read():
+        pass
+    store.close()
+
+
+def test_a_store_can_be_read_by_its_owner_alone(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("text")
+    index(library, "notes", notes)
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode) for path in library.settings.store_dir.glob("notes.db*")
+    }
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(library.settings.store_dir.stat().st_mode) == 0o700

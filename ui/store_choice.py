@@ -28,7 +28,7 @@ _CREATING: Final = "index_store_creating"
 
 EMBEDDERS: Final[Mapping[str, str]] = {
     DEFAULT_EMBEDDER: "Built-in model: finds by meaning and by words",
-    "hashing": "None, for trying out: finds by words only",
+    "hashing": "For trying out: compares spellings, knows no meaning",
 }
 
 

@@ -86,6 +86,8 @@ class Encoder:
     """A graph with its tokenizer: one text in, one vector out. Safe in several threads."""
 
     def __init__(self, graph: Path, tokenizer: Path) -> None:
+        # Its Linux builds gather usage data and send it to their maker unless this is set before.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime as ort
         from tokenizers import Tokenizer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from rag_core.store.embeddings import active_identity
-from rag_core.store.file import Store
+from rag_core.store.file import Store, generation
 from rag_core.store.find import waiting
 from rag_core.store.sources import all_sources
 from rag_core.types import StoreInfo, Viewer
@@ -39,7 +39,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             failed=states.get("failed", 0) if viewer.is_owner else 0,
             skipped=states.get("skipped", 0) if viewer.is_owner else 0,
             size_bytes=store.size_bytes() if viewer.is_owner else 0,
-            generation=store.generation(),
+            generation=generation(db),
             sources=tuple(all_sources(db)) if viewer.is_owner else (),
             types=types,
         )

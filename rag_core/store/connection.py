@@ -89,6 +89,7 @@ class Readers:
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._free = threading.Semaphore(READERS)
         self._closed = False
+        self._lent = threading.local()
 
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
@@ -96,11 +97,14 @@ class Readers:
 
         Raises StoreError when the file or the disk is damaged.
         """
+        if getattr(self._lent, "one", False):
+            raise RuntimeError("this thread has a connection of this store already; pass it on")
         with self._free:
             try:
                 db = self._idle.get_nowait()
             except queue.Empty:
                 db = connect(self._path, "ro")
+            self._lent.one = True  # a second one could be the one that everybody waits for
             try:
                 db.execute("BEGIN")
                 yield db
@@ -113,6 +117,7 @@ class Readers:
                     " into a new store.",
                 ) from error
             finally:
+                self._lent.one = False
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 if self._closed:

@@ -78,7 +78,7 @@ def _day(time_ns: int) -> str:
         return ""
 
 
-def fold(name: str) -> str:
+def name_key(name: str) -> str:
     """A name as links and tags compare it: NFC, no case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
 
@@ -284,10 +284,10 @@ def _put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> 
     db.execute("DELETE FROM tags WHERE document_id = ?", (document_id,))
     rows: dict[str, str | None] = {}
     for tag in tags:
-        parts = fold(tag).split("/")
+        parts = name_key(tag).split("/")
         for depth in range(1, len(parts)):
             rows.setdefault("/".join(parts[:depth]), None)
-        rows[fold(tag)] = tag
+        rows[name_key(tag)] = tag
     db.executemany("INSERT INTO tags VALUES (?, ?, ?)", [(document_id, f, tag) for f, tag in rows.items()])
 
 
@@ -296,7 +296,7 @@ def _put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> 
 
 def _put_names(db: sqlite3.Connection, document_id: int, kind: _NameKind, names: Iterable[str]) -> None:
     db.execute("DELETE FROM names WHERE document_id = ? AND kind = ?", (document_id, kind))
-    keys = dict.fromkeys(fold(name) for name in names)
+    keys = dict.fromkeys(name_key(name) for name in names)
     db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(document_id, key, kind) for key in keys if key])
 
 
@@ -336,7 +336,7 @@ def _put_link_keys(db: sqlite3.Connection, document_id: int, folder: str) -> Non
 def _link_key(folder: str, target: str) -> str:
     if target.startswith(("./", "../")):
         target = posixpath.normpath(posixpath.join(folder, target))
-    return fold(target.strip("/"))
+    return name_key(target.strip("/"))
 
 
 def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[str] = ()) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_core.types import EmbedderIdentity, Vectors
+from rag_core.types import EmbedderIdentity, Vectors, embedded_text
 
 CANARY_TEXT = "The commonplace book keeps what its owner reads and thinks."
 
@@ -55,9 +55,7 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int) -> list[Pending]:
            ORDER BY q.id DESC""",
         (attempts, limit),
     )
-    return [
-        Pending(row["hash"], "\n".join(part for part in (row["prefix"], row["text"]) if part)) for row in rows
-    ]
+    return [Pending(row["hash"], embedded_text(row["prefix"], row["text"])) for row in rows]
 
 
 def pending_count(db: sqlite3.Connection) -> int:

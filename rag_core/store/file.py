@@ -18,6 +18,11 @@ from rag_core.store.connection import Readers, Writer, connect
 from rag_core.types import ChunkSpec
 
 
+def generation(db: sqlite3.Connection) -> int:
+    """The store's generation in the snapshot of ``db``."""
+    return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+
 def now() -> str:
     """The time as the store writes it: ISO 8601, UTC, whole seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -60,7 +65,8 @@ class Store:
         """
         unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
             try:
                 _write_new(unfinished, embedder, spec, backend, metric)
                 os.link(unfinished, path)
@@ -109,7 +115,7 @@ class Store:
     def generation(self) -> int:
         """A number that differs whenever an answer might."""
         with self.read() as db:
-            return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+            return generation(db)
 
     def running(self) -> bool:
         """Whether a runner is at work, in this or any other process."""
@@ -142,8 +148,8 @@ def remove(path: Path, opened: Store | None) -> None:
 def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     try:
+        db.execute("PRAGMA page_size = 8192")  # before anything is written, or it is ignored
         db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
-        db.execute("PRAGMA page_size = 8192")
         db.execute("PRAGMA journal_mode = WAL")
         migrations.migrate(db, path.name)
         about = {

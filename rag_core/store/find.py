@@ -2,7 +2,8 @@
 
 ``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL.
 Every read joins ``chunks c`` with ``documents d`` under it, so that a private document or a
-filtered one can never be ranked, counted, folded or shown.
+filtered one can never be ranked, folded or shown. (How rare a word is, is counted over all
+chunks, so a private note moves a guest's scores a little.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_core.store.documents import fold
+from rag_core.extract.filetypes import TYPE_BY_SUFFIX
+from rag_core.store.documents import name_key
 from rag_core.store.embeddings import pending_count
 from rag_core.types import Document, Filters, Query, Viewer
 from rag_core.words import fold as fold_words
@@ -38,6 +40,7 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
     if not viewer.is_owner:
         parts.append(("NOT d.private", ()))
     parts += _filter_conditions(query.filters)
+    parts += [(f"NOT ({sql})", values) for sql, values in _filter_conditions(query.excluded)]
     parts += [_must_hold(phrase) for phrase in query.phrases]
     parts += [_must_lack(phrase) for phrase in query.without]
     return Eligible(" AND ".join(f"({sql})" for sql, _ in parts), tuple(v for _, vs in parts for v in vs))
@@ -51,12 +54,15 @@ def visible(viewer: Viewer) -> Eligible:
 def _filter_conditions(filters: Filters) -> list[tuple[str, tuple[Any, ...]]]:
     parts: list[tuple[str, tuple[Any, ...]]] = []
     if filters.types:
-        parts.append((f"d.file_type IN ({_marks(filters.types)})", filters.types))
+        types = tuple(
+            TYPE_BY_SUFFIX.get(f".{name}", name) for name in filters.types
+        )  # a suffix names its type
+        parts.append((f"d.file_type IN ({_marks(types)})", types))
     if filters.tags:
         parts.append(
             (
                 f"d.id IN (SELECT document_id FROM tags WHERE folded IN ({_marks(filters.tags)}))",
-                tuple(fold(tag) for tag in filters.tags),
+                tuple(name_key(tag) for tag in filters.tags),
             )
         )
     if filters.paths:
@@ -65,7 +71,9 @@ def _filter_conditions(filters: Filters) -> list[tuple[str, tuple[Any, ...]]]:
             (" OR ".join(sql for sql, _ in conditions), tuple(v for _, vs in conditions for v in vs))
         )
     if filters.files:
-        parts.append((f"d.display IN ({_marks(filters.files)})", filters.files))
+        names = tuple(name_key(file) for file in filters.files)
+        known = f"SELECT document_id FROM names WHERE kind = 0 AND key IN ({_marks(names)})"
+        parts.append((f"d.id IN ({known})", names))
     if filters.pages:
         parts.append(
             (
@@ -102,13 +110,14 @@ def _must_hold(phrase: str) -> tuple[str, tuple[Any, ...]]:
     match = match_all(phrase)
     if not match:
         return exact, (phrase,)
-    return f"c.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND {exact}", (match, phrase)
+    # +c.id: a filter, never the planner's way in, which would meet every match for every key.
+    return f"+c.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND {exact}", (match, phrase)
 
 
 def _must_lack(phrase: str) -> tuple[str, tuple[Any, ...]]:
     """A single word is left out with its inflections, as it would be found; anything else exactly."""
     if is_spaced_word(phrase):
-        return "c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)
+        return "+c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)
     sql, values = _must_hold(phrase)
     return f"NOT ({sql})", values
 
@@ -146,7 +155,7 @@ def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5
         f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
             WHERE d.id IN (SELECT document_id FROM names WHERE key = ?) AND {allowed.sql}
             GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}""",
-        (fold(name), *allowed.values),
+        (name_key(name), *allowed.values),
     )
     return [row[0] for row in rows]
 
@@ -170,6 +179,16 @@ def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
         allowed.values,
     ).fetchone()
     return int(row[0])
+
+
+def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:
+    """The eligible chunks when there are at most ``limit``, else None."""
+    rows = db.execute(
+        f"""SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id
+            WHERE {allowed.sql} LIMIT ?""",
+        (*allowed.values, limit + 1),
+    ).fetchall()
+    return [row[0] for row in rows] if len(rows) <= limit else None
 
 
 # --- rows -------------------------------------------------------------------------------

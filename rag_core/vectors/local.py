@@ -1,7 +1,7 @@
 """The vector index inside the store's own file: every vector compared, nothing approximate.
 
 The matrix of the store's embeddings is kept in memory (4 × dimension bytes a text) and
-follows the file: when the store's generation moved, only new rows are read.
+follows the file: when the store's generation moved, only the vectors that are new are read.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rag_core.store import Store
 from rag_core.store.embeddings import active_identity
+from rag_core.store.file import generation
 from rag_core.types import Vectors
 from rag_core.vectors import Match
 
@@ -62,14 +63,14 @@ class LocalVectors:
         active = active_identity(db)
         if active is None:
             return None
-        generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+        now = generation(db)
         with self._lock:
             known = self._snapshot
             if known is None or known.identity_id != active[0]:
                 empty = np.zeros((0, active[1].dimension), np.float32)
                 known = _Snapshot(-1, active[0], np.zeros(0, np.int64), empty)
-            if known.generation < generation:
-                known = _refresh(db, known, generation)
+            if known.generation < now:
+                known = _refresh(db, known, now)
                 self._snapshot = known
             return known
 
@@ -86,7 +87,7 @@ class LocalVectors:
         return sorted((Match(row[0], by_id[row[1]]) for row in rows), key=lambda m: (-m.similarity, m.key))
 
 
-def _refresh(db: sqlite3.Connection, known: _Snapshot, generation: int) -> _Snapshot:
+def _refresh(db: sqlite3.Connection, known: _Snapshot, now: int) -> _Snapshot:
     mine = "FROM embeddings WHERE identity_id = ? AND vector <> x''"
     rows = db.execute(f"SELECT id {mine} ORDER BY id", (known.identity_id,))
     alive = np.fromiter((row[0] for row in rows), np.int64)
@@ -98,4 +99,4 @@ def _refresh(db: sqlite3.Connection, known: _Snapshot, generation: int) -> _Snap
         halves = np.frombuffer(b"".join(row[0] for row in batch), "<f2")
         parts.append(halves.reshape(len(batch), -1).astype(np.float32))
     vectors = np.concatenate(parts) if len(parts) > 1 else parts[0]
-    return _Snapshot(generation, known.identity_id, alive, vectors)
+    return _Snapshot(now, known.identity_id, alive, vectors)
