@@ -33,6 +33,7 @@ from rag_core.terminal import (
     show_store,
 )
 from rag_core.types import OWNER, Job, Source, StoreInfo
+from rag_core.wording import plural
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 _stores = click.option(
@@ -166,17 +167,22 @@ def store_delete(name: str, force: bool, as_json: bool) -> None:
     """Delete a store; the files it was read from stay."""
     library = _library()
     if not force:
-        info = library.store_info(OWNER, name)
-        typed = click.prompt(
-            f"{info.chunk_count:,} passages of {info.file_count:,} files. Type the name to delete the store",
-            err=True,
-        )
+        typed = click.prompt(f"{_contents(library, name)} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
     library.delete_store(OWNER, name)
     _emit(
         as_json, {"deleted": name}, lambda: click.echo(f"Store {name!r} is deleted; its files are untouched.")
     )
+
+
+def _contents(library: Library, name: str) -> str:
+    """What would be lost with a store."""
+    try:
+        info = library.store_info(OWNER, name)
+    except StoreError as error:  # a damaged store is there to be deleted, too
+        return error.message
+    return f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}."
 
 
 # --- indexing ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import click
 
 from rag_core.plan import Plan
 from rag_core.types import Answer, Document, Hit, Job, StoreInfo
+from rag_core.wording import duration, plural, size
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _MAX_ROWS = 40
@@ -46,24 +47,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for number, row in enumerate(cells):
         shown = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         click.secho(shown, bold=number == 0)
-
-
-def size(count: int) -> str:
-    """A number of bytes for people: ``1.2 MB``."""
-    value, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people: ``45 s``, ``3 min``, ``1 h 5 min``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class Line:
@@ -115,8 +98,8 @@ def show_answer(answer: Answer) -> None:
         click.echo("Nothing fits well; these are the nearest.")
     for hit in answer.hits:
         _show_hit(hit, several=len(answer.stores) > 1)
-    waiting = f" · {answer.pending:,} passages wait to be embedded" if answer.pending else ""
-    click.secho(f"{len(answer.hits)} passages in {answer.query_time_ms:.0f} ms{waiting}", dim=True)
+    waiting = f" · {plural(answer.pending, 'passage')} to embed" if answer.pending else ""
+    click.secho(f"{plural(len(answer.hits), 'passage')} in {answer.query_time_ms:.0f} ms{waiting}", dim=True)
 
 
 def _show_hit(hit: Hit, *, several: bool) -> None:
@@ -149,8 +132,9 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
     """Every store in a line, then what is running."""
     for warning in warnings:
         click.secho(plain(warning), fg="yellow", err=True)
-    if not infos:
+    if not infos and not warnings:
         click.echo("There is no store yet. Make one: commonplace init FOLDER")
+    if not infos:
         return
     counts = [(i.file_count, i.chunk_count, i.pending, i.failed) for i in infos]
     rows = [
@@ -202,7 +186,7 @@ def show_job(job: Job) -> None:
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in job.counts.items() if count) or "no files"
     click.echo(
         f"{job.state.capitalize()} in {duration(job.duration_ms / 1000)}: {counts};"
-        f" {job.total_chunks_added:,} passages added, {job.texts_embedded:,} texts embedded."
+        f" {plural(job.total_chunks_added, 'passage')} added, {plural(job.texts_embedded, 'text')} embedded."
     )
     for result in [r for r in job.results if r.outcome in ("failed", "skipped")][:_MAX_ROWS]:
         click.echo(line(f"  {result.outcome}  {result.source_file}: {result.message}"))

@@ -21,7 +21,7 @@ STEPS = {"words", "query", "snippet", "rank", "chunk", "files", "extract", "embe
 STATE = {"migrations", "store", "vectors"}
 WRITE = {"plan", "runlog", "index"}
 READ = {"search"}
-FACES = {"cli", "terminal", "render", "jobs", "serving"}
+FACES = {"cli", "terminal", "render", "jobs", "serving", "wording"}
 
 # What a module or package of rag_core may import of the others.
 ALLOWED: dict[str, set[str]] = {
@@ -45,10 +45,11 @@ ALLOWED: dict[str, set[str]] = {
     "search": VALUES | {"words", "query", "snippet", "rank", "store", "vectors"},
     "library": VALUES | {"config"} | STEPS | STATE | WRITE | READ,
     "render": VALUES | {"plan"},
-    "terminal": VALUES | {"plan"},
+    "wording": set(),
+    "terminal": VALUES | {"plan", "wording"},
     "jobs": VALUES | {"index", "library"},
     "serving": VALUES,
-    "cli": VALUES | {"embedders", "files", "query", "library", "render", "terminal", "serving"},
+    "cli": VALUES | {"embedders", "files", "query", "library", "render", "terminal", "serving", "wording"},
     "__init__": {"config", "library"} | VALUES,
 }
 ENGINE_ONLY = {

@@ -12,8 +12,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.files import Preview, preview
-from rag_core.terminal import size
-from ui.messages import plural
+from rag_core.wording import plural, size
 
 INCLUDE: Final = "index_include"
 EXCLUDE: Final = "index_exclude"

@@ -14,10 +14,11 @@ from rag_core.errors import RagError
 from rag_core.files import display
 from rag_core.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
+from rag_core.wording import plural
 from ui.deps import library
 from ui.file_choice import FileChoice
 from ui.folders import clear_folder
-from ui.messages import plural, show_warning
+from ui.messages import show_warning
 from ui.runs import remember_error, start_run
 
 _PLAN: Final = "index_plan"

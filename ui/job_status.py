@@ -16,10 +16,10 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import NotFound
-from rag_core.terminal import duration
 from rag_core.types import FileResult, Job, Progress, StoreInfo, Viewer
+from rag_core.wording import duration, plural
 from ui.deps import library
-from ui.messages import plural, show_warning
+from ui.messages import show_warning
 from ui.model_notice import is_model_missing
 from ui.runs import is_active, newest_job, start_run
 

@@ -16,8 +16,3 @@ def show_error(error: RagError) -> None:
 def show_warning(text: str) -> None:
     """A whole sentence that may hold anything."""
     st.warning(label(text))
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 file``, ``2,000 files``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -15,10 +15,10 @@ import streamlit as st
 from rag_core.config import Settings, load
 from rag_core.embedders import DEFAULT_EMBEDDER
 from rag_core.errors import NotFound, RagError
-from rag_core.terminal import size
 from rag_core.types import StoreInfo, Viewer
+from rag_core.wording import plural, size
 from ui.deps import library
-from ui.messages import plural, show_error
+from ui.messages import show_error
 from ui.runs import is_active
 
 PARAM: Final = "store"

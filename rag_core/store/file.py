@@ -137,7 +137,7 @@ def remove(path: Path, opened: Store | None) -> None:
 
     Raises StoreBusy while a runner is at work on it.
     """
-    with lock.hold(path):
+    with lock.hold(path, "Nothing was deleted; cancel the run, or wait for its end."):
         if opened is not None:
             opened.close()
         for suffix in ("", "-wal", "-shm"):

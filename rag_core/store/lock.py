@@ -20,16 +20,19 @@ def _lock_path(store: Path) -> Path:
 
 
 @contextmanager
-def hold(store: Path) -> Iterator[None]:
-    """Be the runner of the store file ``store``; raises StoreBusy when there is one already."""
+def hold(
+    store: Path,
+    otherwise: str = "The request was left for that run; `commonplace status` shows its progress.",
+) -> Iterator[None]:
+    """Be the runner of the store file ``store``; raises StoreBusy when there is one already.
+
+    ``otherwise`` is the error's second sentence.
+    """
     lock = FileLock(_lock_path(store), thread_local=False)
     try:
         lock.acquire(timeout=_PROBE_S)
     except Timeout:
-        raise StoreBusy(
-            f"Store {store.stem!r} is being indexed already.",
-            "The request was left for that run; `commonplace status` shows its progress.",
-        ) from None
+        raise StoreBusy(f"Store {store.stem!r} is being indexed already.", otherwise) from None
     try:
         yield
     finally:
