@@ -171,8 +171,10 @@ class Runner:
 
     def _failed_source(self, source: Source, error: RagError) -> None:
         self._log.say(str(error))
+        result = FileResult(source.root, "failure", "failed", message=error.message)
         with self._store.note() as db:
-            self._log.result(db, FileResult(source.root, "failure", "failed", message=error.message))
+            self._log.result(db, result)
+        self._log.count(result)
 
     def _apply(self, plan: Plan) -> None:
         """Do what the plan says, a document a transaction, the ones that only moved first."""
@@ -188,9 +190,11 @@ class Runner:
         for move in plan.moved:
             self._move(move)
         for known in plan.deleted:
+            result = FileResult(known.display, "success", "deleted")
             with self._store.write() as db:
                 write.remove(db, known.id)
-                self._log.result(db, FileResult(known.display, "success", "deleted"))
+                self._log.result(db, result)
+            self._log.count(result)
             self._log.step(known.display)
         for file in plan.new:
             self._file(root, file, "added")
@@ -205,6 +209,7 @@ class Runner:
         with self._store.write() as db:
             write.move(db, move.known.id, file, title)
             self._log.result(db, result)
+        self._log.count(result)
         self._log.step(file.display)
 
     def _file(self, root: Path, file: write.FileRecord, outcome: Literal["added", "changed"]) -> None:
@@ -239,14 +244,17 @@ class Runner:
                 file.display, "success", outcome, change.added, change.skipped, notes, _ms(started)
             )
             self._log.result(db, result)
+        self._log.count(result)
 
     def _unread(
         self, file: write.FileRecord, state: Literal["failed", "skipped"], reason: str, started: float
     ) -> None:
         status: Literal["success", "failure"] = "failure" if state == "failed" else "success"
+        result = FileResult(file.display, status, state, 0, 0, reason, _ms(started))
         with self._store.write() as db:
             write.put_unread(db, file, state, reason, EXTRACTOR_VERSION)
-            self._log.result(db, FileResult(file.display, status, state, 0, 0, reason, _ms(started)))
+            self._log.result(db, result)
+        self._log.count(result)
 
     # --- vectors --------------------------------------------------------------------
 

@@ -86,7 +86,7 @@ class Library:
     def store_names(self, viewer: Viewer) -> list[str]:
         """The names of the stores that ``viewer`` may see, sorted without regard to case."""
         files = self.settings.store_dir.glob("*.db")
-        names = [f.stem for f in files if _STORE_NAME.fullmatch(f.stem)]
+        names = [f.stem for f in files if _STORE_NAME.fullmatch(f.stem) and f.is_file()]
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def create_store(self, viewer: Viewer, name: str, embedder: str = DEFAULT_EMBEDDER) -> StoreInfo:

@@ -27,6 +27,7 @@ from rag_core.words import bigrams, is_unspaced
 
 RELEVANT = 0.5
 _BM25_BOUND = 2.2  # k1 + 1 in SQLite's FTS5, which has k1 = 1.2
+_TAILS = frozenset(("", "s", "es", "ed", "ing", "ings", "er", "ers"))
 _NAME_BONUS = 0.3  # a query that is a document's name or alias asks for that document
 
 
@@ -159,6 +160,8 @@ def _reasons(
         reasons.append(f"{len(held)} of {len(parts)} words: {', '.join(held[:4])}")
     elif present:
         reasons.append("parts of words")
+    elif found.bm25 is not None:
+        reasons.append("a form of the words")
     if found.similarity is not None and found.similarity >= calibration.hybrid.middle:
         reasons.append("close in meaning")
     elif found.similarity is not None and found.similarity >= calibration.vector.middle:
@@ -170,15 +173,22 @@ def occurs(text: str, word: str) -> bool:
     """Whether ``word`` or an inflection of it begins a word of ``text`` (both folded)."""
     if is_unspaced(word):
         return word in text
-    beginning = stem(word) if len(word) > 3 else word
+    beginning = stem(word)
     at = text.find(beginning)
     while at >= 0:
         end = at + len(beginning)
-        whole = len(word) > 3 or end == len(text) or not text[end].isalnum()
-        if whole and (at == 0 or not text[at - 1].isalnum()):
+        if (at == 0 or not text[at - 1].isalnum()) and (len(beginning) > 3 or _inflects(text, end)):
             return True
         at = text.find(beginning, at + 1)
     return False
+
+
+def _inflects(text: str, end: int) -> bool:
+    """Whether the word that has begun with a short stem goes on as an inflection: bug·s, plan·ning."""
+    tail = ""
+    while end + len(tail) < len(text) and text[end + len(tail)].isalnum() and len(tail) < 5:
+        tail += text[end + len(tail)]
+    return tail in _TAILS or (tail[:1] == text[end - 1] and tail[1:] in _TAILS)
 
 
 def merge(lists: Sequence[Sequence[Hit]], top_k: int) -> list[Hit]:

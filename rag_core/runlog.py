@@ -65,8 +65,11 @@ class RunLog:
         return any(self._counts[outcome] for outcome in ("changed", "deleted", "skipped"))
 
     def result(self, db: sqlite3.Connection, result: FileResult) -> None:
-        """Record what became of a file, in the transaction that did it."""
+        """Record what became of a file, in the transaction that did it; ``count`` it behind that."""
         work.add_result(db, self.job.id, result)
+
+    def count(self, result: FileResult) -> None:
+        """Count a file whose transaction has ended well."""
         self._counts[result.outcome] += 1
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
 

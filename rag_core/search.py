@@ -157,7 +157,7 @@ def _ranked(
     texts = find.judged_texts(db, ids)
     found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids]
     wanted_units = units(query.words)
-    total, counts = find.frequencies(db, wanted_units)
+    total, counts = find.frequencies(db, wanted_units, allowed.viewer)
     return rank(found, query.words, information(total, counts), wanted.mode, scope.calibration)
 
 

@@ -74,27 +74,18 @@ def _fold_in_place(text: str) -> tuple[str, list[Span]]:
 _fold = lru_cache(maxsize=4096)(fold)
 
 
+_ENDINGS = "ations ation ings ing ies ied ers ed es er ly s e y".split()
+_DOUBLING = ("ing", "ings", "ed", "er", "ers")
+
+
 @lru_cache(maxsize=1024)
 def stem(word: str) -> str:
-    """A beginning that the inflections of an English word share; short words stay whole."""
-    for ending in (
-        "ations",
-        "ation",
-        "ings",
-        "ing",
-        "ies",
-        "ied",
-        "ers",
-        "ed",
-        "es",
-        "er",
-        "ly",
-        "s",
-        "e",
-        "y",
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
+    """A beginning that the inflections of an English word share: ``stop`` for stopped, ``bug`` for bugs."""
+    for ending in _ENDINGS:
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= (3 if ending == "s" else 4):
+            doubled = ending in _DOUBLING and rest[-1] == rest[-2] and rest[-1] not in "aeiouflsz"
+            return rest[:-1] if doubled else rest
     return word
 
 

@@ -395,3 +395,26 @@ def test_a_store_can_be_read_by_its_owner_alone(library: Library, notes: Path) -
     }
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(library.settings.store_dir.stat().st_mode) == 0o700
+
+
+def test_a_store_made_where_one_was_deleted_by_hand_is_empty(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("text")
+    index(library, "notes", notes)
+    path = library.settings.store_dir / "notes.db"
+    log = path.with_name("notes.db-wal").read_bytes()
+    library.close()
+    path.unlink()
+    path.with_name("notes.db-wal").write_bytes(log)
+    library.create_store(OWNER, "notes", "hashing")
+    info = library.store_info(OWNER, "notes")
+    assert (info.file_count, info.pending) == (0, 0)
+
+
+def test_a_long_log_is_folded_into_the_file(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        (notes / f"{number}.md").write_text(f"text {number} " * 500)
+    monkeypatch.setattr("rag_core.store.connection.LOG_LIMIT", 100_000)
+    index(library, "notes", notes)
+    assert (library.settings.store_dir / "notes.db-wal").stat().st_size <= 200_000

@@ -253,3 +253,17 @@ def test_guest_may_not(library: Library, act: Callable[[Library], Any]) -> None:
     with pytest.raises(Forbidden, match="Only the owner"):
         act(library)
     assert before == (library.store_names(OWNER), library.generations(OWNER), library.jobs(OWNER, "shared"))
+
+
+def test_a_guests_scores_do_not_tell_which_words_private_notes_hold(library: Library, notes: Path) -> None:
+    (notes / "open.md").write_text("# Garden\n\nThe garden gate.\n")
+    (notes / "more.md").write_text("# Shed\n\nThe garden shed.\n")
+    (notes / "secret.md").write_text("---\nprivate: true\n---\n# Zoo\n\nThe zebra key.\n")
+    index(library, "notes", notes)
+    guest = Viewer("ann", stores=frozenset({"notes"}))
+    known = library.search(guest, "garden zebra", mode="vector").hits
+    unknown = library.search(guest, "garden quagga", mode="lexical").hits
+    lexical = library.search(guest, "garden zebra", mode="lexical").hits
+    assert known
+    assert [hit.score for hit in lexical] == [hit.score for hit in unknown]
+    assert {hit.document.root for hit in known} == {""}

@@ -24,7 +24,9 @@ _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 _OPEN = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
 _CLOSE = re.compile(r"(?:(?<=\n)|(?<=\r))(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-_PRIVATE = re.compile(r"^[\"']?private[\"']?[ \t]*:[ \t]*[\"']?(?:true|yes|on|1)\b", re.I | re.M)
+_PRIVATE = re.compile(
+    r"^[\"']?private[\"']?[ \t]*:[ \t]*(?![\"']?(?:(?:false|no|off|0|null|none)\b|~))[^\s#]", re.I | re.M
+)
 _INT = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _FLOAT = re.compile(r"-?\d{1,15}\.\d{1,15}")
 _DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=$|[T\s])")
@@ -253,4 +255,8 @@ def unique(names: list[str]) -> tuple[str, ...]:
 
 
 def _is_private(values: dict[str, Any]) -> bool:
-    return _text(_value(values, "private")).strip().lower() in {"true", "yes", "on", "1"}
+    """Whatever is not a clear no: a note that was meant to be private must not be shown."""
+    value = _value(values, "private")
+    if isinstance(value, list | dict):
+        return bool(value)
+    return _text(value).strip().lower() not in {"", "false", "no", "off", "0", "null", "none", "~"}

@@ -19,6 +19,8 @@ from rag_core.words import has_phrase
 
 READERS = 8
 BUSY_TIMEOUT_S = 30.0
+LOG_LIMIT = 64 * 1024 * 1024
+_FOLD_PATIENCE_MS = 100
 
 # What can go wrong outside the program; anything else is a mistake in it and stays loud.
 _OUTSIDE = (
@@ -166,6 +168,22 @@ class Writer:
                         "Free some disk space or check permissions, then run the same command again.",
                     ) from error
                 raise
+
+    def fold_log(self) -> None:
+        """Fold a long write-ahead log into the file, if no reader needs it just now.
+
+        SQLite does so by itself only when nobody reads; with searches all the time the log would
+        outgrow the store.
+        """
+        with self._lock:
+            log = self._path.with_name(self._path.name + "-wal")
+            if self._db is None or not log.exists() or log.stat().st_size < LOG_LIMIT:
+                return
+            self._db.execute(f"PRAGMA busy_timeout = {_FOLD_PATIENCE_MS}")
+            try:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self._db.execute(f"PRAGMA busy_timeout = {round(BUSY_TIMEOUT_S * 1000)}")
 
     def close(self) -> None:
         """Close the connection; SQLite folds the write-ahead log into the file."""

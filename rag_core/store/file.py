@@ -69,6 +69,8 @@ class Store:
             unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
             try:
                 _write_new(unfinished, embedder, spec, backend, metric)
+                if not path.exists():  # the log of a store that was deleted by hand is not this one's
+                    _remove_log(path)
                 os.link(unfinished, path)
             finally:
                 unfinished.unlink(missing_ok=True)
@@ -111,6 +113,7 @@ class Store:
         """A write transaction about work (progress, requests), which changes no answer."""
         with self._writer.transaction() as db:
             yield db
+        self._writer.fold_log()
 
     def generation(self) -> int:
         """A number that differs whenever an answer might."""
@@ -140,9 +143,14 @@ def remove(path: Path, opened: Store | None) -> None:
     with lock.hold(path, "Nothing was deleted; cancel the run, or wait for its end."):
         if opened is not None:
             opened.close()
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        _remove_log(path)
     path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def _remove_log(path: Path) -> None:
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str) -> None:

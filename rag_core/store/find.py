@@ -2,8 +2,7 @@
 
 ``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL.
 Every read joins ``chunks c`` with ``documents d`` under it, so that a private document or a
-filtered one can never be ranked, folded or shown. (How rare a word is, is counted over all
-chunks, so a private note moves a guest's scores a little.)
+filtered one can never be ranked, counted, folded or shown.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ class Eligible:
 
     sql: str
     values: tuple[Any, ...]
+    viewer: Viewer
 
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
@@ -43,7 +43,8 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
     parts += [(f"NOT ({sql})", values) for sql, values in _filter_conditions(query.excluded)]
     parts += [_must_hold(phrase) for phrase in query.phrases]
     parts += [_must_lack(phrase) for phrase in query.without]
-    return Eligible(" AND ".join(f"({sql})" for sql, _ in parts), tuple(v for _, vs in parts for v in vs))
+    condition = " AND ".join(f"({sql})" for sql, _ in parts)
+    return Eligible(condition, tuple(value for _, values in parts for value in values), viewer)
 
 
 def visible(viewer: Viewer) -> Eligible:
@@ -160,10 +161,16 @@ def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5
     return [row[0] for row in rows]
 
 
-def frequencies(db: sqlite3.Connection, units: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """The number of chunks, and in how many of them each unit (a word or a pair) occurs."""
-    total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    sql = "SELECT count(*) FROM words WHERE words MATCH ?"
+def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
+    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or
+    a pair) occurs: a score must not tell whether a private note holds a word."""
+    if viewer.is_owner:
+        total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        sql = "SELECT count(*) FROM words WHERE words MATCH ?"
+    else:
+        seen = "JOIN documents d ON d.id = c.document_id AND NOT d.private"
+        total = db.execute(f"SELECT count(*) FROM chunks c {seen}").fetchone()[0]
+        sql = f"SELECT count(*) FROM words JOIN chunks c ON c.id = words.rowid {seen} WHERE words MATCH ?"
     return int(total), {unit: db.execute(sql, (match_any([unit]),)).fetchone()[0] for unit in units}
 
 
@@ -248,10 +255,10 @@ def documents(
         condition += " AND d.id IN (SELECT value FROM json_each(?))"
         values = (json.dumps(list(ids)),)  # type: ignore[assignment]
     rows = db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values)
-    return [_document(store, row) for row in rows]
+    return [_document(store, row, viewer) for row in rows]
 
 
-def _document(store: str, row: sqlite3.Row) -> Document:
+def _document(store: str, row: sqlite3.Row, viewer: Viewer) -> Document:
     return Document(
         store=store,
         id=row["id"],
@@ -268,7 +275,7 @@ def _document(store: str, row: sqlite3.Row) -> Document:
         size=row["size"],
         file_hash=row["file_hash"],
         indexed_at=row["indexed_at"],
-        root=row["root"].decode("utf-8", "backslashreplace"),
+        root=row["root"].decode("utf-8", "backslashreplace") if viewer.is_owner else "",
         path_in_source=row["path"].decode("utf-8", "backslashreplace"),
     )
 
