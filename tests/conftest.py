@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,12 @@ from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Job
 from tests.model_fixture import installed_model_dir
+
+
+@pytest.fixture(autouse=True)
+def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest leaves its page in the place of the main module, which child processes would import."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture
