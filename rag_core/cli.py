@@ -324,10 +324,16 @@ def list_documents(store: str, as_json: bool) -> None:
 @app.command()
 @_json
 def status(as_json: bool) -> None:
-    """Show every store and what is running."""
+    """Show every store, what is running, and what was not finished."""
     library = _library()
     infos, warnings = _all_stores(library)
-    running = {i.name: j for i in infos for j in library.jobs(OWNER, i.name, 1) if j.state == "running"}
+    latest = {i.name: j for i in infos for j in library.jobs(OWNER, i.name, 1)}
+    running = {name: job for name, job in latest.items() if job.state == "running"}
+    warnings += [
+        f"The last run of {name!r} was {job.state}; `commonplace index --store {name}` goes on. {job.message}"
+        for name, job in latest.items()
+        if job.state in ("cancelled", "failed", "interrupted")
+    ]
     value = {
         "stores": [render.store(i) for i in infos],
         "running": [render.job(job) for job in running.values()],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -381,3 +383,18 @@ def leaves(command: click.Command, *names: str) -> Iterator[tuple[str, click.Com
 def test_every_command_but_serve_speaks_json() -> None:
     with_json = {name for name, command in leaves(app) if "as_json" in {each.name for each in command.params}}
     assert {name for name, _ in leaves(app)} - with_json == {"serve"}
+
+
+@pytest.mark.parametrize("state", ["cancelled", "failed", "interrupted"])
+def test_status_says_that_the_last_run_was_not_finished(
+    run: Run, notes: Path, home: Path, state: str
+) -> None:
+    (notes / "a.md").write_text("text")
+    run("init", notes)
+    assert run("status").err == ""
+    with closing(sqlite3.connect(home / "data" / "stores" / "notes.db")) as db, db:
+        db.execute("UPDATE jobs SET state = ?", (state,))
+    result = run("status")
+    assert f"The last run of 'notes' was {state}" in result.err
+    assert "commonplace index --store notes" in result.err
+    assert result.status == 0
