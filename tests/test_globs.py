@@ -1,0 +1,290 @@
+"""Which files patterns and .gitignore choose, compared with the shell's rules and with git."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import unicodedata
+from pathlib import Path
+
+import bracex
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from wcmatch import glob as reference
+
+from rag_core.errors import InvalidInput
+from rag_core.files import (
+    scan,
+    validate_globs,
+    why_skipped,
+)
+from tests.trees import found, plant
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+# --- .gitignore --------------------------------------------------------------------------
+
+
+def test_a_gitignore_leaves_out_what_it_names(tmp_path: Path) -> None:
+    plant(tmp_path, "a.log", "a.md", "build/x.md", "sub/b.log", "sub/build/y.md", "sub/top.md", "top.md")
+    plant(tmp_path, ".gitignore", text=b"# comment\r\n*.log\r\nbuild/\r\n/top.md\r\n")
+    assert found(tmp_path) == ["a.md", "sub/top.md"]
+
+
+def test_a_nested_gitignore_is_relative_to_its_own_folder_and_wins(tmp_path: Path) -> None:
+    plant(tmp_path, "a.log", "sub/keep.log", "sub/other.log", "sub/x.md", "x.md", "sub/deep/x.md")
+    plant(tmp_path, ".gitignore", text=b"*.log\n")
+    plant(tmp_path, "sub/.gitignore", text=b"!keep.log\n/x.md\n")
+    assert found(tmp_path) == ["sub/deep/x.md", "sub/keep.log", "x.md"]
+
+
+def test_a_negated_line_does_not_reach_into_an_ignored_folder(tmp_path: Path) -> None:
+    plant(tmp_path, "out/keep.md", "logs/keep.md", "logs/b.md")
+    plant(tmp_path, ".gitignore", text=b"out/\n!out/keep.md\nlogs/*\n!logs/keep.md\n")
+    assert found(tmp_path) == ["logs/keep.md"]
+
+
+def test_lines_git_cannot_use_are_passed_over(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md", "a.log", b"b\xff.tmp", "build/x.md")
+    plant(tmp_path, ".gitignore", text=b"\xef\xbb\xbf*.log\n!\n[z-a]\n\\\n/\nbuild/\n!/\nb\xff.tmp\n")
+    assert found(tmp_path) == ["a.md"]
+
+
+def test_gitignores_above_the_root_count_up_to_the_repositorys_top(tmp_path: Path) -> None:
+    plant(tmp_path, "repo/docs/in/a.md", "repo/docs/in/b.log", "repo/docs/in/c.txt", "repo/docs/in/d.tmp")
+    plant(tmp_path, "repo/.git/HEAD")
+    plant(tmp_path, ".gitignore", text=b"*.md\n")
+    plant(tmp_path, "repo/.gitignore", text=b"*.log\n/docs/in/c.txt\n*.tmp\n")
+    plant(tmp_path, "repo/docs/.gitignore", text=b"!*.tmp\n")
+    assert found(tmp_path / "repo/docs/in") == ["a.md", "d.tmp"]
+
+
+def test_without_a_repository_gitignores_above_the_root_do_not_count(tmp_path: Path) -> None:
+    plant(tmp_path, "docs/a.log")
+    plant(tmp_path, ".gitignore", text=b"*.log\n")
+    assert found(tmp_path / "docs") == ["a.log"]
+
+
+@pytest.mark.parametrize("rule", [b"/private/\n", b"*\n", b"notes\n"])
+def test_a_root_that_its_repository_ignores_is_read_all_the_same(tmp_path: Path, rule: bytes) -> None:
+    plant(tmp_path, ".git/HEAD", "private/notes/a.md")
+    plant(tmp_path, ".gitignore", text=rule)
+    assert found(tmp_path / "private/notes") == ["a.md"]
+
+
+GIT_LINES = st.sampled_from(
+    [
+        "*.log",
+        "!*.log",
+        "a/",
+        "!a/",
+        "/a",
+        "!/a",
+        "*",
+        "**",
+        "!*/",
+        "*/",
+        "!*.md",
+        "a/b",
+        "!a/b",
+        "**/b",
+        "**/",
+        "a/**",
+        "a/*",
+        "!a/*",
+        "b/c.md",
+        "!c.md",
+        "**/c.*",
+        "[ab]",
+        "[^a]",
+        "?.log",
+        "/*",
+        "/",
+        "!/",
+        "!",
+        "a/**/c.md",
+        "!b",
+        "c.md/",
+        "\\!x",
+        "#x",
+        "\\#x",
+        "a\\*b",
+        "a*b",
+        "[[:alpha:]]",
+        "[z-a]",
+        "**/a/**/b/**",
+        "a**d",
+        "/**/x.log",
+        "x\\",
+        "//a",
+        "a//",
+    ]
+)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="compares with git")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(top=st.lists(GIT_LINES, max_size=5), nested=st.lists(GIT_LINES, max_size=4))
+def test_a_gitignore_means_what_it_means_to_git(tmp_path: Path, top: list[str], nested: list[str]) -> None:
+    names = ("c.md", "x.log", "d", "#x", "!x", "a*b")
+    plant(tmp_path, *(f"{d}{n}" for d in ("", "a/", "b/", "a/b/", "b/a/", "a/a/b/") for n in names))
+    plant(tmp_path, ".gitignore", text="\n".join(top).encode())
+    plant(tmp_path, "a/.gitignore", text="\n".join(nested).encode())
+    command = ["git", "-C", str(tmp_path), "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert found(tmp_path) == sorted(p for p in listed.split("\0") if p and not p.endswith(".gitignore"))
+
+
+# --- globs -------------------------------------------------------------------------------
+
+TREE = ("README.MD", "a.md", "b.txt", "notes/a.md", "notes/c.py", "notes/2024/d.md", "notes/2024/e.txt")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("**/*", set(TREE)),
+        ("**", set(TREE)),
+        (".", set(TREE)),
+        ("**/*.md", {"README.MD", "a.md", "notes/a.md", "notes/2024/d.md"}),
+        ("*.md", {"README.MD", "a.md"}),
+        ("*.MD", {"README.MD", "a.md"}),
+        ("./*.md", {"README.MD", "a.md"}),
+        ("*.{md,txt}", {"README.MD", "a.md", "b.txt"}),
+        ("**/*.{p{y,l},txt}", {"b.txt", "notes/c.py", "notes/2024/e.txt"}),
+        ("{notes/2024,nowhere}/*.md", {"notes/2024/d.md"}),
+        ("?.md", {"a.md"}),
+        ("**/[a-c].*", {"a.md", "b.txt", "notes/a.md", "notes/c.py"}),
+        ("**/[!a-c].*", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("notes", {p for p in TREE if p.startswith("notes/")}),
+        ("notes/", {p for p in TREE if p.startswith("notes/")}),
+        ("NOTES/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("not*/", {p for p in TREE if p.startswith("notes/")}),
+        ("not*", set()),
+        ("**/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("notes/**/d.md", {"notes/2024/d.md"}),
+        ("notes/**/a.md", {"notes/a.md"}),
+        ("notes/*", {"notes/a.md", "notes/c.py"}),
+    ],
+)
+def test_a_pattern_chooses(tmp_path: Path, pattern: str, expected: set[str]) -> None:
+    plant(tmp_path, *TREE)
+    assert set(found(tmp_path, pattern)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "gone"),
+    [
+        ("notes", {"notes/a.md", "notes/c.py", "notes/2024/d.md", "notes/2024/e.txt"}),
+        ("**/20*", {"notes/2024/d.md", "notes/2024/e.txt"}),
+        ("notes/*", {"notes/a.md", "notes/c.py", "notes/2024/d.md", "notes/2024/e.txt"}),
+        ("**/*.md", {"README.MD", "a.md", "notes/a.md", "notes/2024/d.md"}),
+        ("notes/**/*.md", {"notes/a.md", "notes/2024/d.md"}),
+    ],
+)
+def test_an_exclude_pattern_prunes_folders(tmp_path: Path, pattern: str, gone: set[str]) -> None:
+    plant(tmp_path, *TREE)
+    assert set(found(tmp_path, exclude=(pattern,))) == set(TREE) - gone
+
+
+def test_an_excluded_wildcard_reaches_hidden_names_too(tmp_path: Path) -> None:
+    plant(tmp_path, ".notes/a.md", ".notes/b.tmp")
+    assert found(tmp_path, ".notes/**", exclude=("**/*.tmp",)) == [".notes/a.md"]
+    assert found(tmp_path, ".notes/**", exclude=("*",)) == []
+
+
+def test_a_pattern_matches_whatever_unicode_form_the_name_has(tmp_path: Path) -> None:
+    decomposed = unicodedata.normalize("NFD", "Ärger/Köln.md")
+    plant(tmp_path, decomposed)
+    assert found(tmp_path, "ärger/kö*.md") == [decomposed]
+    assert found(tmp_path, unicodedata.normalize("NFD", "ÄRGER/**")) == [decomposed]
+
+
+def test_braces_in_brackets_stand_for_themselves(tmp_path: Path) -> None:
+    plant(tmp_path, "{a,b}.md", "{{cookie}}/x.md", "a.md")
+    assert found(tmp_path, "[{]a,b}.md") == ["{a,b}.md"]
+    assert found(tmp_path, "{{cookie}}/*") == ["{{cookie}}/x.md"]
+
+
+def test_a_folder_no_pattern_can_reach_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(tmp_path, "a/b/c/x.md", "d/x.md", "a/e/x.md")
+    listed: list[bytes] = []
+    real = os.scandir
+    monkeypatch.setattr("os.scandir", lambda path: (listed.append(path), real(path))[1])
+    assert found(tmp_path, "a/*/*.md") == ["a/e/x.md"]
+    assert [os.path.relpath(path, os.fsencode(tmp_path)) for path in listed] == [b".", b"a", b"a/b", b"a/e"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "  ", "/etc/**", "~/notes/*.md", "../x/*", "a/../b", "{a,/etc}/*", "{..,a}/*", "a\0"]
+)
+def test_a_pattern_that_cannot_be_used_is_refused_with_a_next_step(tmp_path: Path, pattern: str) -> None:
+    for include, exclude in (([pattern], []), ([], [pattern])):
+        with pytest.raises(InvalidInput) as error:
+            scan(tmp_path, include, exclude)
+        assert repr(pattern) in error.value.message
+        assert error.value.suggestion
+
+
+def test_a_pattern_of_a_million_alternatives_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="more than 1000"):
+        validate_globs(["{a,b}" * 20])
+
+
+def test_patterns_are_tidied_and_none_stay_none() -> None:
+    assert validate_globs(["./a//b/*.md ", "a/b/*.md", "notes/", "./"]) == ("a/b/*.md", "notes/", "**/*")
+    assert validate_globs([]) == ()
+
+
+PIECE = st.sampled_from(["*", "?", "a", "b", "A", ".", "[ab]", "[!a]", "{a,b}", "{a,{b,c}}"])
+SEGMENT = st.lists(PIECE, min_size=1, max_size=3).map("".join).filter(lambda s: s not in (".", ".."))
+PATTERN = (
+    st.lists(st.just("**") | SEGMENT, min_size=1, max_size=4)
+    .map("/".join)
+    .filter(lambda pattern: pattern.count("{") <= 5)  # both matchers refuse thousands of alternatives
+)
+
+
+@pytest.fixture(scope="module")
+def bush(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three levels of folders, with the same five files in each."""
+    outer = [f"{x}/" for x in ("d", "A.b", ".b")]
+    folders = ["", *outer, *(f"{x}{y}/" for x in outer for y in ("bb", ".d"))]
+    names = ("a", "b.a", ".a", "ab", "c")
+    return plant(tmp_path_factory.mktemp("bush"), *(folder + name for folder in folders for name in names))
+
+
+def names_below(root: Path) -> list[str]:
+    return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
+
+
+def matches_by_the_reference(path: str, pattern: str) -> bool:
+    """wcmatch, with our rule that a last segment without wildcards names a folder, too."""
+    flags = reference.GLOBSTAR | reference.IGNORECASE | reference.FORCEUNIX
+    for plain in bracex.expand(pattern):
+        name = plain.rsplit("/", 1)[-1]
+        patterns = [plain] if set("*?[") & set(name) else [plain, f"{plain}/**"]
+        if reference.globmatch(path, patterns, flags=flags):
+            return True
+    return False
+
+
+@settings(max_examples=200, deadline=None)
+@given(pattern=PATTERN)
+def test_patterns_choose_what_an_independent_matcher_chooses(bush: Path, pattern: str) -> None:
+    expected = sorted(path for path in names_below(bush) if matches_by_the_reference(path, pattern))
+    assert sorted(found(bush, pattern)) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(include=st.lists(PATTERN, max_size=2), exclude=st.lists(PATTERN, max_size=2))
+def test_why_skipped_agrees_with_the_scan(bush: Path, include: list[str], exclude: list[str]) -> None:
+    taken = {file.path for file in scan(bush, include, exclude).files}
+    for name in map(os.fsencode, names_below(bush)):
+        assert (why_skipped(bush, name, include, exclude) is None) == (name in taken)
