@@ -63,7 +63,7 @@ def _work(library: Library, viewer: Viewer, store: str) -> None:
             library.run(viewer, store)
     except StoreBusy:
         _log.info("store %r is indexed by another process, which takes the request", store)
-    except Exception:
+    except Exception:  # the run has written "failed" and why into its job, where Index and status show it
         _log.exception("the run of store %r ended with an error", store)
     finally:
         with _lock:

@@ -10,6 +10,8 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
+from operator import itemgetter
 
 from rag_core.errors import RagError
 from rag_core.rank import Calibration, Found, Ranked, information, merge, rank, units
@@ -123,18 +125,20 @@ def _by_meaning(scope: Scope, wanted: Wanted, allowed: find.Eligible) -> dict[in
     """
     if wanted.mode == "lexical" or scope.vector is None:
         return {}
-    with scope.store.read() as db:
-        few = find.few(db, allowed, _FEW)
-        if few is not None:  # a strict filter: no need to look through the whole index
-            return _similarities(db, scope.vector, few)
     count = k = max(wanted.k_vec, wanted.top_k)
+    if allowed.narrows:
+        with scope.store.read() as db:
+            few = find.few(db, allowed, _FEW)
+            if few is not None:  # a strict filter: no need to look through the whole index
+                near = _similarities(db, scope.vector, few)
+                return dict(nlargest(count, near.items(), key=itemgetter(1)))
     while True:
         matches = scope.index.search(scope.vector, k)
         with scope.store.read() as db:
             ids = find.chunk_ids(db, [match.key for match in matches], allowed)
         if len(ids) >= count or len(matches) < k:
-            near = [(ids[match.key], match.similarity) for match in matches if match.key in ids]
-            return dict(near[:count])
+            found = [(ids[match.key], match.similarity) for match in matches if match.key in ids]
+            return dict(found[:count])
         k *= 4
 
 

@@ -25,6 +25,9 @@ from rag_core.words import is_spaced_word, match_all, match_any
 COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
 
 
+_EVERYTHING = "1"
+
+
 @dataclass(frozen=True, slots=True)
 class Eligible:
     """A condition on ``c`` (chunks) and ``d`` (documents) with its bound values."""
@@ -33,17 +36,22 @@ class Eligible:
     values: tuple[Any, ...]
     viewer: Viewer
 
+    @property
+    def narrows(self) -> bool:
+        """Whether anything at all is left out."""
+        return self.sql != _EVERYTHING
+
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
     """What ``viewer`` may be shown for ``query``."""
-    parts: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
+    parts: list[tuple[str, tuple[Any, ...]]] = []
     if not viewer.is_owner:
         parts.append(("NOT d.private", ()))
     parts += _filter_conditions(query.filters)
     parts += [(f"NOT ({sql})", values) for sql, values in _filter_conditions(query.excluded)]
     parts += [_must_hold(phrase) for phrase in query.phrases]
     parts += [_must_lack(phrase) for phrase in query.without]
-    condition = " AND ".join(f"({sql})" for sql, _ in parts)
+    condition = " AND ".join(f"({sql})" for sql, _ in parts) or _EVERYTHING
     return Eligible(condition, tuple(value for _, values in parts for value in values), viewer)
 
 
