@@ -10,27 +10,25 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from rag_core import jobs
 from rag_core.embedders import minilm_install
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError
-from rag_core.types import OWNER, FileResult, Progress
+from rag_core.types import OWNER
+from tests.index_page import drawn, errors, finished, has_key, page, press, texts, until, with_folder
 from ui import access
 from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 from ui.folders import PICKER
 from ui.hits import label
-from ui.job_status import describe, grouped
 
 ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = "![x](evil.example) <b>:red[x] `\nline.md"
@@ -83,53 +81,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     monkeypatch.setattr(Hashing, "embed_documents", wait)
     yield go
     go.set()
-
-
-def page(**params: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=20)
-    app.switch_page("../pages/index.py")
-    for name, value in params.items():
-        app.query_params[name] = value
-    return drawn(app.run())
-
-
-def drawn(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception
-    return app
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    return drawn(app.button(key=key).click().run())
-
-
-def texts(app: AppTest) -> str:
-    kinds = (app.markdown, app.text, app.caption, app.error, app.warning, app.info, app.subheader)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
-
-
-def errors(app: AppTest) -> str:
-    return "\n".join(str(error.value).replace("\\", "") for error in app.error)
-
-
-def until(app: AppTest, wanted: Callable[[AppTest], bool], seconds: float = 20) -> AppTest:
-    """Draw the page again and again, as its timer would, until ``wanted``."""
-    end = time.monotonic() + seconds
-    while not wanted(drawn(app.run())):
-        assert time.monotonic() < end, texts(app)
-        time.sleep(0.05)
-    return app
-
-
-def has_key(app: AppTest, key: str) -> bool:
-    return any(button.key == key for button in app.button)
-
-
-def with_folder(folder: Path) -> AppTest:
-    return drawn(page().text_input(key=FOLDER).set_value(str(folder)).run())
-
-
-def finished(app: AppTest) -> bool:
-    return has_key(app, "index_again") and "** embedded" in texts(app)
 
 
 # --- the store --------------------------------------------------------------------------
@@ -472,32 +423,6 @@ def test_skipped_and_failed_files_are_listed_with_their_reasons(store: str, note
         "photo.md": "skipped",
         "broken.md": "failed",
     }
-
-
-def test_equal_reasons_are_one_row() -> None:
-    large = [
-        FileResult(f"a/{n}.md", "success", "skipped", message=f"The file 'a/{n}.md' is larger than 64 MB.")
-        for n in range(5)
-    ]
-    (row,) = grouped(large)
-    assert row == {
-        "What": "skipped",
-        "Files": 5,
-        "Reason": "The file … is larger than 64 MB.",
-        "Which": "a/0.md, a/1.md, a/2.md and 2 more",
-    }
-
-
-@pytest.mark.parametrize(
-    ("progress", "line"),
-    [
-        (Progress("scanning", 1200, 0, 4000.0), "Looking for files · 1,200 · 4,000/s"),
-        (Progress("reading", 50, 200, 25.0, 6.0), "Reading files · 50 of 200 · 25/s · 6 s left"),
-        (Progress("reading", 1, 200, 0.4, 500.0), "Reading files · 1 of 200 · 0.4/s"),
-    ],
-)
-def test_progress_is_one_line(progress: Progress, line: str) -> None:
-    assert describe(progress) == line
 
 
 # --- who may, and what may not ----------------------------------------------------------
