@@ -248,7 +248,7 @@ def test_progress_is_not_shown_to_a_pipe(library: Library, notes: Path) -> None:
 def test_interrupted_run_ends_with_status_1_and_goes_on_next_time(home: Path, notes: Path) -> None:
     for number in range(3000):
         (notes / f"{number}.md").write_text(
-            f"# Heron {number}\n\n" + f"The heron number {number}. " * 20, "utf-8"
+            f"# Heron {number}\n\n" + f"The heron number {number}. " * 200, "utf-8"
         )
     library = Library.open(Settings(home / "data", home / "data" / "models", ()))
     library.create_store(OWNER, "birds", "hashing")

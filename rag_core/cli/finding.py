@@ -1,0 +1,73 @@
+"""Searching, and listing what can be found."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from rag_core import render
+from rag_core.cli.options import emit, json_option, library_of_owner, store_option, stores_option
+from rag_core.errors import InvalidInput
+from rag_core.query import FILTER_KEYS, filters_from
+from rag_core.terminal import show_answer, show_documents
+from rag_core.types import OWNER
+
+
+# A word with a minus is part of the query, so what looks like a short option is left alone.
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.argument("text", nargs=-1)
+@stores_option
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the query from standard input.")
+@click.option("--top-k", default=10, show_default=True, type=int, help="How many passages.")
+@click.option("--min-score", type=float, help="Only passages of at least this score, 0 to 1.")
+@click.option(
+    "--filter", "filters", multiple=True, metavar="KEY=VALUE", help=f"One of {', '.join(FILTER_KEYS)}."
+)
+@click.option(
+    "--mode", type=click.Choice(["hybrid", "vector", "lexical"]), default="hybrid", show_default=True
+)
+@click.option("--max-tokens", type=int, help="Stop before the passages take more tokens than this.")
+@json_option
+def query(
+    text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, top_k: int, min_score: float | None,
+    filters: tuple[str, ...], mode: Any, max_tokens: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Find passages. TEXT may hold type:, tag:, path:, after:, before:, "exact words" and -without."""
+    if unknown := next((word for word in text if word.startswith("--")), None):
+        raise click.NoSuchOption(unknown)
+    if from_stdin == bool(text):
+        raise InvalidInput(
+            "There is no query." if not text else "There are two queries.", "Give TEXT or --stdin."
+        )
+    words = _standard_input() if from_stdin else " ".join(text)
+    answer = library_of_owner().search(
+        OWNER, words, stores, mode=mode, top_k=top_k, min_score=min_score,
+        filters=filters_from(_pair(f) for f in filters), max_tokens=max_tokens,
+    )  # fmt: skip
+    emit(as_json, render.answer(answer), lambda: show_answer(answer))
+
+
+def _standard_input() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"The filter {text!r} has no '='.", "Write it like type=python.")
+    return key.strip(), value.strip()
+
+
+@click.command("list")
+@store_option
+@json_option
+def list_documents(store: str, as_json: bool) -> None:
+    """List the files of a store, with their state."""
+    documents = library_of_owner().documents(OWNER, store)
+    emit(
+        as_json,
+        {"store": store, "files": [render.document(d) for d in documents]},
+        lambda: show_documents(documents),
+    )

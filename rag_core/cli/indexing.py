@@ -1,0 +1,130 @@
+"""Bringing a store up to date with folders."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rag_core import render
+from rag_core.cli.options import emit, json_option, library_of_owner, store_option
+from rag_core.errors import InvalidInput, RagError, StoreBusy
+from rag_core.files import split_glob
+from rag_core.library import Library
+from rag_core.terminal import Line, show_job, show_plans
+from rag_core.types import OWNER, Job, Source, StoreInfo
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--store", "store", metavar="NAME", help="The store to make or add to (default: the folder's name)."
+)
+@json_option
+def init(folder: Path, store: str | None, as_json: bool) -> None:
+    """Index FOLDER with everything readable in it, into a store that is made if needed."""
+    library = library_of_owner()
+    name = store or _name_after(folder)
+    if name not in library.store_names(OWNER):
+        if not folder.expanduser().is_dir():
+            raise InvalidInput(f"{str(folder)!r} is not a folder.", "Check the spelling, or mount its disk.")
+        library.create_store(OWNER, name)
+        click.echo(f"Made store {name!r}.", err=True)
+    elif store is None:
+        _refuse_to_mix(library.store_info(OWNER, name), folder)
+    source = library.add_source(OWNER, name, folder, ("**/*",))
+    _run_index(library, name, [source], force=False, as_json=as_json)
+    if not as_json:
+        click.echo(
+            f"\nNow ask:  commonplace query 'a few words' --store {name}\nOr open:  commonplace serve --open"
+        )
+
+
+def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
+    """A store that only happens to be called like the folder is not added to without being asked."""
+    roots = [source.root for source in info.sources]
+    if roots and str(folder.expanduser().resolve()) not in roots:
+        raise InvalidInput(
+            f"There is a store {info.name!r} already, for {', '.join(roots)}.",
+            f"Choose another name with --store NAME, or add to it with --store {info.name}.",
+        )
+
+
+def _name_after(folder: Path) -> str:
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.expanduser().resolve().name).strip("-_")[:63]
+    return name or "notes"
+
+
+@click.command()
+@click.argument("globs", nargs=-1, metavar="GLOB...")
+@store_option
+@click.option(
+    "--root", type=click.Path(path_type=Path), help="The folder that the globs start from (default: here)."
+)
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these out; repeat for several.")
+@click.option(
+    "--incremental/--force",
+    "incremental",
+    default=True,
+    help="Read only what changed (default), or everything.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@json_option
+def index(
+    globs: tuple[str, ...], store: str, root: Path | None, exclude: tuple[str, ...], incremental: bool,
+    dry_run: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Index the files that match GLOB into a store; without GLOB, all that the store has already."""
+    library = library_of_owner()
+    wanted = _by_root(globs, root)
+    if dry_run:
+        sources = [library.draft_source(OWNER, store, r, g, exclude) for r, g in wanted]
+        sources = sources or list(library.store_info(OWNER, store).sources)
+        plans = [library.plan(OWNER, store, source, force=not incremental) for source in sources]
+        emit(as_json, render.plan(plans), lambda: show_plans(plans))
+        return
+    sources = [library.add_source(OWNER, store, r, g, exclude) for r, g in wanted]
+    sources = sources or list(library.store_info(OWNER, store).sources)
+    if not sources:
+        raise InvalidInput(
+            f"Store {store!r} has no folder yet.",
+            "Name files, like: commonplace index '**/*.md' --store " + store,
+        )
+    _run_index(library, store, sources, force=not incremental, as_json=as_json)
+
+
+def _by_root(globs: Sequence[str], root: Path | None) -> list[tuple[Path, list[str]]]:
+    """The globs by the folder they start from: --root, else what an absolute one names, else here."""
+    grouped: dict[Path, list[str]] = {}
+    for glob in globs:
+        folder, pattern = (root, glob) if root else split_glob(glob, Path.cwd())
+        grouped.setdefault(folder, []).append(pattern)
+    return list(grouped.items())
+
+
+def _run_index(library: Library, store: str, sources: Sequence[Source], *, force: bool, as_json: bool) -> None:
+    library.request_index(OWNER, store, [source.id for source in sources], force=force)
+    line = Line()
+    try:
+        job = library.run(OWNER, store, line.show)
+    except StoreBusy as busy:
+        queued = str(busy)
+        emit(as_json, {"queued": True, "store": store}, lambda: click.echo(queued))
+        return
+    except KeyboardInterrupt:
+        raise RagError("Stopped.", "What was read stays; run the same command to go on.") from None
+    finally:
+        line.clear()
+    if job is None:
+        emit(as_json, {"queued": True, "store": store}, lambda: click.echo("Another run took the request."))
+        return
+    emit(as_json, render.job(job), lambda: show_job(job))
+    _exit_for(job)
+
+
+def _exit_for(job: Job) -> None:
+    if job.failed or job.state != "done":
+        sys.exit(1)

@@ -1,0 +1,41 @@
+"""The app and its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rag_core.cli.options import emit, json_option, library_of_owner
+
+
+@click.command()
+@click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
+def serve(port: int, open_browser: bool) -> None:
+    """Serve the app on this machine (127.0.0.1 only)."""
+    from rag_core.serving import serve_app
+
+    serve_app(port, open_browser)
+
+
+@click.group(no_args_is_help=False)
+def model() -> None:
+    """The built-in model."""
+
+
+@model.command("install")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    help="Take the files from this folder, not the network.",
+)
+@json_option
+def model_install(source: Path | None, as_json: bool) -> None:
+    """Fetch the built-in model, verify it and make it ready; does nothing when it is there."""
+    from rag_core.embedders.minilm_install import install
+
+    library = library_of_owner()
+    folder = install(library.settings.model_dir, source, lambda message: click.echo(message, err=True))
+    emit(as_json, {"installed": str(folder)}, lambda: click.echo(f"The built-in model is ready in {folder}."))
