@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeVar
@@ -44,6 +44,12 @@ def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = Fal
     """Ask for a run over the sources ``source_ids`` (None: all that are not paused)."""
     with store.note() as db:
         work.add_request(db, "index", source_ids, force=force)
+
+
+def request_file(store: Store, source_id: int, path: bytes) -> None:
+    """Ask for one file to be read again, changed or not."""
+    with store.note() as db:
+        work.add_request(db, "index", [source_id], force=True, paths=[path])
 
 
 def requested(store: Store) -> bool:
@@ -155,19 +161,27 @@ class Runner:
             every = sources.all_sources(db)
         for source in every:
             asked = [request for request in requests if request.wants(source)]
-            if asked:
-                self._source(source, force=any(request.force for request in asked))
+            whole = [request for request in asked if request.paths is None]
+            parts = [request for request in asked if request.paths is not None]
+            if whole:
+                self._source(source, force=any(request.force for request in whole))
+            if parts:
+                paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
+                self._source(source, force=any(request.force for request in parts), only=paths)
 
-    def _source(self, source: Source, *, force: bool) -> None:
+    def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> None:
         self._log.phase("scanning", 0)
         try:
-            plan = make_plan(self._store, source, force=force, on_progress=self._log.reach)
+            plan = make_plan(self._store, source, force=force, only=only, on_progress=self._log.reach)
         except Cancelled:
             raise
         except RagError as error:
             self._failed_source(source, error)
         else:
             self._apply(plan)
+            if source.removed:
+                with self._store.write() as db:
+                    sources.drop_source(db, source.id)
 
     def _failed_source(self, source: Source, error: RagError) -> None:
         self._log.say(str(error))

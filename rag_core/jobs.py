@@ -33,13 +33,18 @@ _runs: dict[tuple[str, str], _Run] = {}
 
 
 def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) -> None:
-    """Bring ``store`` up to date with its sources in the background.
+    """Bring ``store`` up to date with its sources in the background."""
+    library.request_index(viewer, store, force=force)
+    go_on(library, viewer, store)
 
-    A run that is under way, here or in another process, takes the request too.
+
+def go_on(library: Library, viewer: Viewer, store: str) -> None:
+    """Do in the background what is requested of ``store``.
+
+    A run that is under way, here or in another process, takes the requests too.
     """
     key = _key(library, store)
     with _lock:
-        library.request_index(viewer, store, force=force)
         if key not in _runs:
             thread = threading.Thread(target=_work, args=(library, viewer, store), daemon=True)
             _runs[key] = _Run(library, viewer, store, thread)

@@ -235,7 +235,12 @@ def _version_1(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1,)
+def _version_2(db: sqlite3.Connection) -> None:
+    """A source that was removed stays until a run has forgotten its documents, however often it is killed."""
+    db.execute("ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2)
 VERSION = len(MIGRATIONS)
 
 

@@ -6,7 +6,7 @@ Offsets are in characters of the decoded text, ends are exclusive; lines count f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,18 @@ Vectors = npt.NDArray[np.float32]
 """Shape (n, dimension), each row of length 1."""
 
 Mode = Literal["hybrid", "vector", "lexical"]
+Metric = Literal["cosine", "euclidean", "dot_product"]
+"""How a vector index compares. Our vectors have length 1, so all three give the same order:
+euclidean = √(2 − 2·cosine), dot product = cosine. ``similarity`` is always the cosine."""
+
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
 LinkType = Literal["wikilink", "embed", "markdown"]
 TitleSource = Literal["front matter", "heading", "file name"]
 Phase = Literal["scanning", "reading", "embedding", "done"]
+FileState = Literal["fresh", "changed", "missing", "failed", "skipped", "excluded"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
+Severity = Literal["fault", "note"]
 Outcome = Literal["added", "changed", "moved", "unchanged", "deleted", "skipped", "failed"]
 
 
@@ -243,7 +251,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A chunk beside a hit, in reading order; ``is_hit`` marks the hit itself."""
+    """A chunk in reading order; ``is_hit`` marks the one that was asked for.
+
+    The first ``repeats`` characters of ``content`` are the end of the chunk before (the overlap).
+    """
 
     key: str
     content: str
@@ -251,21 +262,63 @@ class Neighbour:
     end_line: int
     heading_path: tuple[str, ...]
     is_hit: bool
+    repeats: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLink:
+    """A link between two documents. ``path`` and ``title`` are the other one's, None for a link to
+    nothing that the viewer may see; ``target`` is as written, without heading and label."""
+
+    type: LinkType
+    target: str
+    heading: str
+    label: str
+    path: str | None
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document as it was indexed: its chunks in reading order, and the links out of it and to it."""
+
+    document: Document
+    chunks: tuple[Neighbour, ...]
+    links_out: tuple[DocumentLink, ...]
+    links_in: tuple[DocumentLink, ...]
+    aliases: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What else is to be said of an answer: one or two whole sentences, and the stores they are about."""
+
+    message: str
+    stores: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All that a search gives back. ``hits`` holds the best ``top_k`` whether good or not;
-    ``convincing`` says whether anything is good enough; ``warnings`` are whole sentences."""
+    """All that a search gives back. ``hits`` holds the best ``top_k`` behind the first ``offset``,
+    whether good or not; ``convincing`` says whether anything in the whole list is good enough,
+    ``has_more`` whether the list goes on and may be asked for."""
 
     query: Query
     stores: tuple[str, ...]
     mode: Mode
     hits: tuple[Hit, ...]
     convincing: bool
-    warnings: tuple[str, ...]
+    notices: tuple[Notice, ...]
     pending: int
     query_time_ms: float = 0.0
+    offset: int = 0
+    has_more: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the notices say."""
+        return tuple(notice.message for notice in self.notices)
 
 
 # --- work -------------------------------------------------------------------------------
@@ -320,7 +373,8 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A folder and the globs that choose files below it. ``label`` leads its paths in the store,
-    ``""`` for the store's first source; ``id`` is 0 while it is only considered."""
+    ``""`` for the store's first source; ``id`` is 0 while it is only considered. A *paused* one is
+    read only when asked for; a *removed* one is gone when the next run has forgotten its documents."""
 
     id: int
     root: str
@@ -328,6 +382,7 @@ class Source:
     exclude: tuple[str, ...] = ()
     label: str = ""
     paused: bool = False
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,3 +405,46 @@ class StoreInfo:
     generation: int
     sources: tuple[Source, ...] = ()
     types: dict[str, int] = field(default_factory=dict)
+
+
+# --- health -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found in a store: a sentence, how many rows it is about, and up to five of them.
+
+    A *fault* is for ``repair``; a *note* is nothing wrong, the next run settles it.
+    """
+
+    check: str
+    severity: Severity
+    sentence: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """A store as its checks found it. ``checks`` names those that were made, in their order."""
+
+    store: str
+    checked_at: str
+    checks: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    took_ms: float = 0.0
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is no fault."""
+        return all(finding.severity == "note" for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was mended in a store, in whole sentences; the next run reads ``reread`` documents again."""
+
+    store: str
+    done: tuple[str, ...]
+    reread: int
+    took_ms: float = 0.0

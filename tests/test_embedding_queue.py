@@ -51,7 +51,7 @@ def run(store: Store, embedder: Embedder) -> Job:
 def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing:64")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    return library._open(OWNER, "s").store
+    return library._stores.open(OWNER, "s").store
 
 
 def rows(store: Store, sql: str) -> list[tuple[object, ...]]:

@@ -25,7 +25,7 @@ from tests.stored import found, paths
 def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    return library._open(OWNER, "s").store
+    return library._stores.open(OWNER, "s").store
 
 
 # --- asking ---------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from tests.stored import found, outcomes, paths
 def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    return library._open(OWNER, "s").store
+    return library._stores.open(OWNER, "s").store
 
 
 def test_a_killed_run_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(

@@ -11,7 +11,8 @@ import pytest
 from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound, StoreError
-from rag_core.library import MAX_TOP_K, Library
+from rag_core.library import Library
+from rag_core.reader import MAX_TOP_K
 from rag_core.query import parse
 from rag_core.store import find
 from rag_core.types import OWNER, Answer, Job, Mode

@@ -340,7 +340,7 @@ def test_more_readers_than_connections_wait_for_one_another(tmp_path: Path) -> N
 def test_a_full_disk_ends_the_run_says_so_and_loses_nothing(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
-    store = library._open(OWNER, "s").store
+    store = library._stores.open(OWNER, "s").store
     with store.note() as db:
         pages = db.execute("PRAGMA page_count").fetchone()[0]
         db.execute("INSERT INTO meta VALUES ('x', 'y')")

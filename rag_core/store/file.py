@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rag_core import migrations
-from rag_core.errors import StoreError
+from rag_core.errors import StoreBusy, StoreError
 from rag_core.store import lock
 from rag_core.store.connection import Readers, Writer, connect
 from rag_core.types import ChunkSpec
+
+_RENAME_PATIENCE_MS = 1000
 
 
 def generation(db: sqlite3.Connection) -> int:
@@ -39,6 +41,17 @@ class Store:
         self._readers = Readers(path)
         self._writer = Writer(path)
         self._migrate()
+        try:
+            self._describe()
+        except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
+            self.close()
+            raise StoreError(
+                f"Store {self.name!r} is damaged: it does not say what it is.",
+                "Restore the file from a copy, or delete the store and index its folders again.",
+            ) from error
+
+    def _describe(self) -> None:
+        """Read what was decided when the store was made."""
         with self.read() as db:
             meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
         self.id = meta["id"]
@@ -86,6 +99,7 @@ class Store:
     def _migrate(self) -> None:
         db = connect(self.path, "rw")
         try:
+            db.execute("PRAGMA journal_mode = WAL")  # a rename that was killed leaves another one
             migrations.migrate(db, self.name)
         except sqlite3.Error as error:
             raise StoreError(
@@ -145,6 +159,36 @@ def remove(path: Path, opened: Store | None) -> None:
             opened.close()
         path.unlink(missing_ok=True)
         _remove_log(path)
+    path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def rename(path: Path, target: Path, opened: Store | None) -> None:
+    """Give the store file ``path`` the name ``target``, and close it where it is open.
+
+    Raises StoreBusy while a runner or another process is at work on it, StoreError when the
+    file is damaged or the folder cannot be written.
+    """
+    with lock.hold(path, "Nothing was renamed; cancel the run, or wait for its end."):
+        if opened is not None:
+            opened.close()
+        db = connect(path, "rw")
+        try:
+            db.execute(f"PRAGMA busy_timeout = {_RENAME_PATIENCE_MS}")
+            db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
+            db.execute("BEGIN EXCLUSIVE")
+            path.rename(target)
+        except sqlite3.OperationalError as error:
+            raise StoreBusy(
+                f"Store {path.stem!r} is in use by another process: {error}.",
+                "Nothing was renamed; stop the other one, such as a running app, and try again.",
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"Store {path.stem!r} cannot be renamed: {error.strerror}.",
+                f"Check that {str(path.parent)!r} can be written.",
+            ) from error
+        finally:
+            db.close()
     path.with_suffix(".lock").unlink(missing_ok=True)
 
 

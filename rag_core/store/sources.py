@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from rag_core.files import display
 from rag_core.store.file import now
 from rag_core.types import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A file that the owner took out."""
+
+    source_id: int
+    path: bytes
+    display: str
+    reason: str
 
 
 def all_sources(db: sqlite3.Connection) -> list[Source]:
@@ -26,6 +36,7 @@ def _source(row: sqlite3.Row) -> Source:
         exclude=tuple(json.loads(row["exclude"])),
         label=row["label"],
         paused=bool(row["paused"]),
+        removed=bool(row["removed"]),
     )
 
 
@@ -44,6 +55,7 @@ def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: 
         include=tuple(dict.fromkeys((*known.include, *include))),
         exclude=tuple(dict.fromkeys((*known.exclude, *exclude))),
         paused=False,
+        removed=False,
     )
 
 
@@ -54,8 +66,8 @@ def put_source(
     source = draft(db, root, include, exclude)
     row = db.execute(
         "INSERT INTO sources (root, label, include, exclude, created_at) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (root) DO UPDATE SET include = excluded.include, exclude = excluded.exclude, paused = 0"
-        " RETURNING *",
+        " ON CONFLICT (root) DO UPDATE SET include = excluded.include, exclude = excluded.exclude,"
+        " paused = 0, removed = 0 RETURNING *",
         (os.fsencode(root), source.label, json.dumps(source.include), json.dumps(source.exclude), now()),
     ).fetchone()
     return _source(row)
@@ -73,6 +85,54 @@ def _label(db: sqlite3.Connection, root: str) -> str:
     return label
 
 
-def remove_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget a source; its documents must have been removed before."""
-    db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
+def change_source(db: sqlite3.Connection, source: Source) -> None:
+    """Write the patterns and marks of a source that is there already."""
+    db.execute(
+        "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?",
+        (
+            json.dumps(source.include),
+            json.dumps(source.exclude),
+            source.paused,
+            source.removed,
+            source.id,
+        ),
+    )
+
+
+def drop_source(db: sqlite3.Connection, source_id: int) -> None:
+    """Forget a source that is still marked as removed; its documents must have been before."""
+    db.execute("DELETE FROM sources WHERE id = ? AND removed", (source_id,))
+
+
+# --- files that the owner took out ------------------------------------------------------
+
+
+def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: str) -> None:
+    """Leave one file out from now on, whatever the globs say."""
+    db.execute(
+        "INSERT OR REPLACE INTO exclusions (source_id, path, reason, created_at) VALUES (?, ?, ?, ?)",
+        (source_id, path, reason, now()),
+    )
+
+
+def take_back_file(db: sqlite3.Connection, source_id: int, path: bytes) -> None:
+    """Let the globs decide on a file again."""
+    db.execute("DELETE FROM exclusions WHERE source_id = ? AND path = ?", (source_id, path))
+
+
+def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
+    """The files that the owner took out, by path."""
+    rows = db.execute(
+        "SELECT e.*, s.label, s.root FROM exclusions e JOIN sources s ON s.id = e.source_id"
+        " WHERE NOT s.removed"
+    )
+    found = [
+        Exclusion(row["source_id"], row["path"], shown_path(row["label"], row["path"]), row["reason"])
+        for row in rows
+    ]
+    return sorted(found, key=lambda exclusion: exclusion.display)
+
+
+def shown_path(label: str, path: bytes) -> str:
+    """How a file of a source is called in its store."""
+    return f"{label}/{display(path)}" if label else display(path)

@@ -120,23 +120,37 @@ def _result(row: sqlite3.Row) -> FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something asked of the runner: read these sources (None: all that are not paused), or stop."""
+    """Something asked of the runner: read these sources (None: all that are not paused), or stop.
+
+    ``paths`` (None: all) are those of the files to look at, ``force`` reads them changed or not.
+    """
 
     id: int
     kind: Literal["index", "cancel"]
     sources: tuple[int, ...] | None = None
     force: bool = False
+    paths: frozenset[bytes] | None = None
 
     def wants(self, source: Source) -> bool:
-        """Whether it asks for ``source`` to be read."""
-        return not source.paused if self.sources is None else source.id in self.sources
+        """Whether it asks for ``source`` to be read. A removed one is always to be forgotten."""
+        chosen = not source.paused if self.sources is None else source.id in self.sources
+        return chosen or source.removed
 
 
 def add_request(
-    db: sqlite3.Connection, kind: str, sources: Sequence[int] | None = None, *, force: bool = False
+    db: sqlite3.Connection,
+    kind: str,
+    sources: Sequence[int] | None = None,
+    *,
+    force: bool = False,
+    paths: Sequence[bytes] | None = None,
 ) -> None:
     """Leave a request (``index`` or ``cancel``) for the runner."""
-    payload = {"sources": None if sources is None else list(sources), "force": force}
+    payload = {
+        "sources": None if sources is None else list(sources),
+        "force": force,
+        "paths": None if paths is None else [path.hex() for path in paths],
+    }
     db.execute(
         "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)",
         (kind, json.dumps(payload), now()),
@@ -159,4 +173,11 @@ def _request(row: sqlite3.Row) -> Request:
     payload = json.loads(row["payload"])
     sources = payload.get("sources")
     chosen = None if sources is None else tuple(sources)
-    return Request(row["id"], row["kind"], chosen, bool(payload.get("force")))
+    paths = payload.get("paths")
+    return Request(
+        id=row["id"],
+        kind=row["kind"],
+        sources=chosen,
+        force=bool(payload.get("force")),
+        paths=None if paths is None else frozenset(bytes.fromhex(path) for path in paths),
+    )

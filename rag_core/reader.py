@@ -1,0 +1,217 @@
+"""What may be read of a library: each method takes the viewer first and gives nothing that viewer
+may not see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Self
+
+from rag_core import config
+from rag_core.chunk import estimate_tokens
+from rag_core.config import Settings
+from rag_core.embedders import DEFAULT_EMBEDDER, dimension_of
+from rag_core.embedders.shared import SharedEmbedders
+from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError
+from rag_core.query import merge, parse
+from rag_core.rank import calibration_for
+from rag_core.search import MAX_DEPTH, Scope, Wanted, search
+from rag_core.store import about, embeddings, find, view
+from rag_core.stores import Opened, Stores, first_step
+from rag_core.types import (
+    Answer,
+    Document,
+    DocumentView,
+    Filters,
+    Hit,
+    Mode,
+    Neighbour,
+    Notice,
+    Query,
+    StoreInfo,
+    Viewer,
+)
+
+MAX_TOP_K = MAX_DEPTH
+MAX_AROUND = 20
+
+
+class Reader:
+    """Every store of one owner, for reading. Cheap to make, safe to share between threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._stores = Stores(settings.store_dir)
+        self._embedders = SharedEmbedders(settings.model_dir)
+
+    @classmethod
+    def open(cls, settings: Settings | None = None) -> Self:
+        """The library that ``settings`` (default: the environment's) describe."""
+        return cls(config.load() if settings is None else settings)
+
+    def close(self) -> None:
+        """Close every store."""
+        self._stores.close()
+
+    # --- stores -------------------------------------------------------------------------
+
+    def store_names(self, viewer: Viewer) -> list[str]:
+        """The names of the stores that ``viewer`` may see, sorted without regard to case."""
+        return self._stores.names(viewer)
+
+    def store_info(self, viewer: Viewer, name: str) -> StoreInfo:
+        """A store's counts, sizes and sources."""
+        info = about.info(self._stores.open(viewer, name).store, viewer)
+        return replace(info, dimension=info.dimension or dimension_of(info.embedder))
+
+    def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
+        """(store, generation) of the named stores (none: all that can be read): what a cache keys on."""
+        return tuple(
+            (opened.store.name, opened.store.generation()) for opened in self._stores.each(viewer, names)[0]
+        )
+
+    # --- passages and documents ---------------------------------------------------------
+
+    def search(
+        self,
+        viewer: Viewer,
+        text: str,
+        stores: Sequence[str] = (),
+        *,
+        mode: Mode = "hybrid",
+        top_k: int = 10,
+        min_score: float | None = None,
+        filters: Filters | None = None,
+        max_tokens: int | None = None,
+        offset: int = 0,
+    ) -> Answer:
+        """The best passages for a query, which may carry filters of the query language.
+
+        ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it.
+        ``offset`` passes over the first hits; one list, up to 1,000 long, is behind every
+        ``offset`` and ``top_k``, so pages fit together as long as no store changes.
+        ``max_tokens`` keeps the first hits whose text fits. Raises InvalidInput for an empty
+        query or a number out of range, NotFound for a store that is not there for this viewer.
+        """
+        started = time.perf_counter()
+        _check_range(top_k, min_score, max_tokens, offset)
+        query = parse(text)
+        query = replace(query, filters=merge(query.filters, filters or Filters()))
+        narrowed = query.filters != Filters() or query.excluded != Filters()
+        if not (query.text or query.without or query.stores or narrowed):
+            raise InvalidInput("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
+        opened, failed = self._stores.each(viewer, query.stores or stores)
+        if not opened:
+            raise NotFound("There is no store yet.", first_step(viewer))
+        scopes = {each.store.name: partial(self._scope, each, query, mode) for each in opened}
+        answer = search(scopes, query, Wanted(mode, top_k, min_score, offset), viewer)
+        hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
+        took_ms = (time.perf_counter() - started) * 1000
+        return replace(
+            answer,
+            hits=hits,
+            notices=(*answer.notices, *(Notice(str(error)) for error in failed)),
+            query_time_ms=took_ms,
+            has_more=answer.has_more or len(hits) < len(answer.hits),
+        )
+
+    def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
+        """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order.
+
+        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone.
+        """
+        if not 0 <= around <= MAX_AROUND:
+            raise InvalidInput(f"around is {around}.", f"Use a number from 0 to {MAX_AROUND}.")
+        with self._stores.open(viewer, store).store.read() as db:
+            rows = find.neighbours(db, key, find.visible(viewer), around)
+        if not rows:
+            raise NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
+        return view.neighbours(rows, key)
+
+    def document(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
+        """The document called ``path`` as it was indexed, the chunk called ``key`` marked.
+
+        Raises NotFound when there is none that this viewer may see.
+        """
+        with self._stores.open(viewer, store).store.read() as db:
+            found = view.document(db, store, path, viewer, key)
+        if found is None:
+            raise NotFound(
+                f"Store {store!r} has no document {path!r}.",
+                "It may have moved or be gone; search for it.",
+            )
+        return found
+
+    def documents(self, viewer: Viewer, store: str) -> list[Document]:
+        """Every document of a store by path; for the owner also those that could not be read."""
+        with self._stores.open(viewer, store).store.read() as db:
+            return find.documents(db, store, viewer)
+
+    def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
+        """``{"types", "tags", "folders"}``: each value with its number of documents, most first."""
+        total: dict[str, dict[str, int]] = {"types": {}, "tags": {}, "folders": {}}
+        for opened in self._stores.each(viewer, names)[0]:
+            with opened.store.read() as db:
+                for kind, counts in find.facets(db, viewer).items():
+                    for value, count in counts.items():
+                        total[kind][value] = total[kind].get(value, 0) + count
+        return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
+
+    # --- models -------------------------------------------------------------------------
+
+    def warm(self, name: str = DEFAULT_EMBEDDER) -> str:
+        """Load an embedder ahead of its first use; returns '' or the sentence that says why not."""
+        try:
+            self._embedders.get(name).embed_query("warm")
+        except RagError as error:
+            return str(error)
+        return ""
+
+    def _scope(self, opened: Opened, query: Query, mode: Mode) -> Scope:
+        """A store ready to search; without its embedder it is searched by words, and says so."""
+        calibration = calibration_for(opened.store.embedder)
+        if mode == "lexical" or not query.text:
+            return Scope(opened.store, opened.index, None, calibration)
+        try:
+            embedder = self._embedders.get(opened.store.embedder)
+            with opened.store.read() as db:
+                active = embeddings.active_identity(db)
+            if active is None:
+                return Scope(opened.store, opened.index, None, calibration)
+            if active[1] != embedder.identity:
+                raise EmbedderError(
+                    f"Its vectors are from {active[1]}, this machine has {embedder.identity}."
+                )
+            if not embedder.reads(query.text):
+                raise EmbedderError("Its model reads only Latin script.")
+            vector = self._embedders.query_vector(embedder, query.text)
+        except (EmbedderError, InvalidInput) as error:
+            return Scope(opened.store, opened.index, None, calibration, warning=str(error))
+        return Scope(opened.store, opened.index, vector, calibration)
+
+
+def _check_range(top_k: int, min_score: float | None, max_tokens: int | None, offset: int) -> None:
+    if not 1 <= top_k <= MAX_TOP_K:
+        raise InvalidInput(f"top_k is {top_k}.", f"Use a number from 1 to {MAX_TOP_K}.")
+    if not 0 <= offset <= MAX_DEPTH - top_k:
+        raise InvalidInput(
+            f"offset is {offset} with top_k {top_k}.",
+            f"Use 0 or more, and at most {MAX_DEPTH:,} for both together; a narrower query finds the rest.",
+        )
+    if min_score is not None and not 0 <= min_score <= 1:
+        raise InvalidInput(f"min_score is {min_score}.", "Use a number from 0 to 1.")
+    if max_tokens is not None and max_tokens < 1:
+        raise InvalidInput(f"max_tokens is {max_tokens}.", "Use a number above 0.")
+
+
+def _within(hits: Sequence[Hit], max_tokens: int) -> tuple[Hit, ...]:
+    """The hits, best first, whose whole text fits the budget together."""
+    kept: list[Hit] = []
+    for hit in hits:
+        max_tokens -= estimate_tokens(hit.content)
+        if max_tokens < 0:
+            break
+        kept.append(hit)
+    return tuple(kept)

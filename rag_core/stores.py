@@ -1,0 +1,139 @@
+"""The store files of one data folder: each is opened once and found by its name, for a viewer."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.store import Store
+from rag_core.store import file as store_file
+from rag_core.types import Viewer
+from rag_core.vectors.local import LocalVectors
+
+_STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open store with its vector index, as long as the file behind the name is the same."""
+
+    inode: int
+    store: Store
+    index: LocalVectors
+
+
+class Stores:
+    """Every store of a folder. Safe to share between threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._opened: dict[str, Opened] = {}
+
+    def path(self, name: str) -> Path:
+        """The file of the store called ``name``, there or not."""
+        return self._folder / f"{name}.db"
+
+    def names(self, viewer: Viewer) -> list[str]:
+        """The names of the stores that ``viewer`` may see, sorted without regard to case."""
+        names = [f.stem for f in self._folder.glob("*.db") if _STORE_NAME.fullmatch(f.stem) and f.is_file()]
+        return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
+
+    def free_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
+        """The file that a new store called ``name`` would have.
+
+        Raises InvalidInput for a name that cannot be used, or is taken by another store than
+        ``but``: names that differ only in case are one file on some systems.
+        """
+        if not _STORE_NAME.fullmatch(name):
+            raise InvalidInput(
+                f"{name[:80]!r} cannot be a store's name.",
+                "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
+            )
+        others = (other for other in self.names(viewer) if other != but)
+        if twin := next((other for other in others if other.casefold() == name.casefold()), None):
+            raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
+        return self.path(name)
+
+    def open(self, viewer: Viewer, name: str) -> Opened:
+        """The store called ``name``. Raises NotFound, also for one that ``viewer`` may not see,
+        StoreError when its file cannot be read."""
+        if not viewer.may_see(name) or not _STORE_NAME.fullmatch(name):
+            raise self.unknown(viewer, name)
+        with self._lock:
+            try:
+                inode = self.path(name).stat().st_ino
+            except OSError:
+                inode = -1
+            known = self._opened.get(name)
+            if known is not None and known.inode != inode:
+                self._opened.pop(name).store.close()
+                known = None
+            if inode == -1:
+                raise self.unknown(viewer, name)
+            if known is None:
+                store = Store(self.path(name))
+                known = self._opened[name] = Opened(inode, store, LocalVectors(store))
+            return known
+
+    def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
+        """The named stores (none: all), and why those that are missing here cannot be read.
+
+        Raises NotFound for a name that is none, StoreError when no store can be read.
+        """
+        opened: list[Opened] = []
+        failed: list[StoreError] = []
+        for name in dict.fromkeys(names) if names else self.names(viewer):
+            try:
+                opened.append(self.open(viewer, name))
+            except StoreError as error:
+                failed.append(error)
+        if failed and not opened:
+            raise failed[0]
+        return opened, failed
+
+    def delete(self, viewer: Viewer, name: str) -> None:
+        """Remove a store's files, sound or damaged. Raises NotFound, StoreBusy."""
+        self.require(viewer, name)
+        with self._lock:
+            known = self._opened.get(name)
+            store_file.remove(self.path(name), known.store if known else None)
+            self._opened.pop(name, None)
+
+    def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
+        """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
+        self.require(viewer, name)
+        target = self.free_path(viewer, new_name, but=name)
+        with self._lock:
+            known = self._opened.pop(name, None)
+            store_file.rename(self.path(name), target, known.store if known else None)
+
+    def require(self, viewer: Viewer, name: str) -> None:
+        """Raise NotFound unless there is a store called ``name`` that ``viewer`` may see."""
+        if name not in self.names(viewer):
+            raise self.unknown(viewer, name)
+
+    def unknown(self, viewer: Viewer, name: str) -> NotFound:
+        """The error for a store that is not there, or not for this viewer: the same text for both."""
+        names = self.names(viewer)
+        close = difflib.get_close_matches(name, names, n=1)
+        known = f"There are: {', '.join(names)}." if names else first_step(viewer)
+        advice = f"Did you mean {close[0]!r}?" if close else known
+        return NotFound(f"There is no store called {name[:80]!r}.", advice)
+
+    def close(self) -> None:
+        """Close every store."""
+        with self._lock:
+            for opened in self._opened.values():
+                opened.store.close()
+            self._opened.clear()
+
+
+def first_step(viewer: Viewer) -> str:
+    """What to do where there is no store yet."""
+    return "Create one: `commonplace init FOLDER`." if viewer.is_owner else "Ask the owner to share one."
