@@ -1,0 +1,198 @@
+"""Write docs/configuration.md from the table of settings: ``python docs/make_configuration.py``.
+
+What other tools call a setting is in other_tools.tsv. A test compares the page with what this makes.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rag_core.chunk import CHUNK_SIZES, chunk_spec
+from rag_core.config.keys import KEYS, LATER
+from rag_core.embedders import DEFAULT_EMBEDDER, reading_limit
+
+PAGE = Path(__file__).resolve().parent / "configuration.md"
+OTHER_TOOLS = PAGE.with_name("other_tools.tsv")
+
+INTRODUCTION = """# Configuration
+
+Made by `docs/make_configuration.py` from the table that the program itself reads.
+
+Nothing has to be configured. What is, is read in this order; the first that says something wins:
+
+1. an option on the command line, such as `--top-k 5`
+2. an environment variable, such as `COMMONPLACE_TOP_K=5`
+3. the same variable in the file `.env`
+4. `config.yaml`, such as `top_k: 5`
+5. the default
+
+`commonplace config` shows every setting with its value and where it is from, file and line included.
+
+Both files stand in one folder: `~/.config/commonplace` on Linux, `~/Library/Application Support/commonplace`
+on macOS. `COMMONPLACE_HOME`, in the environment alone, moves them and the data: to
+`$COMMONPLACE_HOME/config.yaml`, `$COMMONPLACE_HOME/.env` and `$COMMONPLACE_HOME/data`. A `.env` in the folder
+you happen to work in is never read. Reading creates nothing. A running app follows the files when they
+change; only `port`, `log_level` and `stores` are looked at when it starts.
+
+A name or value that cannot be meant is an error that says file, line and what is allowed. A variable of
+the environment that begins with `COMMONPLACE_` and means nothing is named in a warning.
+"""
+
+TABLES = """
+## Tables of config.yaml
+
+```yaml
+chunking:                   # file type: sizes in characters, for stores made from now on
+  markdown: {chunk_size: 700, chunk_overlap: 100}
+
+stores:                     # made by `commonplace serve` at its start, if they are not there
+  notes:
+    embedder: minilm        # default: the setting `embedder`
+    folders:
+      - ~/notes             # everything readable in it
+      - root: ~/work
+        include: ['**/*.md', '**/*.{py,ts}']
+        exclude: ['archive/**']
+```
+
+`stores` only says what to make. A store that is there keeps the embedder, sizes and folders of its own file;
+where they differ from what stands here, `serve` says so and changes nothing. A store is not indexed by being
+made: press *Index now*, or run `commonplace index --store notes`.
+
+YAML aliases (`*name`) are not read.
+"""
+
+SIZES = """
+## Sizes of passages
+
+In characters, size / overlap. An embedder that reads less than these need gets them scaled down, as the
+built-in model ({limit} tokens) does; sizes that you write stand as they are. Either way no passage is longer
+than its embedder reads. Other file types are cut like text.
+
+"""
+
+ENV = r"""
+## The file .env
+
+Lines of `NAME=VALUE`, with `#` lines and blank ones between. `export` before the name is allowed. A value in
+single quotes stands as it is; in double quotes `\\`, `\"` and `\n` are escapes; without quotes it ends at a
+space with `#`. Nothing is expanded.
+"""
+
+LOGGING = """
+## Logging
+
+Logs go to standard error. They hold no text of notes, files or queries and no paths of notes: errors are
+logged with where they came from and their kind, without their message. `log_level` sets how much.
+"""
+
+
+LATER_SETTINGS = """
+## Not accepted yet
+
+These come with the part that needs them; until then they are refused by name.
+
+"""
+
+COMING = """
+## Coming from another tool
+
+What the settings of the tools that Commonplace was made after are called here. `NAME` and `TYPE` stand for a
+store and a file type.
+"""
+
+
+class Row(NamedTuple):
+    """A line of other_tools.tsv: what ``tool`` calls ``name`` is ours (``target``), comes later with
+    ``target``, or was dropped because of it."""
+
+    tool: str
+    kind: str
+    name: str
+    verdict: str
+    target: str
+    note: str = ""
+
+
+def page() -> str:
+    """The whole page."""
+    return "".join((INTRODUCTION, *_settings(), TABLES, *_sizes(), ENV, LOGGING, *_later(), *_other_tools()))
+
+
+def other_tools() -> list[Row]:
+    """What other tools call our settings."""
+    with OTHER_TOOLS.open(encoding="utf-8", newline="") as file:
+        return [Row(*fields) for fields in list(csv.reader(file, delimiter="\t"))[1:]]
+
+
+def _settings() -> Iterator[str]:
+    yield "\n## Settings\n"
+    for group in dict.fromkeys(key.group for key in KEYS):
+        yield f"\n### {group}\n\n"
+        rows = (key for key in KEYS if key.group == group)
+        yield _table(
+            ("config.yaml", "variable", "value", "default", "meaning"),
+            (
+                (
+                    f"`{key.name}`",
+                    f"`{key.variables[0]}`" if key.variables else "",
+                    f"{key.kind}",
+                    key.default_said,
+                    key.about + _aliases(key.aliases),
+                )
+                for key in rows
+            ),
+        )
+
+
+def _aliases(names: tuple[str, ...]) -> str:
+    return f" Also accepted as {', '.join(f'`{name}`' for name in names)}." if names else ""
+
+
+def _sizes() -> Iterator[str]:
+    limit = reading_limit(DEFAULT_EMBEDDER)
+    scaled = chunk_spec(limit).sizes
+    yield SIZES.format(limit=limit)
+    rows = ((kind, f"{a} / {b}", "{} / {}".format(*scaled[kind])) for kind, (a, b) in CHUNK_SIZES.items())
+    yield _table(("file type", "sizes", "for the built-in model"), rows)
+
+
+def _later() -> Iterator[str]:
+    yield LATER_SETTINGS
+    parts = dict.fromkeys(LATER.values())
+    names = {part: [f"`{name}`" for name, each in LATER.items() if each == part] for part in parts}
+    yield _table(("comes with", "settings"), ((part, ", ".join(names[part])) for part in parts))
+
+
+def _other_tools() -> Iterator[str]:
+    yield COMING
+    rows = other_tools()
+    for tool in dict.fromkeys(row.tool for row in rows):
+        yield f"\n### {tool}\n\n"
+        mine = ((f"`{row.name}`", _verdict(row)) for row in rows if row.tool == tool)
+        yield _table(("there", "here"), mine)
+
+
+def _verdict(row: Row) -> str:
+    match row.verdict:
+        case "ours":
+            return f"`{row.target}`" + (f"; {row.note}" if row.note else "")
+        case "later":
+            return f"comes with {row.target}"
+        case _:
+            return f"dropped, because {row.target}"
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

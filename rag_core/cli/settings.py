@@ -1,0 +1,38 @@
+"""What is configured, and completion for the shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from rag_core import render
+from rag_core.cli.options import emit, json_option, settings_of_owner
+from rag_core.errors import RagError
+from rag_core.terminal import show_settings
+
+_NAME = "commonplace"
+
+
+@click.command()
+@json_option
+def config(as_json: bool) -> None:
+    """Show every setting, and where its value is from."""
+    settings = settings_of_owner()
+    emit(as_json, render.settings(settings), lambda: show_settings(settings))
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script with which SHELL completes commands and options.
+
+    \b
+    bash:  eval "$(commonplace completion bash)" in ~/.bashrc
+    zsh:   eval "$(commonplace completion zsh)" in ~/.zshrc
+    fish:  commonplace completion fish > ~/.config/fish/completions/commonplace.fish
+    """  # noqa: D301 - click takes the backspace for "do not wrap"
+    found = get_completion_class(shell)
+    if found is None:
+        raise RagError(f"There is no completion for {shell!r}.", "Use bash, zsh or fish.")
+    program = click.get_current_context().find_root().command
+    click.echo(found(program, {}, _NAME, f"_{_NAME}_complete".upper()).source())

@@ -1,0 +1,272 @@
+"""Every setting there is, as one table.
+
+Reading, error messages, ``commonplace config``, the defaults of the command line's options and
+docs/configuration.md are all made from it. A new setting is a new row and a field of `Settings`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PREFIX = "COMMONPLACE_"
+HOME = f"{PREFIX}HOME"
+"""Moves configuration and data; read from the environment alone, as it says where the files are."""
+
+NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")
+"""What variables may begin with that are no settings: the rest is for the test suite."""
+
+STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+_EMBEDDER = re.compile(r"minilm|hashing(?::\d{1,4})?")
+
+
+# --- kinds of values --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number, both ends included."""
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"a whole number from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, both ends included."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"a number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words, in any case."""
+
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.words[:-1])} or {self.words[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A text of a certain shape, which ``said`` describes."""
+
+    shape: re.Pattern[str]
+    said: str
+
+    def __str__(self) -> str:
+        return self.said
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """An absolute folder, ``~`` allowed; it need not exist."""
+
+    def __str__(self) -> str:
+        return "an absolute folder"
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Absolute folders: a list in YAML, separated like PATH in a variable."""
+
+    def __str__(self) -> str:
+        return "a list of absolute folders"
+
+
+@dataclass(frozen=True, slots=True)
+class SizesByType:
+    """File type → chunk_size and chunk_overlap. In YAML only."""
+
+    def __str__(self) -> str:
+        return "file types, each with `chunk_size` and `chunk_overlap`"
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Store name → embedder and folders. In YAML only."""
+
+    def __str__(self) -> str:
+        return "store names, each with `embedder` and `folders`"
+
+
+Plain = Whole | Number | Choice | Word | Folder | Folders
+"""What can be written as one text, and so in a variable."""
+
+Kind = Plain | SizesByType | Stores
+
+
+# --- the table --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting. ``field`` is its attribute in `Settings`; ``otherwise`` says what holds where
+    the default is None; a ``secret`` value is never shown."""
+
+    name: str
+    kind: Kind
+    default: Any
+    about: str
+    group: str
+    field: str = ""
+    otherwise: str = ""
+    aliases: tuple[str, ...] = ()
+    secret: bool = False
+
+    @property
+    def attribute(self) -> str:
+        """The attribute of `Settings` that holds the value."""
+        return self.field or self.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names it goes by in config.yaml, its own first."""
+        return (self.name, *self.aliases)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables it is read from, its own first; none for tables."""
+        if isinstance(self.kind, SizesByType | Stores):
+            return ()
+        return tuple(f"{PREFIX}{name.upper()}" for name in self.names)
+
+    @property
+    def default_said(self) -> str:
+        """The default in words."""
+        if isinstance(self.default, float):
+            return f"{self.default:g}"
+        return self.otherwise if self.default in (None, ()) else f"{self.default}"
+
+
+EMBEDDER = Word(_EMBEDDER, "'minilm', 'hashing' or 'hashing:DIMENSION'")
+STORE = Word(STORE_NAME, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
+CHUNK_SIZE = Whole(100, 20_000)
+CHUNK_OVERLAP = Whole(0, 10_000)
+
+_PLACES, _NEW, _SEARCH, _INDEX, _SERVE = (
+    "Places",
+    "New stores",
+    "Searching",
+    "Indexing",
+    "Serving",
+)
+
+KEYS: tuple[Key, ...] = (
+    Key(
+        "models", Folder(), None, "Where the built-in model is.",
+        _PLACES, field="model_dir", otherwise="models in the data folder",
+    ),
+    Key(
+        "roots", Folders(), (), "The folders that the folder picker of the Index page offers.",
+        _PLACES, otherwise="your home folder",
+    ),
+    Key(
+        "embedder", EMBEDDER, "minilm", "Who turns the text of a new store into vectors.",
+        _NEW, aliases=("embedding_model",),
+    ),
+    Key(
+        "chunk_size", CHUNK_SIZE, None,
+        "How many characters a passage of a new store has at most, whatever the file type; an embedder that"
+        " reads less makes it shorter.",
+        _NEW, otherwise="by file type",
+    ),
+    Key(
+        "chunk_overlap", CHUNK_OVERLAP, None,
+        "How many characters two neighbouring passages of a new store share; less than `chunk_size`, and only"
+        " beside it.",
+        _NEW, otherwise="a fifth of chunk_size",
+    ),
+    Key(
+        "chunking", SizesByType(), (), "Sizes for single file types of new stores.",
+        _NEW, otherwise="by file type",
+    ),
+    Key(
+        "stores", Stores(), (), "Stores that `commonplace serve` makes at its start, if they are not there.",
+        _NEW, otherwise="none",
+    ),
+    Key(
+        "default_store", STORE, None, "The store that a command takes when --store is left out.",
+        _SEARCH, otherwise="query searches all, the others ask",
+        aliases=("collection", "collection_name"),
+    ),
+    Key("top_k", Whole(1, 1000), 10, "How many passages a search gives.", _SEARCH),
+    Key(
+        "mode", Choice(("hybrid", "vector", "lexical")), "hybrid",
+        "Whether a search goes by words and meaning, meaning alone, or words alone.", _SEARCH,
+    ),
+    Key(
+        "min_score", Number(0, 1), None, "Passages with a lower score are left out.",
+        _SEARCH, otherwise="none is left out", aliases=("min_similarity",),
+    ),
+    Key(
+        "max_tokens", Whole(1, 1_000_000), None,
+        "A search stops before its passages take more tokens than this together; the browser shows them all.",
+        _SEARCH, otherwise="no limit",
+    ),
+    Key("k_lex", Whole(1, 2000), 100, "How many candidates a search takes by words.", _SEARCH),
+    Key("k_vec", Whole(1, 2000), 100, "How many candidates a search takes by meaning.", _SEARCH),
+    Key("batch_size", Whole(1, 1024), 32, "How many texts are embedded at once.", _INDEX),
+    Key("max_file_mb", Whole(1, 1024), 64, "Files of more megabytes are not read.", _INDEX),
+    Key(
+        "busy_timeout_s", Number(0.1, 600), 30.0,
+        "How many seconds to wait for another process that writes to a store.", _INDEX,
+    ),
+    Key(
+        "port", Whole(1, 65535), 8501, "The port of `commonplace serve` on this computer.",
+        _SERVE, aliases=("api_port",),
+    ),
+    Key(
+        "log_level", Choice(("debug", "info", "warning", "error", "critical")), "warning",
+        "What is logged on standard error, which never holds the text of notes or queries.", _SERVE,
+    ),
+)  # fmt: skip
+
+DEFAULTS: dict[str, Any] = {key.name: key.default for key in KEYS}
+BY_NAME: dict[str, Key] = {name: key for key in KEYS for name in key.names}
+BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variables}
+PLAIN: dict[str, Plain] = {
+    key.name: key.kind for key in KEYS if not isinstance(key.kind, SizesByType | Stores)
+}
+
+LATER: dict[str, str] = {
+    **dict.fromkeys(("ollama_url", "ollama_base_url", "ollama_timeout_s"), "the Ollama embedder"),
+    **dict.fromkeys(("embedding_base_url", "embedding_api_key"), "the OpenAI-compatible embedder"),
+    **dict.fromkeys(("llm_base_url", "llm_model", "llm_api_key", "query_model"), "answering questions"),
+    **dict.fromkeys(("aws_region", "aws_profile", "bucket_name", "index_name"), "the S3 Vectors index"),
+    **dict.fromkeys(("qdrant_url", "qdrant_collection", "qdrant_api_key"), "the Qdrant index"),
+    "chroma_path": "the Chroma index",
+}
+"""Names that are not accepted yet → what they come with."""
+
+
+def comes_with(name: str) -> str:
+    """What the setting or variable ``name`` comes with once that is built; empty for any other."""
+    return LATER.get(name.lower().removeprefix(PREFIX.lower()), "")
+
+
+def shown(key: Key, value: Any) -> Any:
+    """``value`` as it may be shown to the owner, fit for JSON."""
+    if key.secret and value:
+        return "********"
+    return value
+
+
+def suggest(name: str, known: Mapping[str, str]) -> str:
+    """The advice for an unknown ``name``: the nearest of ``known``, else all that they stand for."""
+    with_prefix = [PREFIX + name.upper()] if PREFIX + name.upper() in known else []
+    close = with_prefix or difflib.get_close_matches(name, known, n=1)
+    return (
+        f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(dict.fromkeys(known.values()))}."
+    )

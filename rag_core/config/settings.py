@@ -1,0 +1,146 @@
+"""What the owner configured, as one value that travels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_core.config.keys import DEFAULTS, KEYS, Key, shown
+from rag_core.config.origin import DEFAULT, Origin
+
+if TYPE_CHECKING:
+    from rag_core.types import Mode  # brings numpy, which reading settings must not
+
+Size = tuple[int, int]
+"""Size and overlap of passages, in characters."""
+
+EVERYTHING = ("**/*",)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredFolder:
+    """A folder that a declared store is to have, with its globs."""
+
+    root: Path
+    include: tuple[str, ...] = EVERYTHING
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredStore:
+    """A store that is made when the app starts, unless it is there; ``embedder`` None is the default one."""
+
+    name: str
+    embedder: str | None = None
+    folders: tuple[DeclaredFolder, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting as ``commonplace config`` shows it; ``value`` is fit for JSON, secrets masked."""
+
+    key: Key
+    value: Any
+    origin: Origin
+
+    @property
+    def said(self) -> str:
+        """The value in words."""
+        match self.value:
+            case None:
+                return f"({self.key.otherwise})"
+            case list() | dict():
+                return ", ".join(self.value) or f"({self.key.otherwise})"
+            case float():
+                return f"{self.value:g}"
+            case _:
+                return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the owner configured; the fields are the rows of `rag_core.config.keys`.
+
+    ``roots`` are the folders that the folder picker offers. ``origins`` says where each value that is
+    no default was given; ``warnings`` are sentences about variables that mean nothing.
+    """
+
+    data_dir: Path
+    model_dir: Path
+    roots: tuple[Path, ...]
+    embedder: str = DEFAULTS["embedder"]
+    chunk_size: int | None = DEFAULTS["chunk_size"]
+    chunk_overlap: int | None = DEFAULTS["chunk_overlap"]
+    chunking: tuple[tuple[str, Size], ...] = DEFAULTS["chunking"]
+    stores: tuple[DeclaredStore, ...] = DEFAULTS["stores"]
+    default_store: str | None = DEFAULTS["default_store"]
+    top_k: int = DEFAULTS["top_k"]
+    mode: Mode = DEFAULTS["mode"]
+    min_score: float | None = DEFAULTS["min_score"]
+    max_tokens: int | None = DEFAULTS["max_tokens"]
+    k_lex: int = DEFAULTS["k_lex"]
+    k_vec: int = DEFAULTS["k_vec"]
+    batch_size: int = DEFAULTS["batch_size"]
+    max_file_mb: int = DEFAULTS["max_file_mb"]
+    busy_timeout_s: float = DEFAULTS["busy_timeout_s"]
+    port: int = DEFAULTS["port"]
+    log_level: str = DEFAULTS["log_level"]
+    config_file: Path | None = None
+    env_file: Path | None = None
+    origins: Mapping[str, Origin] = field(default_factory=dict, compare=False)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def store_dir(self) -> Path:
+        """Where the store files are."""
+        return self.data_dir / "stores"
+
+    @property
+    def default_stores(self) -> tuple[str, ...]:
+        """The default store, if there is one, as the option that takes several."""
+        return (self.default_store,) if self.default_store else ()
+
+    @property
+    def max_file_bytes(self) -> int:
+        """Larger files are not read."""
+        return self.max_file_mb * 1_000_000
+
+    @property
+    def chunk_sizes(self) -> Size | None:
+        """Size and overlap for every file type that ``chunking`` does not name, if configured."""
+        return sizes(self.chunk_size, self.chunk_overlap) if self.chunk_size else None
+
+    def origin(self, name: str) -> Origin:
+        """Where the value of the key ``name`` is from."""
+        return self.origins.get(name, DEFAULT)
+
+    def rows(self) -> list[SettingRow]:
+        """Every setting with its value and origin, in the table's order."""
+        values = ((key, _plain(getattr(self, key.attribute))) for key in KEYS)
+        return [SettingRow(key, shown(key, value), self.origin(key.name)) for key, value in values]
+
+
+def sizes(size: int, overlap: int | None) -> Size:
+    """Size and overlap; without one it is a fifth of the size."""
+    return size, size // 5 if overlap is None else overlap
+
+
+def _plain(value: Any) -> Any:
+    """``value`` in the shapes of JSON, tables as config.yaml has them."""
+    match value:
+        case Path():
+            return str(value)
+        case DeclaredStore(_, embedder, folders):
+            return {"embedder": embedder, "folders": [_plain(each) for each in folders]}
+        case DeclaredFolder(root, include, exclude):
+            return {"root": str(root), "include": list(include), "exclude": list(exclude)}
+        case ((str(), (int(), int())), *_):
+            return {kind: {"chunk_size": size, "chunk_overlap": overlap} for kind, (size, overlap) in value}
+        case (DeclaredStore(), *_):
+            return {store.name: _plain(store) for store in value}
+        case tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return value

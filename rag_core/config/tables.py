@@ -1,0 +1,140 @@
+"""The tables of config.yaml: names checked against what is known, then ``chunking`` and ``stores``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rag_core.config.keys import CHUNK_OVERLAP, CHUNK_SIZE, EMBEDDER, STORE, Folder, comes_with, suggest
+from rag_core.config.origin import Origin
+from rag_core.config.settings import EVERYTHING, DeclaredFolder, DeclaredStore, Size, sizes
+from rag_core.config.tree import Node, Scalar, Table
+from rag_core.config.values import from_node, from_text, listed, refused
+from rag_core.errors import InvalidInput
+
+Fields = dict[str, tuple[Node, Origin]]
+"""Canonical name → what is written there and where."""
+
+_SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap"}
+_STORE = {"embedder": "embedder", "embedding_model": "embedder", "folders": "folders"}
+_FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
+
+
+def fields(node: Node, origin: Origin, known: Mapping[str, str], what: str) -> Fields:
+    """The entries of a table under their canonical names; ``known`` maps every name to that.
+
+    Raises InvalidInput when ``node`` is no table, for an unknown name, and for two that mean the same.
+    """
+    found: Fields = {}
+    for name, value in _entries(node, origin, what):
+        place = origin.at(name.line, name.text)
+        if name.text not in known:
+            raise unknown(name.text, place, known)
+        canonical = known[name.text]
+        if canonical in found:
+            raise place.error(
+                f"{name.text} and {found[canonical][1].name} mean the same", "Remove one of them."
+            )
+        found[canonical] = value, place
+    return {name: each for name, each in found.items() if not _is_null(each[0])}
+
+
+def unknown(name: str, origin: Origin, known: Mapping[str, str]) -> InvalidInput:
+    """The error for a name that is not known; what it is set to is not looked at."""
+    if later := comes_with(name):
+        return origin.error(f"{name!r} comes with {later}, which is not built yet", "Leave it out for now.")
+    return origin.error(f"{name[:80]!r} is not a setting", suggest(name[:80], known))
+
+
+def read_chunking(node: Node, origin: Origin) -> tuple[tuple[str, Size], ...]:
+    """(file type, its sizes) of every line of ``chunking``."""
+    from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX  # only now: it brings numpy
+
+    types = {kind: kind for kind in sorted({"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values()})}
+    found = []
+    for name, value in _entries(node, origin, "file types"):
+        place = origin.at(name.line, name.text)
+        if name.text not in types:
+            raise place.error(f"{name.text[:80]!r} is not a file type", suggest(name.text[:80], types))
+        found.append((name.text, _sizes(value, place)))
+    return tuple(found)
+
+
+def _sizes(node: Node, origin: Origin) -> Size:
+    written = fields(node, origin, _SIZES, "chunk_size and chunk_overlap")
+    if "chunk_size" not in written:
+        raise origin.error(f"{origin.name} has no chunk_size", "Write one, like 'chunk_size: 1000'.")
+    size = from_node(CHUNK_SIZE, *written["chunk_size"])
+    if "chunk_overlap" not in written:
+        return sizes(size, None)
+    overlap = from_node(CHUNK_OVERLAP, *written["chunk_overlap"])
+    check_overlap(size, overlap, written["chunk_overlap"][1])
+    return size, overlap
+
+
+def check_overlap(size: int, overlap: int, origin: Origin) -> None:
+    """Raises InvalidInput unless the overlap is less than the size."""
+    if overlap >= size:
+        raise origin.error(
+            f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}",
+            "Make it smaller, or leave it out for a fifth.",
+        )
+
+
+def read_stores(node: Node, origin: Origin) -> tuple[DeclaredStore, ...]:
+    """The stores that ``stores`` declares."""
+    found: dict[str, DeclaredStore] = {}
+    for name, value in _entries(node, origin, "stores"):
+        place = origin.at(name.line, "The store's name")
+        from_text(STORE, name.text, place)
+        if name.text.casefold() in found:
+            raise place.error(f"{name.text} differs from another store only in case", "Rename one of them.")
+        found[name.text.casefold()] = _store(name.text, value, origin.at(name.line, name.text))
+    return tuple(found.values())
+
+
+def _store(name: str, node: Node, origin: Origin) -> DeclaredStore:
+    if _is_null(node):
+        return DeclaredStore(name)
+    written = fields(node, origin, _STORE, "embedder and folders")
+    embedder = from_node(EMBEDDER, *written["embedder"]) if "embedder" in written else None
+    if "folders" not in written:
+        return DeclaredStore(name, embedder)
+    folders, place = written["folders"]
+    return DeclaredStore(name, embedder, tuple(_folder(each, place) for each in listed(folders)))
+
+
+def _folder(node: Node, origin: Origin) -> DeclaredFolder:
+    """A folder alone, or one with its globs."""
+    place = origin.at(node.line, "root")
+    if isinstance(node, Scalar):
+        return DeclaredFolder(from_node(Folder(), node, place))
+    written = fields(node, place, _FOLDER, "root, include and exclude")
+    if "root" not in written:
+        raise place.error("This folder has no root", "Write one, like 'root: ~/notes'.")
+    include, exclude = (_globs(*written[name]) if name in written else () for name in ("include", "exclude"))
+    return DeclaredFolder(from_node(Folder(), *written["root"]), include or EVERYTHING, exclude)
+
+
+def _globs(node: Node, origin: Origin) -> tuple[str, ...]:
+    from rag_core.files import validate_globs
+
+    globs: list[str] = []
+    for item in listed(node):
+        place = origin.at(item.line, origin.name)
+        if not isinstance(item, Scalar):
+            raise refused("a glob", item, place)
+        try:
+            globs += validate_globs([item.text])
+        except InvalidInput as error:
+            raise place.error(error.message.removesuffix("."), error.suggestion) from None
+    return tuple(globs)
+
+
+def _entries(node: Node, origin: Origin, what: str) -> tuple[tuple[Scalar, Node], ...]:
+    if not isinstance(node, Table):
+        raise refused(f"a table of {what}", node, origin)
+    return node.entries
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.is_null

@@ -1,0 +1,111 @@
+"""One written value → one typed value, or an error that names it, its place and what is allowed.
+
+Variables and config.yaml share one grammar: everything arrives as the text that was written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from rag_core.config.keys import Choice, Folder, Folders, Number, Plain, Whole, Word
+from rag_core.config.origin import Origin
+from rag_core.config.tree import Listing, Node, Scalar
+from rag_core.errors import InvalidInput
+
+_DIGITS = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+class _WrongError(ValueError):
+    """A text that is not of its kind."""
+
+
+def from_text(kind: Plain, text: str, origin: Origin, *, secret: bool = False) -> Any:
+    """The value that a variable's ``text`` means. Raises InvalidInput."""
+    if isinstance(kind, Folders):
+        return tuple(from_text(Folder(), part, origin) for part in text.split(os.pathsep) if part)
+    try:
+        return _one(kind, text)
+    except _WrongError:
+        raise refused(kind, text, origin, secret=secret) from None
+
+
+def from_node(kind: Plain, node: Node, origin: Origin, *, secret: bool = False) -> Any:
+    """The value that config.yaml means by ``node``. Raises InvalidInput."""
+    if isinstance(kind, Folders):
+        return tuple(from_node(Folder(), item, origin.at(item.line, origin.name)) for item in listed(node))
+    if not isinstance(node, Scalar):
+        raise refused(kind, node, origin)
+    return from_text(kind, node.text, origin, secret=secret)
+
+
+def listed(node: Node) -> tuple[Node, ...]:
+    """The items of a list; a single text stands for a list of one, nothing for an empty one."""
+    match node:
+        case Listing():
+            return node.items
+        case Scalar() if node.is_null:
+            return ()
+        case _:
+            return (node,)
+
+
+def refused(kind: object, value: str | Node, origin: Origin, *, secret: bool = False) -> InvalidInput:
+    """The error for a value that is not of its kind."""
+    text = value.text if isinstance(value, Scalar) else value
+    said = "(hidden)" if secret else repr(text[:80]) if isinstance(text, str) else str(text)
+    return origin.error(
+        f"{origin.name} is {said}, which is not {kind}", _advice(kind, text if isinstance(text, str) else "")
+    )
+
+
+def _advice(kind: object, text: str) -> str:
+    match kind:
+        case Folder() | Folders():
+            return "Write it from the root, like /home/me/x."
+        case Choice(words):
+            close = difflib.get_close_matches(text.lower(), words, n=1)
+            return f"Did you mean {close[0]!r}?" if close else "Write one of these words."
+        case _:
+            return "Change it, or leave it out for the default."
+
+
+def _one(kind: Plain, text: str) -> Any:
+    match kind:
+        case Whole(low, high):
+            return _between(low, int(text) if _DIGITS.fullmatch(text) else None, high)
+        case Number(low, high):
+            return _between(low, _number(text), high)
+        case Choice(words):
+            if text.lower() not in words:
+                raise _WrongError
+            return text.lower()
+        case Word(shape):
+            if not shape.fullmatch(text):
+                raise _WrongError
+            return text
+        case _:
+            return _folder(text)
+
+
+def _between(low: float, value: float | None, high: float) -> float:
+    if value is None or not low <= value <= high:
+        raise _WrongError
+    return value
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _folder(text: str) -> Path:
+    path = Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    if "\0" in text or not path.is_absolute():
+        raise _WrongError
+    return path

@@ -1,0 +1,63 @@
+"""Logging, set up in one place: on standard error, and without what is private.
+
+No message of ours holds the text of notes or queries, file names or paths. The message of an
+exception may (a path in an OSError, a word in a KeyError), so tracebacks are logged without it,
+whoever logs them.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, TextIO
+
+OURS = ("rag_core", "ui")
+"""Whose level is set. Libraries keep theirs: at debug level some of them log whole requests."""
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+def configure(level: str) -> None:
+    """Log what is of ``level`` (``debug`` … ``critical``) or worse; may be called again."""
+    handler = _Handler()
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    for name in OURS:
+        logger = logging.getLogger(name)
+        logger.setLevel(level.upper())
+        logger.handlers = [*(each for each in logger.handlers if not isinstance(each, _Handler)), handler]
+    logging.setLogRecordFactory(_record)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes to whatever standard error is at that moment."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
+def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
+    """A record whose traceback is written already, so that no formatter adds the message."""
+    record = logging.LogRecord(*args, **kwargs)
+    if record.exc_info and record.exc_info[0] is not None:
+        record.exc_text = without_message(record.exc_info)
+    return record
+
+
+def without_message(info: ExcInfo) -> str:
+    """Where an exception came from and what kind it is, with its causes; never what it says."""
+    lines: list[str] = []
+    error: BaseException | None = info[1]
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        lines += [*traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n"]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "".join(lines).rstrip("\n")

@@ -1,0 +1,190 @@
+"""``commonplace config`` and ``completion``, and options that take their default from the settings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command import Run
+from tests.configured import configure
+
+BASH = shutil.which("bash")
+
+
+def from_where(run: Run, name: str) -> tuple[object, str, int]:
+    [row] = [row for row in run("config", "--json").json["settings"] if row["key"] == name]
+    return row["value"], row["layer"], row["line"]
+
+
+def test_config_shows_every_setting_with_its_origin(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(home, "mode: vector\nmin_similarity: 0.5\n", "# x\nCOMMONPLACE_PORT=9000\n")
+    monkeypatch.setenv("COMMONPLACE_K_LEX", "50")
+    assert from_where(run, "mode") == ("vector", "config.yaml", 1)
+    assert from_where(run, "min_score") == (0.5, "config.yaml", 2)
+    assert from_where(run, "port") == (9000, ".env", 2)
+    assert from_where(run, "k_lex") == (50, "environment", 0)
+    assert from_where(run, "top_k") == (10, "default", 0)
+    shown = run("config").out
+    assert f"{home / 'config.yaml'}:2" in shown
+    assert "environment, COMMONPLACE_K_LEX" in shown
+    assert f"variables  {home / '.env'}\n" in shown
+    assert f"data       {home / 'data'}  (not there)" in shown
+
+
+def test_config_shows_tables_as_they_are_written(run: Run, home: Path) -> None:
+    configure(home, "stores:\n  zoo:\n    folders: [/a]\nchunking:\n  yaml: {chunk_size: 300}\n")
+    assert from_where(run, "stores")[0] == {
+        "zoo": {"embedder": None, "folders": [{"root": "/a", "include": ["**/*"], "exclude": []}]}
+    }
+    assert from_where(run, "chunking")[0] == {"yaml": {"chunk_size": 300, "chunk_overlap": 60}}
+    assert "zoo" in run("config").out
+
+
+def test_config_creates_nothing(run: Run, home: Path) -> None:
+    assert run("config").status == 0
+    assert not home.exists()
+
+
+def test_a_mistake_in_the_settings_ends_a_command_with_its_line(run: Run, home: Path) -> None:
+    configure(home, "topk: 5\n")
+    for command in (["config"], ["query", "x"], ["status"], ["serve"]):
+        result = run(*command)
+        assert result.status == 2
+        assert f"'topk' is not a setting (line 1 of {str(home / 'config.yaml')!r})." in result.err
+        assert "Did you mean 'top_k'?" in result.err
+    assert run("status", "--json").json["error"]["suggestion"] == "Did you mean 'top_k'?"
+
+
+def test_help_works_whatever_the_settings_hold(run: Run, home: Path) -> None:
+    configure(home, "topk: 5\n")
+    assert run("query", "--help").status == 0
+    assert run("--help").status == 0
+
+
+def test_a_variable_that_means_nothing_is_said_on_standard_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_TOPK", "5")
+    result = run("status", "--json")
+    assert result.json["stores"] == []
+    assert result.err.count("COMMONPLACE_TOPK means nothing") == 1
+
+
+# --- options ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def zoo(run: Run, notes: Path) -> None:
+    for number in range(5):
+        (notes / f"{number}.md").write_text(f"# Zebra {number}\n\nA zebra and {number} llamas.\n")
+    run("store", "create", "zoo", "--embedder", "hashing")
+    run("index", "**/*", "--store", "zoo", "--root", notes)
+
+
+@pytest.mark.usefixtures("zoo")
+def test_an_option_wins_over_every_other_layer(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(home, "top_k: 2\n", "COMMONPLACE_TOP_K=3\n")
+    assert len(run("query", "zebra", "--json").json["results"]) == 3
+    monkeypatch.setenv("COMMONPLACE_TOP_K", "4")
+    assert len(run("query", "zebra", "--json").json["results"]) == 4
+    assert len(run("query", "zebra", "--top-k", "1", "--json").json["results"]) == 1
+
+
+@pytest.mark.usefixtures("zoo")
+def test_mode_and_minimum_score_of_the_settings_can_be_overruled(run: Run, home: Path) -> None:
+    configure(home, "mode: lexical\nmin_score: 1\nmax_tokens: 1\n")
+    assert run("query", "zebra", "--json").json["results"] == []
+    loose = run(
+        "query", "zebra", "--mode", "vector", "--min-score", "0", "--max-tokens", "999", "--json"
+    ).json
+    assert loose["mode"] == "vector"
+    assert len(loose["results"]) == 5
+
+
+@pytest.mark.usefixtures("zoo")
+def test_default_store_is_what_store_is_when_it_is_left_out(run: Run, home: Path) -> None:
+    run("store", "create", "empty", "--embedder", "hashing")
+    assert run("query", "zebra", "--json").json["stores"] == ["empty", "zoo"]
+    assert run("list").status == 2
+    configure(home, "default_store: zoo\n")
+    assert run("query", "zebra", "--json").json["stores"] == ["zoo"]
+    assert run("query", "zebra", "--store", "empty", "--json").json["stores"] == ["empty"]
+    assert len(run("list", "--json").json["files"]) == 5
+    assert run("index", "--json").json["store"] == "zoo"
+
+
+def test_embedder_of_the_settings_is_that_of_a_new_store(run: Run, home: Path, notes: Path) -> None:
+    configure(home, "embedder: hashing:64\n")
+    assert run("store", "create", "a", "--json").json["embedder"] == "hashing:64"
+    (notes / "a.md").write_text("text")
+    run("init", notes)
+    assert run("store", "info", "notes", "--json").json["embedder"] == "hashing:64"
+
+
+def test_help_shows_what_is_configured(run: Run, home: Path) -> None:
+    configure(home, "top_k: 7\nport: 9000\nembedder: hashing:64\ndefault_store: zoo\nmode: vector\n")
+    query = run("query", "--help").out
+    for default in ("[default: 7]", "[default: zoo]", "[default: vector]"):
+        assert default in query
+    assert "[default: 9000;" in run("serve", "--help").out
+    assert "[default: hashing:64]" in run("store", "create", "--help").out
+
+
+# --- completion -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shell", "sign"), [("bash", "complete -o"), ("zsh", "#compdef"), ("fish", "complete ")]
+)
+def test_completion_prints_the_script_of_a_shell(run: Run, shell: str, sign: str) -> None:
+    result = run("completion", shell)
+    assert result.status == 0
+    assert sign in result.out
+    assert "_COMMONPLACE_COMPLETE" in result.out
+
+
+def test_completion_knows_three_shells(run: Run) -> None:
+    assert run("completion", "tcsh").status == 2
+
+
+@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        ("commonplace st", "store status"),
+        ("commonplace query --top", "--top-k"),
+        ("commonplace store cr", "create"),
+    ],
+)
+def test_bash_completes_commands_and_options(
+    run: Run, home: Path, tmp_path: Path, line: str, answers: str
+) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(run("completion", "bash").out)
+    program = tmp_path / "bin" / "commonplace"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom rag_core.cli import main\nmain()\n")
+    program.chmod(0o700)
+    configure(home, "topk: 5\n")  # a mistake in the settings must not show up while typing
+    words = line.split()
+    asked = (
+        f"source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1};"
+        " _commonplace_completion commonplace; echo ${COMPREPLY[@]}"
+    )
+    path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(__file__).parents[1])}
+    assert subprocess.run([str(BASH), "-n", str(script)], check=False).returncode == 0
+    ended = subprocess.run(
+        [str(BASH), "-c", asked], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ended.stderr == ""
+    found = ended.stdout.split()
+    assert {*answers.split()} <= {*found}
+    assert all(word.startswith(words[-1]) for word in found)

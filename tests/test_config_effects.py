@@ -1,0 +1,311 @@
+"""Each setting does what it says, from the file to where it is felt."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rag_core.chunk import CHUNK_SIZES
+from rag_core.config import Settings
+from rag_core.embedders.hashing import Hashing
+from rag_core.errors import StoreError
+from rag_core.library import Library
+from rag_core.store import find
+from rag_core.types import OWNER, Vectors
+from rag_core.vectors.local import LocalVectors
+from tests.command import Run
+from tests.configured import configure, settings
+from tests.conftest import index
+
+OpenLibrary = Callable[..., Library]
+
+
+@pytest.fixture
+def configured(home: Path) -> Iterator[OpenLibrary]:
+    """Open a library with a config.yaml; those opened are closed at the end."""
+    opened: list[Library] = []
+
+    def open_with(yaml: str) -> Library:
+        opened.append(Library.open(settings(home, yaml)))
+        return opened[-1]
+
+    yield open_with
+    for library in opened:
+        library.close()
+
+
+def sizes(library: Library, store: str) -> dict[str, list[int]]:
+    with closing(sqlite3.connect(library.settings.store_dir / f"{store}.db")) as db:
+        found: dict[str, list[int]] = json.loads(
+            db.execute("SELECT value FROM meta WHERE key = 'chunk_sizes'").fetchone()[0]
+        )
+    return found
+
+
+def zoo(notes: Path, count: int = 6) -> None:
+    """Notes that all hold the word zebra, the first ones oftener."""
+    for number in range(count):
+        text = f"# Animal {number}\n\nA {'zebra ' * (count - number)} and {number} llamas.\n"
+        (notes / f"{number}.md").write_text(text)
+
+
+# --- searching --------------------------------------------------------------------------
+
+
+def test_top_k_is_how_many_passages_a_search_gives(configured: OpenLibrary, notes: Path) -> None:
+    library = configured("top_k: 2\n")
+    zoo(notes)
+    index(library, "zoo", notes)
+    assert len(library.search(OWNER, "zebra").hits) == 2
+    assert len(library.search(OWNER, "zebra", top_k=4).hits) == 4
+
+
+def test_mode_is_how_a_search_goes(configured: OpenLibrary, notes: Path) -> None:
+    library = configured("mode: lexical\n")
+    zoo(notes)
+    index(library, "zoo", notes)
+    assert library.search(OWNER, "zebra").mode == "lexical"
+    assert library.search(OWNER, "zebra", mode="vector").mode == "vector"
+
+
+def test_min_score_leaves_out_what_is_below_it(configured: OpenLibrary, notes: Path) -> None:
+    library = configured("mode: lexical\n")
+    zoo(notes)
+    (notes / "other.md").write_text(
+        "# Other\n\nOne zebra among many things, of which the llama is the best.\n"
+    )
+    index(library, "zoo", notes)
+    scores = [hit.score for hit in library.search(OWNER, "zebra llamas").hits]
+    between = (scores[0] + scores[-1]) / 2
+    assert scores[-1] < between
+    strict = configured(f"mode: lexical\nmin_score: {between}\n")
+    kept = [hit.score for hit in strict.search(OWNER, "zebra llamas").hits]
+    assert kept == [score for score in scores if score >= between]
+    assert len(strict.search(OWNER, "zebra llamas", min_score=0).hits) == len(scores)
+
+
+def test_max_tokens_ends_a_search_where_its_passages_are_read(configured: OpenLibrary, notes: Path) -> None:
+    library = configured("max_tokens: 40\n")
+    zoo(notes)
+    index(library, "zoo", notes)
+    assert 0 < len(library.search(OWNER, "zebra").hits) < 6
+    assert len(library.search(OWNER, "zebra", max_tokens=10_000).hits) == 6
+
+
+def test_k_lex_and_k_vec_are_how_many_candidates_are_taken(
+    configured: OpenLibrary, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = configured("k_lex: 30\nk_vec: 20\ntop_k: 2\n")
+    zoo(notes, 60)
+    index(library, "zoo", notes)
+    taken: dict[str, int] = {}
+    by_words, nearest = find.by_words, LocalVectors.search
+    monkeypatch.setattr(
+        find, "by_words",
+        lambda db, match, allowed, k: taken.setdefault("words", k) and by_words(db, match, allowed, k),
+    )  # fmt: skip
+    monkeypatch.setattr(
+        LocalVectors, "search",
+        lambda self, query, k: taken.setdefault("meaning", k) and nearest(self, query, k),
+    )  # fmt: skip
+    assert len(library.search(OWNER, "zebra").hits) == 2
+    assert taken == {"words": 30, "meaning": 20}
+
+
+def test_few_candidates_still_give_as_many_passages_as_asked(configured: OpenLibrary, notes: Path) -> None:
+    library = configured("k_lex: 1\nk_vec: 1\n")
+    zoo(notes, 60)
+    index(library, "zoo", notes)
+    assert len(library.search(OWNER, "zebra", top_k=50).hits) == 50
+
+
+# --- new stores -------------------------------------------------------------------------
+
+
+def test_embedder_is_what_a_new_store_gets(configured: OpenLibrary) -> None:
+    library = configured("embedder: hashing:64\n")
+    assert library.create_store(OWNER, "a").embedder == "hashing:64"
+    assert library.create_store(OWNER, "b", "hashing:32").embedder == "hashing:32"
+
+
+def test_without_sizes_a_store_gets_those_of_the_table_scaled(configured: OpenLibrary) -> None:
+    library = configured("embedder: hashing\n")
+    library.create_store(OWNER, "a")
+    table = {kind: [round(0.8 * size), round(0.8 * overlap)] for kind, (size, overlap) in CHUNK_SIZES.items()}
+    assert sizes(library, "a") == table
+
+
+def test_chunk_size_is_for_every_file_type_that_is_not_named(configured: OpenLibrary) -> None:
+    library = configured(
+        "embedder: hashing\nchunk_size: 300\nchunking:\n  sql: {chunk_size: 500, chunk_overlap: 0}\n"
+    )
+    library.create_store(OWNER, "a")
+    assert sizes(library, "a") == {kind: [300, 60] for kind in CHUNK_SIZES} | {"sql": [500, 0]}
+
+
+def test_passages_have_the_configured_sizes(configured: OpenLibrary, notes: Path) -> None:
+    text = "".join(f"Sentence number {n} is about the sea. " for n in range(60))
+    (notes / "a.md").write_text(text)
+    (notes / "a.sql").write_text(text)
+    library = configured("embedder: hashing\nchunk_size: 200\nchunking:\n  sql: {chunk_size: 700}\n")
+    library.create_store(OWNER, "sea")
+    index(library, "sea", notes)
+    found = library.search(OWNER, "sea", top_k=100).hits
+    assert 150 < max(len(hit.content) for hit in found if hit.document.file_type == "markdown") <= 200
+    assert 500 < max(len(hit.content) for hit in found if hit.document.file_type == "sql") <= 700
+
+
+def test_no_size_makes_passages_longer_than_the_embedder_reads(configured: OpenLibrary, notes: Path) -> None:
+    (notes / "a.md").write_text("".join(f"Sentence number {n} is about the sea. " for n in range(2000)))
+    library = configured("embedder: hashing\nchunk_size: 20000\n")
+    library.create_store(OWNER, "sea")
+    index(library, "sea", notes)
+    assert max(len(h.content) for h in library.search(OWNER, "sea", top_k=100).hits) < 2000
+
+
+def test_a_store_keeps_its_sizes_and_embedder_when_the_settings_change(configured: OpenLibrary) -> None:
+    configured("embedder: hashing:64\nchunk_size: 300\n").create_store(OWNER, "a")
+    library = configured("embedder: hashing:32\nchunk_size: 600\n")
+    assert library.store_info(OWNER, "a").embedder == "hashing:64"
+    assert sizes(library, "a")["markdown"] == [300, 60]
+
+
+# --- indexing ---------------------------------------------------------------------------
+
+
+def test_batch_size_is_how_many_texts_are_embedded_at_once(
+    configured: OpenLibrary, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+    embed = Hashing.embed_documents
+
+    def note(self: Hashing, texts: Sequence[str]) -> Vectors:
+        given.append(len(texts))
+        return embed(self, texts)
+
+    monkeypatch.setattr(Hashing, "embed_documents", note)
+    zoo(notes, 10)
+    index(configured("batch_size: 4\n"), "zoo", notes)
+    assert given[-3:] == [4, 4, 2]
+
+
+def test_a_file_that_was_too_large_is_read_when_the_limit_allows_it(
+    configured: OpenLibrary, notes: Path
+) -> None:
+    (notes / "large.md").write_text("# Large\n\n" + "whale " * 250_000)
+    (notes / "small.md").write_text("# Small\n\nshrimp\n")
+    small = configured("max_file_mb: 1\n")
+    assert index(small, "sea", notes).counts == {"unchanged": 0, "added": 1, "skipped": 1}
+    assert not small.search(OWNER, "whale", mode="lexical").convincing
+    assert index(configured("max_file_mb: 2\n"), "sea").counts["changed"] == 1
+
+
+def test_busy_timeout_is_how_long_to_wait_for_another_writer(configured: OpenLibrary, notes: Path) -> None:
+    library = configured("busy_timeout_s: 0.1\n")
+    library.create_store(OWNER, "a", "hashing")
+    with closing(sqlite3.connect(library.settings.store_dir / "a.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked"):
+            library.add_source(OWNER, "a", notes, ["**/*"])
+
+
+# --- declared stores --------------------------------------------------------------------
+
+
+def declared(notes: Path, extra: str = "", include: str = "**/*.md") -> str:
+    folder = f"{{root: {notes}, include: ['{include}'], exclude: [old/**]}}"
+    return f"embedder: hashing\nstores:\n  zoo: {{folders: [{folder}{extra}]}}\n  empty:\n"
+
+
+def test_declared_stores_are_made_with_their_folders(configured: OpenLibrary, notes: Path) -> None:
+    library = configured(declared(notes))
+    said = library.make_declared(OWNER)
+    assert said == [
+        "Made store 'zoo'. The Index page, or `commonplace index --store zoo`, reads its folders.",
+        "Made store 'empty'.",
+    ]
+    [source] = library.store_info(OWNER, "zoo").sources
+    assert (source.root, source.include, source.exclude) == (str(notes), ("**/*.md",), ("old/**",))
+    assert library.store_info(OWNER, "zoo").embedder == "hashing"
+    assert library.store_info(OWNER, "empty").sources == ()
+
+
+def test_making_declared_stores_again_changes_and_says_nothing(configured: OpenLibrary, notes: Path) -> None:
+    library = configured(declared(notes))
+    library.make_declared(OWNER)
+    before = library.generations(OWNER)
+    assert library.make_declared(OWNER) == []
+    assert library.generations(OWNER) == before
+
+
+def test_what_the_owner_added_to_a_declared_store_is_no_difference(
+    configured: OpenLibrary, notes: Path, tmp_path: Path
+) -> None:
+    library = configured(declared(notes))
+    library.make_declared(OWNER)
+    (tmp_path / "more").mkdir()
+    library.add_source(OWNER, "zoo", tmp_path / "more", ["**/*"])
+    library.add_source(OWNER, "zoo", notes, ["**/*.txt"])
+    assert library.make_declared(OWNER) == []
+
+
+def test_a_changed_declaration_changes_nothing_and_is_said(
+    configured: OpenLibrary, notes: Path, tmp_path: Path
+) -> None:
+    configured(declared(notes)).make_declared(OWNER)
+    yaml = declared(notes, f", {tmp_path}", "**/*.txt").replace("zoo: {", "Zoo: {embedder: hashing:64, ")
+    library = configured(yaml)
+    before = library.store_info(OWNER, "zoo")
+    [said] = library.make_declared(OWNER)
+    assert said == (
+        "Store 'zoo' is there without what is declared: the embedder 'hashing:64' (it has 'hashing'),"
+        f" the globs of {str(notes)!r}, the folder {str(tmp_path)!r}. It stays as it is."
+    )
+    assert library.store_info(OWNER, "zoo") == before
+
+
+def test_a_declared_store_whose_folder_is_missing_waits_for_it(
+    configured: OpenLibrary, notes: Path, tmp_path: Path
+) -> None:
+    library = configured(declared(notes, f", {tmp_path / 'disk'}"))
+    said = library.make_declared(OWNER)
+    assert "'zoo' could not be made" in said[0]
+    assert str(tmp_path / "disk") in said[0]
+    assert library.store_names(OWNER) == ["empty"]
+    (tmp_path / "disk").mkdir()
+    assert len(library.make_declared(OWNER)) == 1
+    assert len(library.store_info(OWNER, "zoo").sources) == 2
+
+
+def test_serve_makes_declared_stores_before_it_serves(
+    run: Run, home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[tuple[int, bool]] = []
+    monkeypatch.setattr("rag_core.serving.serve_app", lambda port, browser: served.append((port, browser)))
+    configure(home, declared(notes) + "port: 9000\n")
+    result = run("serve")
+    assert result.status == 0, result.err
+    assert "Made store 'zoo'" in result.err
+    assert served == [(9000, False)]
+    assert [store["name"] for store in run("store", "list", "--json").json["stores"]] == ["empty", "zoo"]
+    assert run("serve", "--port", "9001").err == ""
+    assert served[-1] == (9001, False)
+
+
+def test_other_commands_make_no_declared_store(run: Run, home: Path, notes: Path) -> None:
+    configure(home, declared(notes))
+    assert run("status", "--json").json["stores"] == []
+
+
+# --- the shape of Settings --------------------------------------------------------------
+
+
+def test_settings_of_three_places_have_every_default(tmp_path: Path) -> None:
+    made = Settings(tmp_path / "data", tmp_path / "data" / "models", (tmp_path,))
+    read = settings(tmp_path, ROOTS=str(tmp_path))
+    assert [row.value for row in made.rows()] == [row.value for row in read.rows()]

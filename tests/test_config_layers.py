@@ -1,0 +1,238 @@
+"""Which value wins: environment > .env > config.yaml > default; and that each knows where it is from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from rag_core import config
+from rag_core.config.keys import BY_NAME, BY_VARIABLE, KEYS, LATER, STORE_NAME, Choice, Key, Whole, shown
+from rag_core.config.origin import DEFAULT, Origin
+from rag_core.config.settings import Settings
+from rag_core.config.tree import Scalar
+from rag_core.config.values import from_node, from_text
+from rag_core.embedders import DEFAULT_EMBEDDER
+from rag_core.errors import InvalidInput
+from rag_core.index import Limits
+from rag_core.library import Library
+from rag_core.reader import MAX_TOP_K
+from rag_core.types import OWNER, Mode
+from tests.configured import configure, refusal, settings
+
+
+def test_each_layer_wins_over_the_one_behind_it(tmp_path: Path) -> None:
+    yaml, env = "top_k: 2\n", "COMMONPLACE_TOP_K=3\n"
+    assert settings(tmp_path).top_k == 10
+    assert settings(tmp_path, yaml).top_k == 2
+    assert settings(tmp_path, yaml, env).top_k == 3
+    assert settings(tmp_path, yaml, env, TOP_K="4").top_k == 4
+
+
+def test_a_layer_that_says_nothing_of_a_setting_leaves_it_to_the_next(tmp_path: Path) -> None:
+    found = settings(tmp_path, "top_k: 2\nmode: vector\n", "COMMONPLACE_TOP_K=\n", MODE="")
+    assert (found.top_k, found.mode) == (2, "vector")
+
+
+def test_a_setting_without_a_value_is_the_default(tmp_path: Path) -> None:
+    found = settings(tmp_path, "top_k:\nmin_score: null\nroots: ~\nstores:\nchunking:\n")
+    assert found == settings(tmp_path)
+
+
+def test_an_empty_file_configures_nothing(tmp_path: Path) -> None:
+    assert settings(tmp_path, "# nothing yet\n", "\n# nothing\n") == settings(tmp_path)
+
+
+def test_every_value_knows_where_it_was_given(tmp_path: Path) -> None:
+    found = settings(
+        tmp_path, "mode: vector\nmin_similarity: 0.5\n", "\nCOMMONPLACE_PORT=9000\n", API_PORT="", K_LEX="7"
+    )
+    assert str(found.origin("mode")) == f"{tmp_path / 'config.yaml'}:1"
+    assert found.origin("min_score") == Origin(
+        "config.yaml", "min_similarity", str(tmp_path / "config.yaml"), 2
+    )
+    assert str(found.origin("port")) == f"{tmp_path / '.env'}:2"
+    assert str(found.origin("k_lex")) == "environment, COMMONPLACE_K_LEX"
+    assert found.origin("top_k") == DEFAULT
+    assert str(DEFAULT) == "default"
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key.aliases], ids=lambda key: key.name)
+def test_a_name_from_another_tool_is_accepted(tmp_path: Path, key: Key) -> None:
+    value = {"embedder": "hashing", "port": "9000", "min_score": "0.5", "default_store": "zoo"}[key.name]
+    for alias in key.aliases:
+        assert getattr(settings(tmp_path, f"{alias}: {value}\n"), key.attribute) in (value, 9000, 0.5)
+        assert getattr(settings(tmp_path, **{alias.upper(): value}), key.attribute) in (value, 9000, 0.5)
+
+
+def test_two_names_for_one_setting_are_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "min_score: 0.1\nmin_similarity: 0.2\n").startswith(
+        "min_similarity and min_score mean the same [config.yaml:2]."
+    )
+    assert "COMMONPLACE_MIN_SIMILARITY and COMMONPLACE_MIN_SCORE mean the same." in refusal(
+        tmp_path, MIN_SCORE="0.1", MIN_SIMILARITY="0.2"
+    )
+
+
+def test_a_file_is_checked_whatever_wins_over_it(tmp_path: Path) -> None:
+    assert "top_k is '0'" in refusal(tmp_path, "top_k: 0\n", TOP_K="5")
+
+
+def test_a_running_program_sees_a_changed_file(tmp_path: Path) -> None:
+    before = settings(tmp_path, "top_k: 5\n")
+    assert settings(tmp_path, "top_k: 6\n").top_k == 6
+    assert settings(tmp_path, "top_k: 5\n") == before
+
+
+# --- where the files are ----------------------------------------------------------------
+
+
+def test_without_a_home_the_files_are_in_the_systems_configuration_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "conf"))
+    configure(tmp_path / "conf" / "commonplace", "top_k: 3\n", "COMMONPLACE_PORT=9000\n")
+    found = config.load({})
+    assert found.config_file is not None
+    if sys.platform == "linux":
+        assert found.config_file == tmp_path / "conf" / "commonplace" / "config.yaml"
+        assert (found.top_k, found.port) == (3, 9000)
+
+
+def test_files_of_the_working_directory_are_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    configure(tmp_path, "top_k: 3\n", "COMMONPLACE_TOP_K=4\nCOMMONPLACE_HOME=/elsewhere\n")
+    monkeypatch.chdir(tmp_path)
+    assert config.load({"COMMONPLACE_HOME": str(tmp_path / "home")}).top_k == 10
+
+
+def test_reading_creates_nothing(tmp_path: Path) -> None:
+    Library.open(config.load({"COMMONPLACE_HOME": str(tmp_path / "book")})).store_names(OWNER)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_loads_no_heavy_package(tmp_path: Path) -> None:
+    configure(tmp_path, "top_k: 3\nmin_score: 0.1\n", "COMMONPLACE_PORT=9000\n")
+    code = "import sys; from rag_core import config; print(config.load().top_k); print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"COMMONPLACE_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    top_k, modules = ended.stdout.splitlines()
+    assert top_k == "3"
+    assert not {"numpy", "pandas", "streamlit", "onnxruntime", "rag_core.types"} & set(modules.split())
+
+
+# --- variables of the environment -------------------------------------------------------
+
+
+def test_a_variable_that_means_nothing_is_named_in_a_warning(tmp_path: Path) -> None:
+    [warning] = settings(tmp_path, TOPK="5").warnings
+    assert warning == (
+        "The variable COMMONPLACE_TOPK means nothing to Commonplace. Did you mean 'COMMONPLACE_TOP_K'?"
+    )
+
+
+def test_a_variable_of_a_part_that_is_not_built_is_named_so(tmp_path: Path) -> None:
+    [warning] = settings(tmp_path, OLLAMA_URL="http://secret@host").warnings
+    assert (
+        warning
+        == "The variable COMMONPLACE_OLLAMA_URL comes with the Ollama embedder, which is not built yet."
+    )
+
+
+@pytest.mark.parametrize("name", ["TEST_CHROMIUM", "TEST_MODELS", "TORTURE"])
+def test_the_variables_of_the_tests_are_none_of_the_programs(tmp_path: Path, name: str) -> None:
+    assert settings(tmp_path, **{name: "x"}).warnings == ()
+
+
+def test_other_programs_variables_are_not_looked_at(tmp_path: Path) -> None:
+    assert config.load({"COMMONPLACE_HOME": str(tmp_path), "OTHER_TOP_K": "x"}).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("TOP_K", "ten", "COMMONPLACE_TOP_K is 'ten', which is not a whole number from 1 to 1000."),
+        ("TOP_K", "0", "COMMONPLACE_TOP_K is '0', which is not a whole number from 1 to 1000."),
+        ("TOP_K", "1001", "COMMONPLACE_TOP_K is '1001', which is not a whole number from 1 to 1000."),
+        ("TOP_K", "1.5", "COMMONPLACE_TOP_K is '1.5', which is not a whole number from 1 to 1000."),
+        ("MIN_SCORE", "1.01", "COMMONPLACE_MIN_SCORE is '1.01', which is not a number from 0 to 1."),
+        ("MIN_SCORE", "nan", "COMMONPLACE_MIN_SCORE is 'nan', which is not a number from 0 to 1."),
+        ("MODE", "hybird", "COMMONPLACE_MODE is 'hybird', which is not hybrid, vector or lexical."),
+        ("PORT", "70000", "COMMONPLACE_PORT is '70000', which is not a whole number from 1 to 65535."),
+        ("LOG_LEVEL", "loud", "COMMONPLACE_LOG_LEVEL is 'loud', which is not debug, info, warning, error or"),
+        ("EMBEDDER", "bge", "COMMONPLACE_EMBEDDER is 'bge', which is not 'minilm', 'hashing' or 'hashing:"),
+        ("DEFAULT_STORE", "my notes", "COMMONPLACE_DEFAULT_STORE is 'my notes', which is not a store's name"),
+        ("ROOTS", "/a:b", "COMMONPLACE_ROOTS is 'b', which is not an absolute folder."),
+    ],
+)  # fmt: skip
+def test_a_wrong_variable_is_named_with_what_is_allowed(
+    tmp_path: Path, name: str, value: str, said: str
+) -> None:
+    assert refusal(tmp_path, **{name: value}).startswith(said)
+
+
+def test_words_are_taken_in_any_case(tmp_path: Path) -> None:
+    found = settings(tmp_path, LOG_LEVEL="INFO", MODE="Lexical")
+    assert (found.log_level, found.mode) == ("info", "lexical")
+
+
+# --- the table itself -------------------------------------------------------------------
+
+
+def test_every_setting_is_a_row_and_a_field() -> None:
+    placed = {"data_dir", "config_file", "env_file", "origins", "warnings"}
+    assert {key.attribute for key in KEYS} == {field.name for field in fields(Settings)} - placed
+
+
+def test_no_name_means_two_things() -> None:
+    assert len(BY_NAME) == sum(len(key.names) for key in KEYS)
+    assert len(BY_VARIABLE) == sum(len(key.variables) for key in KEYS)
+    assert not set(LATER) & set(BY_NAME)
+
+
+def test_the_defaults_are_those_of_the_engine(tmp_path: Path) -> None:
+    plain = settings(tmp_path)
+    kinds = {key.name: key.kind for key in KEYS}
+    assert plain.embedder == DEFAULT_EMBEDDER
+    assert Limits(plain.batch_size, plain.max_file_bytes) == Limits()
+    assert kinds["mode"] == Choice(get_args(Mode))
+    assert kinds["top_k"] == Whole(1, MAX_TOP_K)
+
+
+@pytest.mark.parametrize("name", ["a", "A-1_b", "0", "a" * 63, "", "-a", "a b", "a/b", "a" * 64, "ä", "a\n"])
+def test_a_name_is_a_stores_here_and_there(library: Library, name: str) -> None:
+    try:
+        library.create_store(OWNER, name, "hashing")
+        accepted = True
+    except InvalidInput:
+        accepted = False
+    assert accepted == bool(STORE_NAME.fullmatch(name))
+
+
+# --- secrets ----------------------------------------------------------------------------
+
+TOKEN = Key("token", Whole(1, 9), None, "", "", secret=True)
+
+
+def test_a_secret_value_is_never_shown() -> None:
+    assert shown(TOKEN, "sesame") == "********"
+    assert shown(TOKEN, None) is None
+    assert shown(replace(TOKEN, secret=False), "sesame") == "sesame"
+
+
+def test_a_wrong_secret_is_refused_without_repeating_it() -> None:
+    origin = Origin("environment", "COMMONPLACE_TOKEN")
+    with pytest.raises(InvalidInput) as as_text:
+        from_text(Whole(1, 9), "sesame", origin, secret=TOKEN.secret)
+    with pytest.raises(InvalidInput) as as_node:
+        from_node(Whole(1, 9), Scalar("sesame", 1), origin, secret=TOKEN.secret)
+    for error in (as_text.value, as_node.value):
+        assert error.message == "COMMONPLACE_TOKEN is (hidden), which is not a whole number from 1 to 9."
+        assert "sesame" not in error.suggestion
