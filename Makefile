@@ -1,6 +1,6 @@
 # What a reader of the repository types. `make` alone prints this list.
 
-PORT ?= 8501
+PORT ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -14,13 +14,13 @@ CANDIDATES := python3 python3.13 python3.12 python3.11
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup model test check bench clean
+.PHONY: help run setup model test check bench dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: setup  ## Start Commonplace on this computer (PORT=8501)
-	@exec $(BIN)/commonplace serve --port $(PORT)
+run: setup  ## Start Commonplace on this computer (PORT=9000)
+	@exec $(BIN)/commonplace serve $(if $(PORT),--port $(PORT))
 
 setup: $(VENV)/installed model  ## Install everything that `make run` needs
 
@@ -38,6 +38,9 @@ check: $(VENV)/installed-dev  ## Lint, formatting and types
 
 bench: $(VENV)/installed-dev model  ## Measure the search on judged sets (ARGS="DIR…")
 	@$(BIN)/python benchmarks/retrieval.py $(or $(ARGS),--help)
+
+dist: $(VENV)/installed-dev  ## Build the wheel and the source archive into dist/
+	@$(BIN)/python -m hatchling build
 
 clean:  ## Remove the environment and every cache; notes and indexes stay
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import click
 
 from rag_core.cli import app
+from rag_core.config import Settings
 
 PAGE = Path(__file__).resolve().parent / "cli.md"
 
@@ -26,7 +27,10 @@ def page() -> str:
 
 def _commands(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
     settings = {**app.context_settings, **command.context_settings}  # as when the command is run
-    context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100, **settings)
+    defaults = Settings(Path(), Path(), ())  # not what is configured on this machine
+    context = click.Context(
+        command, info_name=name, obj=defaults, terminal_width=100, max_content_width=100, **settings
+    )
     yield name, command.get_help(context)
     if isinstance(command, click.Group):
         for word in command.commands:

@@ -21,7 +21,7 @@ def app_dir() -> Path:
             return folder
     raise RagError(
         "The app is not installed beside the package.",
-        "Install it again: pip install --force-reinstall commonplace",
+        "Install it again from its wheel: pipx install --force FILE.whl",
     )
 
 

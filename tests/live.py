@@ -12,6 +12,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Loaded by the server's interpreter: writes down every address it looks up or connects to.
@@ -67,6 +72,19 @@ class Server:
     def _with_host(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
         given = any(name == "Host" for name, _ in headers)
         return list(headers) if given else [("Host", self.host), *headers]
+
+
+def visit(server: Server, page: str) -> list[ForwardMsg]:
+    """Open a page as the browser does, and return what the scripts sent until they ended."""
+    messages: list[ForwardMsg] = []
+    origin = Origin(f"http://{server.host}")
+    with connect(f"ws://{server.host}/_stcore/stream", origin=origin, proxy=None) as ws:
+        ws.send(BackMsg(rerun_script={"page_name": page}).SerializeToString())  # type: ignore[arg-type]
+        while not messages or messages[-1].WhichOneof("type") != "script_finished":
+            message = ForwardMsg()
+            message.ParseFromString(ws.recv(timeout=10, decode=False))
+            messages.append(message)
+    return messages
 
 
 @contextmanager

@@ -11,12 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
 
 from rag_core.errors import InvalidInput, RagError
-from tests.live import RECORDER, Server, start
+from tests.live import RECORDER, Server, start, visit
 from ui.access import OWNER_HEADERS, REFUSAL
 from ui.security_headers import security_headers
 from ui.serve import project_config, serve
@@ -39,18 +36,6 @@ def server(shared: Server) -> Iterator[Server]:
 def fresh_server(tmp_path: Path) -> Iterator[Server]:
     with start(tmp_path) as running:
         yield running
-
-
-def visit(server: Server, page: str) -> list[ForwardMsg]:
-    """Open a page as the browser does, and return what the scripts sent until they ended."""
-    messages: list[ForwardMsg] = []
-    with connect(f"ws://{server.host}/_stcore/stream", origin=f"http://{server.host}", proxy=None) as ws:  # type: ignore[arg-type]
-        ws.send(BackMsg(rerun_script={"page_name": page}).SerializeToString())  # type: ignore[arg-type]
-        while not messages or messages[-1].WhichOneof("type") != "script_finished":
-            message = ForwardMsg()
-            message.ParseFromString(ws.recv(timeout=10))  # type: ignore[arg-type]
-            messages.append(message)
-    return messages
 
 
 def test_a_deep_link_is_the_first_thing_a_fresh_server_sees(fresh_server: Server) -> None:

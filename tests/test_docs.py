@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import click
 import pytest
 
+from rag_core import __version__
 from rag_core.cli import app
+from tests.doc_pages import GUIDES, README, ROOT, named_commands
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+VARIABLE = "COMMONPLACE_[A-Z_]+[A-Z]"
+PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_the_page_about_the_command_line_is_what_help_says() -> None:
@@ -22,21 +25,67 @@ def test_the_page_about_the_command_line_is_what_help_says() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_and_picture_of_a_page_exists(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+    assert [target for target in links(page) if not (page.parent / target).exists()] == []
 
 
-def test_every_command_in_the_readme_exists_with_its_options() -> None:
-    lines = re.findall(
-        r"^commonplace (.+?)(?:\s+#.*)?$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
-    )
-    assert len(lines) >= 6
-    for line in lines:
-        words = re.findall(r"'[^']*'|\"[^\"]*\"|\S+", line)
-        command = app.commands[words[0]]
-        context = click.Context(command)
-        known = {option for parameter in command.get_params(context) for option in parameter.opts}
-        assert {word for word in words if word.startswith("--")} <= known, line
+def links(page: Path) -> list[str]:
+    """The files that a page links to."""
+    return re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
+    for named in named_commands(page):
+        program, *words = shlex.split(re.sub(r"[\[\]…]", " ", named), comments=True)
+        if program == "make":
+            assert set(words) & targets() or words == [], named
+        else:
+            assert {word.partition("=")[0] for word in words if word.startswith("-")} <= options(words), named
+
+
+def targets() -> set[str]:
+    """What can be asked of make."""
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+def options(words: list[str]) -> set[str]:
+    """The options of the command that ``words`` begin with."""
+    command: click.Command = app
+    for word in words:
+        if not isinstance(command, click.Group) or word.startswith("-"):
+            break
+        command = command.commands[word]
+    context = click.Context(command, help_option_names=["-h", "--help"])
+    parameters = command.get_params(context)
+    return {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    waiting = [README]
+    while waiting:
+        page = waiting.pop()
+        seen.add(page)
+        linked = {(page.parent / target).resolve() for target in links(page) if target.endswith(".md")}
+        waiting += linked - seen
+    assert [page.name for page in GUIDES if page not in seen] == []
+
+
+def test_every_environment_variable_is_documented() -> None:
+    pages = "".join(page.read_text("utf-8") for page in GUIDES)
+    documented = set(re.findall(f"`({VARIABLE})[`=]", pages))
+    ours = [ROOT / "app.py", ROOT / "Makefile", ROOT / ".ci" / "run"]
+    ours += [
+        p for name in ("rag_core", "ui", "pages", "docs", "benchmarks") for p in (ROOT / name).rglob("*.py")
+    ]
+    read = {name for p in ours if p.exists() for name in re.findall(VARIABLE, p.read_text("utf-8"))}
+    tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    assert read | set(re.findall("COMMONPLACE_TEST_[A-Z]+", tests)) <= documented
+
+
+def test_the_changelog_tells_of_this_version_first() -> None:
+    versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert versions[0] == __version__
 
 
 def test_every_decision_is_numbered_once_and_in_order() -> None:

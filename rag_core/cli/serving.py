@@ -6,16 +6,22 @@ from pathlib import Path
 
 import click
 
-from rag_core.cli.options import emit, json_option, library_of_owner
+from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
+from rag_core.terminal import plain
+from rag_core.types import OWNER
 
 
 @click.command()
-@click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535))
+@setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 takes any free one.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 def serve(port: int, open_browser: bool) -> None:
     """Serve the app on this machine (127.0.0.1 only)."""
     from rag_core.serving import serve_app
 
+    library = library_of_owner()
+    for said in library.make_declared(OWNER):
+        click.echo(plain(said), err=True)
+    library.close()
     serve_app(port, open_browser)
 
 

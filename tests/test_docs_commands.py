@@ -1,0 +1,159 @@
+"""Every command that the pages show is run as it stands there, by a shell in a throw-away home.
+
+Only the model is replaced: `commonplace` is this checkout's, with the hashing embedder.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.doc_pages import GUIDES, README, ROOT, Command, commands, fences
+
+TIMEOUT_S = 60
+
+# What cannot run here, by how it begins: why not, and the test that covers it.
+NOT_RUN: Mapping[str, tuple[str, str]] = {
+    "make run": ("serves until it is stopped", "test_packaging.py::test_make_run_starts_the_app"),
+    "make test": ("would run this test again", "test_packaging.py::test_make_test_runs_pytest"),
+    "make dist": (
+        "builds in the checkout",
+        "test_packaging.py::test_make_dist_of_the_archive_makes_the_same_again_and_takes_nothing_private",
+    ),
+    "pipx install": (
+        "fetches every dependency",
+        "test_packaging.py::test_the_installed_program_indexes_and_finds",
+    ),
+    "commonplace serve": (
+        "serves until it is stopped",
+        "test_packaging.py::test_open_opens_the_address_that_was_printed",
+    ),
+    "commonplace model install": (
+        "fetches 84 MB",
+        "test_packaging.py::test_the_installed_program_knows_the_model_that_is_there",
+    ),
+}
+
+COMMONPLACE = f"""#!{sys.executable}
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from rag_core.embedders import shared
+opened = shared.open_embedder
+def open_hashing(name, model_dir):
+    return opened(name if name.startswith("hashing") else "hashing", model_dir)
+shared.open_embedder = open_hashing
+from rag_core.cli import main
+main()
+"""
+
+FILES = {
+    "notes/work/queue.md": "---\ntags: [aws]\n---\n# The queue\n\nWe decided on SQS, with a retry.\n",
+    "notes/tea.md": "# Tea\n\nThree minutes, see [[The queue]].\n",
+    "work/tool.py": "def retry(queue):\n    return queue\n",
+    "work/archive/old.md": "# Old\n\nNobody needs this any more.\n",
+}
+
+
+def not_run(command: Command) -> str | None:
+    """The entry of NOT_RUN that a command is, if any."""
+    return next((start for start in NOT_RUN if f"{command.text} ".startswith(f"{start} ")), None)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A home with notes, and the `commonplace` of this checkout on the PATH."""
+
+    home: Path
+
+    def run(self, page: Path) -> str:
+        """Run the commands of a page in one session; what went wrong, with its line, or nothing."""
+        at = self.home.parent / "at"
+        script = "".join(
+            f"echo {command.line} > '{at}'\n{command.text}\n"
+            for command in commands(page)
+            if not not_run(command)
+        )
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", script], cwd=self.home, env=self._environment(), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,
+        )  # fmt: skip
+        if done.returncode == 0:
+            return ""
+        return f"{page.name}:{at.read_text().strip()} ended with {done.returncode}\n{done.stdout}"
+
+    def _environment(self) -> dict[str, str]:
+        path = os.pathsep.join([str(self.home.parent / "bin"), os.environ["PATH"]])
+        return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8"}
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    folder = tmp_path_factory.mktemp("docs")
+    for name, text in FILES.items():
+        path = folder / "home" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    program = folder / "bin" / "commonplace"
+    program.parent.mkdir()
+    program.write_text(COMMONPLACE, "utf-8")
+    program.chmod(0o755)
+    return Shell(folder / "home")
+
+
+@pytest.fixture(scope="module")
+def after_readme(shell: Shell) -> tuple[Shell, str]:
+    """The home as the README leaves it, and what went wrong there. The other pages go on from it."""
+    return shell, shell.run(README)
+
+
+@pytest.mark.parametrize("page", [page for page in GUIDES if commands(page)], ids=lambda page: page.name)
+def test_every_command_of_a_page_ends_well(after_readme: tuple[Shell, str], page: Path) -> None:
+    shell, trouble = after_readme
+    assert not (trouble if page == README else shell.run(page))
+
+
+def test_the_commands_of_the_readme_leave_the_store_they_speak_of(after_readme: tuple[Shell, str]) -> None:
+    shell, _ = after_readme
+    assert "notes" in {path.stem for path in shell.home.rglob("*.db")}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("commonplace status\n\nexport X=\\\nno && false  # sure\ntrue", 4),
+        ("commonplace query tea --tpo-k 3", 2),
+        ("true\nno-such-program | cat", 3),
+    ],
+    ids=["a shell's", "a wrong option", "a missing program"],
+)
+def test_a_command_that_fails_is_named_by_its_line(
+    shell: Shell, tmp_path: Path, text: str, line: int
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```sh\n{text}\n```\n", "utf-8")
+    assert shell.run(page).startswith(f"page.md:{line} ended with")
+
+
+@pytest.mark.parametrize("start", NOT_RUN)
+def test_what_is_not_run_is_shown_somewhere_and_covered_by_a_test(start: str) -> None:
+    assert [page.name for page in GUIDES if any(not_run(command) == start for command in commands(page))]
+    file, _, name = NOT_RUN[start][1].partition("::")
+    assert f"def {name}(" in (ROOT / "tests" / file).read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
+    programs = ("commonplace", "make", "pip", "pipx", "python", "curl", "git", "$")
+    hidden = [
+        f"{page.name}:{number}"
+        for block in fences(page)
+        for number, line in block.lines
+        if block.language != "sh" and line.strip().split(" ")[0] in programs
+    ]
+    assert hidden == []
