@@ -1,45 +1,58 @@
-"""A run may be killed at any moment: what was written is whole, and the next run goes on from there."""
+"""Whatever is done to a store may be killed at any moment: what was acknowledged stays, nothing is half.
+
+``make torture`` lets these tests kill 500 times; each prints a seed, and COMMONPLACE_TEST_SEED=… repeats
+what it did to the files, if not the moments.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import random
-import signal
+import shutil
+import sqlite3
 import time
-from collections.abc import Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import rag_core.index
-from rag_core.embedders.hashing import Hashing
+from rag_core import migrations
+from rag_core.config import Settings
+from rag_core.index import BATCH
 from rag_core.library import Library
 from rag_core.store import Store
-from rag_core.types import OWNER, Vectors
+from rag_core.store.file import generation
+from rag_core.store.schema import parts
+from rag_core.types import OWNER
 from tests.conftest import index
-from tests.consistency import check
+from tests.consistency import check, check_library
+from tests.killing import ROUNDS, Accountable, Embedding, Killer, Ledger
 from tests.stored import contents, fresh_contents, store_of
 
-ROUNDS = 20
+INDEX_ROUNDS = ROUNDS * 3 // 5
+MIGRATION_ROUNDS = ROUNDS // 5
+TRANSFER_ROUNDS = ROUNDS // 5
 FILES = 120
-BATCH_S = 0.01  # what a small model takes at least
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
-class Slow(Hashing):
-    """Takes its time, so that kills also fall between batches."""
+@pytest.fixture
+def killer(tmp_path: Path) -> Iterator[Killer]:
+    killer = Killer(tmp_path)
+    yield killer
+    print(f"{killer.killed} of {killer.begun} killed")
 
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        time.sleep(BATCH_S)
-        return super().embed_documents(texts)
+
+# --- indexing and embedding -------------------------------------------------------------
 
 
-def run_and_tell(path: Path, told: Connection) -> None:
+def run(ledger: Ledger, path: Path) -> None:
     """In a process of its own: a run, which begins when it says so."""
-    store = Store(path)
-    told.send("begins")
-    rag_core.index.run(store, Slow)
+    store = Accountable(path, ledger)
+    ledger.begins()
+    rag_core.index.run(store, lambda: Embedding(ledger))
     store.close()
 
 
@@ -57,6 +70,8 @@ def change(rng: random.Random, folder: Path, number: int) -> None:
     """Edit, delete, move, copy and add some files, and rename a folder."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     rng.shuffle(files)
+    while len(files) > FILES:
+        files.pop().unlink()
     for file in files[:12]:
         file.write_text(note(rng, rng.randrange(FILES)))
     for file in files[12:16]:
@@ -78,16 +93,25 @@ def on_disk(folder: Path) -> dict[bytes, str]:
     return {bytes(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
-def stored(store: Store) -> dict[bytes, str]:
-    with store.read() as db:
-        return dict(db.execute("SELECT path, file_hash FROM documents WHERE state = 'indexed'").fetchall())
+class Kept:
+    """What a store holds: files by path, texts that are needed, texts that have a vector."""
+
+    def __init__(self, store: Store) -> None:
+        with store.read() as db:
+            self.files = dict(
+                db.execute("SELECT path, file_hash FROM documents WHERE state = 'indexed'").fetchall()
+            )
+            self.needed = {
+                row[0].hex() for row in db.execute("SELECT embed_hash FROM chunks WHERE prefix || text <> ''")
+            }
+            self.embedded = {row[0].hex() for row in db.execute("SELECT hash FROM embeddings")}
+            self.generation = generation(db)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(library: Library, notes: Path) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}")
-    rng = random.Random(seed)
+def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
+    library: Library, notes: Path, killer: Killer
+) -> None:
+    rng = killer.random
     for number in range(5):
         (notes / str(number)).mkdir()
     for number in range(FILES):
@@ -95,48 +119,176 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(library: L
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     path = library.settings.store_dir / "s.db"
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["rag_core.index", "rag_core.library", "tests.test_crash"])
-    killed, whole_s = 0, 0.0
-    known: dict[bytes, str] = {}
+    library.request_index(OWNER, "s")
+    library.close()
+    killer.spare(run, path)
+    before = look(library)
 
-    for number in range(ROUNDS):
+    for number in range(INDEX_ROUNDS):
         change(rng, notes, number)
-        kept = {file: found for file, found in on_disk(notes).items() if found == known.get(file)}
+        same = {file for file, found in on_disk(notes).items() if found == before.files.get(file)}
         library.request_index(OWNER, "s")
         library.close()
-        here, there = processes.Pipe(duplex=False)
-        process = processes.Process(target=run_and_tell, args=(path, there), daemon=True)
-        process.start()
-        there.close()
-        assert here.poll(20)
-        assert here.recv() == "begins"
-        here.close()
-        started = time.monotonic()
-        process.join(rng.uniform(0, whole_s) if number else 20)
-        process.kill()
-        process.join(20)
-        whole_s = whole_s or (time.monotonic() - started) / 2  # all files; later runs have fewer to read
-        killed += process.exitcode == -signal.SIGKILL
+        ledger = killer.kill(run, path)
 
-        store = store_of(library, "s")
-        check(store)
-        known = stored(store)
-        store.close()
-        lost = [file for file, found in kept.items() if known.get(file) != found]
-        assert not lost, f"round {number}: {lost[:3]}"
-        assert {job.state for job in library.jobs(OWNER, "s")} <= {"done", "interrupted"}
+        after = look(library)
+        assert not [file for file in same if after.files.get(file) != before.files[file]]
+        assert after.generation >= max((int(n) for word, n in ledger if word == "generation"), default=0)
+        assert before.embedded & after.needed <= after.embedded
+        again = {text for word, text in ledger if word == "embedded"} & after.needed - after.embedded
+        assert len(again) <= BATCH
+        [newest] = library.jobs(OWNER, "s", 1)
+        assert newest.state == "done" or library.requested(OWNER, "s")
+        before = after
 
-    change(rng, notes, ROUNDS)
+    change(rng, notes, INDEX_ROUNDS)
     job = index(library, "s")
 
-    assert killed >= ROUNDS // 4
+    assert killer.killed >= INDEX_ROUNDS // 4
     assert (job.state, job.failed) == ("done", 0)
-    store = store_of(library, "s")
-    check(store)
-    with store.read() as db:
-        needed = {row[0] for row in db.execute("SELECT embed_hash FROM chunks WHERE prefix || text <> ''")}
-        assert {row[0] for row in db.execute("SELECT hash FROM embeddings")} == needed
-    assert stored(store) == on_disk(notes)
-    store.close()
+    assert library.verify(OWNER, "s", files=True).findings == ()
+    assert look(library).files == on_disk(notes)
     assert contents(library, "s") == fresh_contents(library, notes)
+
+
+def look(library: Library) -> Kept:
+    """What the store holds, if it is sound."""
+    store = store_of(library, "s")
+    try:
+        check(store)
+        return Kept(store)
+    finally:
+        store.close()
+
+
+# --- opening a store of an older version ------------------------------------------------
+
+Steps = tuple[Callable[[sqlite3.Connection], None], ...]
+
+
+def slow_step(db: sqlite3.Connection) -> None:
+    """A step that takes a while, as one does that rewrites every row."""
+    db.execute("ALTER TABLE documents ADD COLUMN later TEXT NOT NULL DEFAULT ''")
+    for (document_id,) in db.execute("SELECT id FROM documents").fetchall():
+        db.execute("UPDATE documents SET later = title WHERE id = ?", (document_id,))
+        time.sleep(0.0005)
+    db.execute("CREATE INDEX documents_by_later ON documents (later)")
+
+
+def open_with(ledger: Ledger, path: Path, steps: Steps) -> None:
+    """In a process of its own: a program that knows ``steps`` opens a store."""
+    migrations.MIGRATIONS, migrations.VERSION = steps, len(steps)
+    ledger.begins()
+    Store(path).close()
+
+
+def as_version_1(path: Path, old: Path) -> None:
+    """Make ``old``: a file of version 1 with all rows of the store ``path``."""
+    db = sqlite3.connect(old, isolation_level=None)
+    db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+    db.execute("PRAGMA journal_mode = WAL")
+    migrations._apply(db, 1)
+    tables = [name for name, part in parts(db).items() if part.kind == "table" and "words" not in name]
+    db.execute("DELETE FROM meta")
+    db.execute("ATTACH ? AS new", (str(path),))
+    for table in tables:
+        columns = ", ".join(f'"{row[1]}"' for row in db.execute(f"PRAGMA main.table_info({table})"))
+        if table != "migrations":
+            db.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}")
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "steps", [(*migrations.MIGRATIONS, slow_step)], ids=["every step and one that takes a while"]
+)
+def test_migrations_that_are_killed_are_taken_whole_or_not_at_all(
+    library: Library,
+    notes: Path,
+    tmp_path: Path,
+    killer: Killer,
+    steps: Steps,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(FILES):
+        (notes / f"{number}.md").write_text(note(killer.random, number))
+    index(library, "s", notes)
+    library.close()
+    path, old = library.settings.store_dir / "s.db", tmp_path / "old.db"
+    as_version_1(path, old)
+    expected = contents(library, "s")
+    monkeypatch.setattr(migrations, "MIGRATIONS", steps)
+    monkeypatch.setattr(migrations, "VERSION", len(steps))
+    schemas = [schema_of(steps[:count]) for count in range(len(steps) + 1)]
+    shutil.copy(old, path)
+    killer.spare(open_with, path, steps)
+
+    for _ in range(MIGRATION_ROUNDS):
+        path.unlink()
+        shutil.copy(old, path)
+        killer.kill(open_with, path, steps)
+
+        db = sqlite3.connect(path)
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        assert parts(db) == schemas[version]
+        db.close()
+        store = store_of(library, "s")
+        check(store)
+        store.close()
+        assert contents(library, "s") == expected
+
+    assert killer.killed >= MIGRATION_ROUNDS // 4
+
+
+def schema_of(steps: Steps) -> object:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    for step in steps:
+        step(db)
+    found = parts(db)
+    db.close()
+    return found
+
+
+# --- taking a store elsewhere -----------------------------------------------------------
+
+
+def take_elsewhere(ledger: Ledger, settings: Settings, file: Path) -> None:
+    """In a process of its own: write the store ``s`` into a portable file, and make ``copy`` of that."""
+    library = Library.open(settings)
+    ledger.begins()
+    library.export_store(OWNER, "s", file)
+    ledger.write("exported")
+    library.import_store(OWNER, file, "copy")
+    ledger.write("imported")
+    library.close()
+
+
+def test_exports_and_imports_that_are_killed_leave_a_whole_store_or_none(
+    library: Library, notes: Path, tmp_path: Path, killer: Killer
+) -> None:
+    for number in range(FILES):
+        (notes / f"{number}.md").write_text(note(killer.random, number))
+    index(library, "s", notes)
+    expected = contents(library, "s")
+    file = tmp_path / "away.commonplace"
+    killer.spare(take_elsewhere, library.settings, file)
+
+    for _ in range(TRANSFER_ROUNDS):
+        library.delete_store(OWNER, "copy")
+        file.unlink()
+        ledger = killer.kill(take_elsewhere, library.settings, file)
+
+        assert file.exists() >= (["exported"] in ledger)
+        assert ("copy" in library.store_names(OWNER)) >= (["imported"] in ledger)
+        if not file.exists():
+            library.export_store(OWNER, "s", file)
+        if "copy" not in library.store_names(OWNER):
+            library.import_store(OWNER, file, "copy")
+        for name in library.store_names(OWNER):
+            check_library(library, name)
+            assert contents(library, name) == expected
+
+    assert killer.killed >= TRANSFER_ROUNDS // 4
+    library.delete_store(OWNER, "copy")
+    library.import_store(OWNER, file, "copy")
+    assert [path.name for path in library.settings.store_dir.glob(".*") if path.is_dir()] == []
+    assert [path.name for path in tmp_path.glob(".*")] == []

@@ -1,0 +1,106 @@
+"""verify and repair from the command line."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.command import Run
+
+
+@pytest.fixture
+def stores(run: Run, notes: Path, home: Path) -> Path:
+    """The folder of two stores, a and b, over one note."""
+    (notes / "it\x1b[31m.md").write_text("The zebra sleeps.\n", "utf-8")
+    for name in "ab":
+        run("store", "create", name, "--embedder", "hashing")
+        run("index", "**/*", "--store", name, "--root", notes)
+    return home / "data" / "stores"
+
+
+def damage(store: Path, sql: str) -> None:
+    with closing(sqlite3.connect(store, isolation_level=None)) as db:
+        db.execute(sql)
+
+
+def test_verify_looks_at_every_store_and_says_that_they_are_sound(run: Run, stores: Path) -> None:
+    result = run("verify")
+    assert result.status == 0
+    assert [line.split(",")[0] for line in result.out.splitlines()] == ["a: sound", "b: sound"]
+
+
+def test_verify_names_what_is_broken_and_what_to_do(run: Run, stores: Path) -> None:
+    damage(stores / "a.db", 'UPDATE chunks SET "end" = "end" + 1')
+
+    result = run("verify")
+
+    assert result.status == 1
+    assert "a: 1 broken promise in 19 checks" in result.out
+    assert "fault offsets: 1 passage with a place in the file that cannot be." in result.out
+    assert "Next: commonplace repair --store a" in result.out
+    assert "b: sound" in result.out
+    assert "\x1b[31m" not in result.out
+
+
+def test_verify_of_one_store_does_not_look_at_others(run: Run, stores: Path) -> None:
+    damage(stores / "a.db", 'UPDATE chunks SET "end" = "end" + 1')
+    found = run("verify", "--store", "b", "--json")
+    assert found.status == 0
+    assert [(store["store"], store["sound"]) for store in found.json["stores"]] == [("b", True)]
+    assert found.json["sound"]
+
+
+def test_a_store_that_cannot_be_opened_is_named_and_the_others_are_verified(run: Run, stores: Path) -> None:
+    (stores / "a.db").write_bytes(b"not a database" * 1000)
+
+    result = run("verify", "--json")
+
+    assert result.status == 1
+    assert [store["store"] for store in result.json["stores"]] == ["b"]
+    [damaged] = result.json["damaged"]
+    assert "'a'" in damaged["message"]
+    assert damaged["suggestion"]
+    assert "'a'" in run("verify").err
+
+
+def test_verify_compares_files_when_asked(run: Run, stores: Path, notes: Path) -> None:
+    for file in notes.iterdir():
+        file.write_text("The giraffe sleeps.\n", "utf-8")
+    assert run("verify", "--json").json["stores"][0]["findings"] == []
+    result = run("verify", "--files", "--json")
+    assert result.status == 0
+    [finding] = result.json["stores"][0]["findings"]
+    assert (finding["check"], finding["severity"], finding["count"]) == ("files", "note", 1)
+
+
+def test_repair_says_what_it_did_and_what_is_left_to_do(run: Run, stores: Path) -> None:
+    damage(stores / "a.db", 'UPDATE chunks SET "end" = "end" + 1')
+
+    result = run("repair", "--store", "a")
+
+    assert result.status == 0
+    assert result.out.splitlines() == [
+        "1 passage with a possible place again.",
+        "Store 'a' is sound.",
+        "1 document to be read again. Next: commonplace index --store a",
+    ]
+    assert run("verify").status == 0
+    again = run("repair", "--store", "a", "--json").json
+    assert (again["store"], again["done"], again["reread"]) == ("a", [], 1)
+
+
+def test_repair_leaves_a_sound_store_alone(run: Run, stores: Path) -> None:
+    assert run("repair", "--store", "b").out == "Store 'b' is sound; nothing was changed.\n"
+
+
+def test_what_is_beyond_repair_is_said_in_two_sentences(run: Run, stores: Path) -> None:
+    damage(stores / "a.db", "DROP TABLE tags")
+    result = run("repair", "--store", "a")
+    assert result.status == 1
+    assert result.err == (
+        "Error: Store 'a' is damaged beyond repair: it has not the table tags that it should have.\n"
+        "Restore from an export, or delete the store and index its folders again.\n"
+    )
