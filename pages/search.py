@@ -23,8 +23,7 @@ def page(viewer: Viewer) -> None:
     _box()
     filters.show(offered)
     request = search_state.current()
-    if request.view == "table":
-        st.set_page_config(layout="wide")
+    st.set_page_config(layout="wide" if request.view == "table" else "centered")
     if request.asks:
         results.show(viewer, request)
     elif offered.types:

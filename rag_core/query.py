@@ -17,7 +17,8 @@ from rag_core.errors import InvalidInput
 from rag_core.types import Filters, Query
 from rag_core.words import query_words
 
-MAX_LENGTH = 20_000
+MAX_LENGTH = 2000
+MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words
 MAX_OPERATORS = 100
 _RANKED_LENGTH = 1000  # characters that are looked for word by word; no embedder reads much more
 
@@ -47,7 +48,10 @@ FILTER_KEYS = tuple(_FIELDS)
 
 
 def parse(raw: str) -> Query:
-    """Read a query as typed. Raises InvalidInput for one with too much in it, or a date that is none."""
+    """Read a query as typed.
+
+    Raises InvalidInput for one that is too long, has too much in it, or a date that is none.
+    """
     if len(raw) > MAX_LENGTH:
         raise InvalidInput(
             f"The query is {len(raw):,} characters long.",
@@ -79,6 +83,7 @@ def parse(raw: str) -> Query:
         raise InvalidInput(
             f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
         )
+    _check_length(*phrases, *without)
     text = " ".join(" ".join(spoken).split())
     return Query(
         raw=raw,
@@ -90,6 +95,15 @@ def parse(raw: str) -> Query:
         filters=filters_from(pairs),
         excluded=filters_from(excluded),
     )
+
+
+def _check_length(*exact: str) -> None:
+    longest = max(exact, key=len, default="")
+    if len(longest) > MAX_PHRASE:
+        raise InvalidInput(
+            f"The exact words {longest[:40] + '…'!r} are {len(longest):,} characters long.",
+            f"Use at most {MAX_PHRASE} between quotes or behind a minus.",
+        )
 
 
 def _storable(text: str) -> str:

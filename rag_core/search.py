@@ -13,25 +13,26 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from operator import itemgetter
 
+from rag_core import notices
 from rag_core.errors import RagError
 from rag_core.rank import Calibration, Found, Ranked, information, merge, rank, units
 from rag_core.snippet import best_window, highlight
 from rag_core.store import Store, embeddings, find
-from rag_core.types import Answer, Document, Hit, Mode, Query, Vectors, Viewer
+from rag_core.types import MAX_DEPTH, Answer, Document, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.words import match_any
 
-CANDIDATES = 100
+CANDIDATES = 100  # by words, and as many by meaning
+_REACHES = (400, 1600, 6400)  # how far to look where those are not enough
+_DISTINCT = 20  # passages that a reach must give: copies of a few may crowd out the rest
 _FEW = 2000  # so many chunks are compared one by one
-_MOST_CANDIDATES = 6400
-_READ_AHEAD = 3  # look at this many times top_k, as copies fold into one
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One store to search: its vector index, and the query's vector from its embedder.
 
-    ``vector`` is None where only words can be searched; ``warning`` then says why.
+    ``vector`` is None where only words can be searched; ``warning`` then says why, if it should not be.
     """
 
     store: Store
@@ -43,13 +44,25 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How much of what: the mode, how many hits, from how many candidates, and from which score."""
+    """How much of what: the mode, how many hits behind how many others, and from which score."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
     min_score: float | None = None
+    offset: int = 0
     k_lex: int = CANDIDATES
     k_vec: int = CANDIDATES
+
+    def reaches(self, mode: Mode) -> list[tuple[int, int, int]]:
+        """How many candidates to take by words and by meaning, and what both reach, further each time."""
+        pairs = dict.fromkeys((max(self.k_lex, r), max(self.k_vec, r)) for r in (0, *_REACHES))
+        alone = {"lexical": 0, "vector": 1}
+        return [(*pair, pair[alone[mode]] if mode in alone else min(pair)) for pair in pairs]
+
+    @property
+    def depth(self) -> int:
+        """How far the list is needed: one hit further than shown, to know whether it goes on."""
+        return min(self.offset + self.top_k + 1, MAX_DEPTH)
 
 
 def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Wanted, viewer: Viewer) -> Answer:
@@ -57,75 +70,117 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
 
     Raises what went wrong when no store could be searched.
     """
-    warnings: list[str] = []
+    by_words: dict[str, str] = {}
+    failed: dict[str, RagError] = {}
+    searched: list[Store] = []
     lists: list[list[Hit]] = []
-    failed: list[RagError] = []
     waiting = 0
-    for open_scope in scopes.values():
+    for name, open_scope in scopes.items():
         try:
             scope = open_scope()
-            warnings += [scope.warning] if scope.warning else []
+            if scope.warning:
+                by_words[name] = scope.warning
             with scope.store.read() as db:
                 waiting += find.waiting(db, viewer)
             lists.append(_search_store(scope, query, wanted, viewer))
+            searched.append(scope.store)
         except RagError as error:
-            failed.append(error)
+            failed[name] = error
     if failed and not lists:
-        raise failed[0]
-    warnings += map(str, failed)
-    hits = merge(lists, wanted.top_k)
+        raise next(iter(failed.values()))
+    found = merge(lists, wanted.depth)
+    end = wanted.offset + wanted.top_k
     return Answer(
         query=query,
         stores=tuple(scopes),
         mode=wanted.mode,
-        hits=tuple(replace(hit, rank=number) for number, hit in enumerate(hits, 1)),
-        convincing=any(hit.relevant for hit in hits),
-        warnings=tuple(dict.fromkeys(warnings)),
+        hits=tuple(
+            _with_highlights(replace(hit, rank=rank), query)
+            for rank, hit in enumerate(found[wanted.offset : end], wanted.offset + 1)
+        ),
+        convincing=any(hit.relevant for hit in found),
+        notices=(
+            *notices.words_only(by_words),
+            *(Notice(str(error), (name,)) for name, error in failed.items()),
+            *notices.unknown_values(searched, query.filters, viewer),
+        ),
         pending=waiting,
+        offset=wanted.offset,
+        has_more=len(found) > end,
     )
 
 
 def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> list[Hit]:
-    if scope.vector is None:
-        wanted = replace(wanted, mode="lexical")
+    """The beginning of the store's list, as far as it is wanted.
+
+    There is one list for all numbers and offsets, so that pages fit together: first come the best
+    of ``k_lex`` candidates by words and ``k_vec`` by meaning; what only a further reach finds stands behind
+    them, best first, and no score is higher than the one before.
+    """
+    mode = wanted.mode if scope.vector is not None else "lexical"
     allowed = find.eligible(query, viewer)
-    while True:
-        near = _by_meaning(scope, wanted, allowed) if query.text else {}
+    hits: list[Hit] = []
+    seen: set[str] = set()
+    reaches = wanted.reaches(mode if query.text else "lexical")
+    for by_words, by_meaning, reach in reaches:
+        near = _by_meaning(scope, mode, allowed, by_meaning) if query.text else {}
         with scope.store.read() as db:
-            ranked = _candidates(db, scope, query, wanted, allowed, near)
-            kept = [item for item in ranked if wanted.min_score is None or item.score >= wanted.min_score]
-            hits = _hits(db, scope.store.name, kept, query, wanted.top_k, viewer)
-        enough = len(hits) == wanted.top_k or len(kept) < len(ranked)
-        asked = max(min(wanted.k_lex, wanted.k_vec), wanted.top_k)
-        if enough or len(ranked) < asked or asked >= _MOST_CANDIDATES:
-            return hits
-        # Copies of a few passages crowded out the rest: look further.
-        wanted = replace(wanted, k_lex=wanted.k_lex * 4, k_vec=wanted.k_vec * 4)
+            ranked = _candidates(db, scope, query, mode, by_words, allowed, near)
+            groups = _fold(ranked, find.identities(db, [item.found.chunk_id for item in ranked]))
+            is_all = len(ranked) < reach
+            if len(groups) < _DISTINCT and not is_all and reach != reaches[-1][-1]:
+                continue
+            new = [text for text in groups if text not in seen][: reach - len(seen)]
+            seen.update(new)
+            last = hits[-1].score if hits else 1.0
+            placed = [_no_better(last, groups[text]) for text in new[: wanted.depth - len(hits)]]
+            hits += _hits(db, scope.store.name, placed, viewer)
+        cut = _from_score(hits, wanted.min_score)
+        if is_all or len(hits) >= wanted.depth or len(cut) < len(hits):
+            return cut
+    return hits
+
+
+def _fold(ranked: Sequence[Ranked], identities: Mapping[int, str]) -> dict[str, list[Ranked]]:
+    """The same passage in several files becomes one group, in the place of its best."""
+    groups: dict[str, list[Ranked]] = {}
+    for item in ranked:
+        groups.setdefault(identities[item.found.chunk_id], []).append(item)
+    return groups
+
+
+def _no_better(last: float, group: Sequence[Ranked]) -> list[Ranked]:
+    return [replace(item, score=min(item.score, last)) for item in group]
+
+
+def _from_score(hits: list[Hit], min_score: float | None) -> list[Hit]:
+    return [hit for hit in hits if min_score is None or hit.score >= min_score]
 
 
 def _candidates(
     db: sqlite3.Connection,
     scope: Scope,
     query: Query,
-    wanted: Wanted,
+    mode: Mode,
+    reach: int,
     allowed: find.Eligible,
     near: dict[int, float],
 ) -> list[Ranked]:
     if query.text:
-        return _ranked(db, scope, query, wanted, allowed, near)
-    ids = find.by_filters(db, allowed, max(wanted.k_lex, wanted.top_k))
+        return _ranked(db, scope, query, mode, reach, allowed, near)
+    ids = find.by_filters(db, allowed, reach)
     return [Ranked(Found(i, ""), 1.0, ("matches the filters",)) for i in ids]
 
 
-def _by_meaning(scope: Scope, wanted: Wanted, allowed: find.Eligible) -> dict[int, float]:
-    """Chunk id → similarity of the ``k_vec`` nearest eligible chunks.
+def _by_meaning(scope: Scope, mode: Mode, allowed: find.Eligible, count: int) -> dict[int, float]:
+    """Chunk id → similarity of the ``count`` nearest eligible chunks.
 
     The index knows nothing of filters and viewers, so it is asked for more until enough of
     what it finds is eligible.
     """
-    if wanted.mode == "lexical" or scope.vector is None:
+    if mode == "lexical" or scope.vector is None:
         return {}
-    count = k = max(wanted.k_vec, wanted.top_k)
+    k = count
     if allowed.narrows:
         with scope.store.read() as db:
             few = find.few(db, allowed, _FEW)
@@ -146,23 +201,24 @@ def _ranked(
     db: sqlite3.Connection,
     scope: Scope,
     query: Query,
-    wanted: Wanted,
+    mode: Mode,
+    reach: int,
     allowed: find.Eligible,
     near: dict[int, float],
 ) -> list[Ranked]:
     """Everything found by words, by name or by meaning, with each measure that is known, in order."""
-    match = match_any(query.words) if wanted.mode != "vector" else ""
-    bm25 = dict(find.by_words(db, match, allowed, max(wanted.k_lex, wanted.top_k))) if match else {}
-    named = set(find.by_name(db, query.text, allowed)) if wanted.mode != "vector" else set()
+    match = match_any(query.words) if mode != "vector" else ""
+    bm25 = dict(find.by_words(db, match, allowed, reach)) if match else {}
+    named = set(find.by_name(db, query.text, allowed)) if mode != "vector" else set()
     ids = {**bm25, **dict.fromkeys(named), **near}
     similarity = near
-    if scope.vector is not None and wanted.mode == "hybrid":
+    if scope.vector is not None and mode == "hybrid":
         similarity = near | _similarities(db, scope.vector, [i for i in ids if i not in near])
     texts = find.judged_texts(db, ids)
-    found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids]
+    found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids if i in texts]
     wanted_units = units(query.words)
     total, counts = find.frequencies(db, wanted_units, allowed.viewer)
-    return rank(found, query.words, information(total, counts), wanted.mode, scope.calibration)
+    return rank(found, query.words, information(total, counts), mode, scope.calibration)
 
 
 def _similarities(db: sqlite3.Connection, query: Vectors, ids: list[int]) -> dict[int, float]:
@@ -176,34 +232,17 @@ def _similarities(db: sqlite3.Connection, query: Vectors, ids: list[int]) -> dic
 
 
 def _hits(
-    db: sqlite3.Connection, store: str, ranked: Sequence[Ranked], query: Query, top_k: int, viewer: Viewer
+    db: sqlite3.Connection, store: str, groups: Sequence[Sequence[Ranked]], viewer: Viewer
 ) -> list[Hit]:
-    """The first ``top_k`` hits; the same passage in another file becomes a copy of the first."""
-    rows: dict[int, sqlite3.Row] = {}
-    groups: dict[str, list[Ranked]] = {}
-    step = top_k * _READ_AHEAD
-    for start in range(0, len(ranked), step):
-        batch = ranked[start : start + step]
-        rows |= find.chunks(db, [item.found.chunk_id for item in batch])
-        _fold(groups, batch, rows, top_k)
-        if len(groups) == top_k:
-            break
-    ids = {rows[item.found.chunk_id]["document_id"] for group in groups.values() for item in group}
+    """A hit for each group; the same passage in other files is named as its copies."""
+    rows = find.chunks(db, [item.found.chunk_id for group in groups for item in group])
+    ids = {row["document_id"] for row in rows.values()}
     documents = {document.id: document for document in find.documents(db, store, viewer, ids)}
-    return [_hit(store, group, rows, documents, query) for group in groups.values()]
-
-
-def _fold(
-    groups: dict[str, list[Ranked]], batch: Sequence[Ranked], rows: Mapping[int, sqlite3.Row], top_k: int
-) -> None:
-    """Add each passage to the group of its text, or as a new group while there are fewer than ``top_k``."""
-    for item in batch:
-        row = rows[item.found.chunk_id]
-        text = row["text"] or row["key"]
-        if text in groups:
-            groups[text].append(item)
-        elif len(groups) < top_k:
-            groups[text] = [item]
+    # What the vector index found is of an earlier snapshot: its id may be another document's by now.
+    seen = [
+        [item for item in group if rows[item.found.chunk_id]["document_id"] in documents] for group in groups
+    ]
+    return [_hit(store, group, rows, documents) for group in seen if group]
 
 
 def _hit(
@@ -211,11 +250,9 @@ def _hit(
     group: Sequence[Ranked],
     rows: Mapping[int, sqlite3.Row],
     documents: Mapping[int, Document],
-    query: Query,
 ) -> Hit:
     best = group[0]
     row = rows[best.found.chunk_id]
-    spans = highlight(row["text"], query.words, query.phrases)
     copies = (documents[rows[item.found.chunk_id]["document_id"]].path for item in group[1:])
     return Hit(
         rank=0,
@@ -228,8 +265,8 @@ def _hit(
         key=row["key"],
         chunk_index=row["chunk_index"],
         content=row["text"],
-        spans=spans,
-        snippet=best_window(row["text"], spans),
+        spans=(),
+        snippet=(0, 0),
         start_line=row["start_line"],
         end_line=row["end_line"],
         heading_path=tuple(json.loads(row["heading_path"])),
@@ -238,3 +275,8 @@ def _hit(
         document=documents[row["document_id"]],
         copies=tuple(copies),
     )
+
+
+def _with_highlights(hit: Hit, query: Query) -> Hit:
+    spans = highlight(hit.content, query.words, query.phrases)
+    return replace(hit, spans=spans, snippet=best_window(hit.content, spans))

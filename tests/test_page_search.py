@@ -14,14 +14,14 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
+from tests.search_page import open_page, params, shown, titles
 from ui import hits, results
 from ui.access import OWNER_HEADERS
 from ui.deps import library
 from ui.filters import with_parents
-from ui.results import fold_warnings, table_key
+from ui.results import table_key
 from ui.search_state import DEFAULT, Choices, Request, from_params, to_params
 
-SHELL = str(Path(__file__).parent.parent / "ui" / "shell.py")
 HOSTILE_TITLE = "![x](http://evil.example/x.png) <script>alert(1)</script> $x$ :red[x]"
 HOSTILE_PATH = "odd `name`\n<b>.md"
 TEA = "---\ntags: [drink/tea]\ndate: 2026-02-01\n---\n# Tea\n\nGreen tea wants water at eighty degrees.\n"
@@ -73,32 +73,9 @@ def notes(index: Index) -> Index:
     return index
 
 
-def open_page(**params: str | list[str]) -> AppTest:
-    page = AppTest.from_file(SHELL, default_timeout=20)
-    for name, value in params.items():
-        page.query_params[name] = value
-    return page.run()
-
-
 def open_card(page: AppTest, key: str) -> AppTest:
     page.session_state[f"open_notes_{key}"] = True
     return page.run()
-
-
-def shown(page: AppTest) -> str:
-    """All HTML of the page but its styles; the page itself has ended well."""
-    assert not page.exception
-    bodies = [element.proto.body for element in page.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style>"))
-
-
-def titles(page: AppTest) -> list[str]:
-    cards = re.findall(r"<article.*?<h2>(.*?)</h2>", shown(page), re.DOTALL)
-    return [html.unescape(title) for title in cards]
-
-
-def params(page: AppTest) -> dict[str, str | list[str]]:
-    return dict(page.query_params)
 
 
 def keys(query: str) -> list[str]:
@@ -125,7 +102,7 @@ def test_a_card_says_where_how_well_and_why(notes: Index) -> None:
     assert "every word" in card
 
 
-def test_a_card_opens_with_its_neighbours_and_its_path(index: Index) -> None:
+def test_a_card_opens_with_its_neighbours(index: Index) -> None:
     long = "\n\n".join(f"## Part {n}\n\n" + f"number{n} " * 60 for n in range(1, 6))
     index({"long.md": f"# Long\n\n{long}\n"})
     page = open_page(q="number3")
@@ -134,7 +111,6 @@ def test_a_card_opens_with_its_neighbours_and_its_path(index: Index) -> None:
     passages = re.findall(r'<div class="cp-passage ([\w-]+)">(.*?)</div>', shown(page), re.DOTALL)
     assert [kind for kind, _ in passages] == ["cp-beside", "cp-here", "cp-beside"]
     assert [re.findall(r"number\d", text)[-1] for _, text in passages] == ["number2", "number3", "number4"]
-    assert page.code[0].value.endswith("long.md")
 
 
 def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
@@ -157,6 +133,24 @@ def test_a_passage_that_is_gone_says_so(notes: Index, monkeypatch: pytest.Monkey
     assert "no longer in the store" in shown(open_card(page, key))
 
 
+def test_a_card_offers_its_place_to_be_copied(notes: Index, tmp_path: Path) -> None:
+    page = open_page(q="coffee boiling")
+    assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
+
+
+def test_a_place_is_one_line_whatever_the_file_is_called(index: Index) -> None:
+    index({HOSTILE_PATH: "needle\n"})
+    (code,) = open_page(q="needle").code
+    assert code.value.endswith("odd `name` <b>.md:1")
+    assert "\n" not in code.value
+
+
+def test_a_passage_of_one_line_is_on_a_line(index: Index) -> None:
+    index({"one.md": "needle"})
+    page = open_card(open_page(q="needle"), keys("needle")[0])
+    assert '<span class="cp-lines">Line 1</span>' in shown(page)
+
+
 def test_near_misses_stand_apart(notes: Index) -> None:
     page = open_page(q="xylophone quantum")
     assert results.NOTHING_FITS in shown(page)
@@ -168,6 +162,11 @@ def test_nothing_found_says_what_to_loosen(notes: Index) -> None:
     assert titles(page) == []
     assert "Take the quotes away" in shown(page)
     assert "Lower the minimum score" in shown(page)
+
+
+def test_nothing_found_names_a_tag_that_nothing_has(notes: Index) -> None:
+    said = html.unescape(shown(open_page(q="water tag:drnk")))
+    assert "No document in store 'notes' has the tag 'drnk'. Did you mean 'drink'?" in said
 
 
 # --- filters ----------------------------------------------------------------------------
@@ -262,13 +261,13 @@ def test_the_table_holds_the_same_hits(notes: Index) -> None:
     assert table["Place"][0] == "coffee.md:5-7"
 
 
-def test_a_chosen_row_shows_its_passage(notes: Index) -> None:
+def test_a_chosen_row_shows_its_passage_and_place(notes: Index, tmp_path: Path) -> None:
     page = open_page(q="coffee boiling", view="table")
     key = table_key(Request(q="coffee boiling", view="table"))
     page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     page.run()
     assert "cp-here" in shown(page)
-    assert page.code[0].value.endswith("coffee.md")
+    assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
 
 
 # --- the URL ----------------------------------------------------------------------------
@@ -352,23 +351,13 @@ def test_waiting_passages_are_said_once(index: Index) -> None:
     assert shown(open_page(q="water")).count("2 passages still wait for the meaning index") == 1
 
 
-def test_the_same_warning_of_several_stores_is_one_sentence() -> None:
-    warnings = [
-        "Store 'a' is searched by words only. No model.",
-        "Store 'b' is searched by words only. No model.",
-    ]
-    assert fold_warnings(warnings) == ["Stores a, b: searched by words only. No model."]
-    assert fold_warnings(warnings[:1]) == warnings[:1]
-    assert fold_warnings(["Else."]) == ["Else."]
-
-
 def test_a_missing_model_is_said_once_and_words_are_found(index: Index) -> None:
     for store in ("notes", "more"):
         index({"tea.md": TEA}, store, "minilm")
     page = open_page(q="green tea")
     assert titles(page)[0] == "Tea"
     assert shown(page).count("searched by words only") == 1
-    assert "Stores more, notes" in shown(page)
+    assert "Stores 'more', 'notes' are searched by words only." in html.unescape(shown(page))
     assert shown(page).count("commonplace model install") == 1
 
 
@@ -390,7 +379,7 @@ def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
     assert "Secret" not in titles(open_page(q="spare key water meter"))
     page = open_card(open_page(q="green tea"), keys("green tea")[0])
     assert "cp-here" in shown(page)
-    assert not page.code
+    assert page.code[0].value == "tea.md:5"
     assert str(tmp_path) not in shown(page)
 
 
@@ -435,3 +424,10 @@ def test_marks_stay_inside_the_window_and_escape_what_is_around() -> None:
 
 def test_folders_count_what_is_below_them() -> None:
     assert with_parents({"a/b": 2, "a": 1, "": 3}) == {"/": 3, "a": 3, "a/b": 2}
+
+
+def test_folders_stand_as_people_count_and_before_what_is_in_them() -> None:
+    names = ["B", "week 10", "week 2", "week 2 (old)", "week 2/a", "week 2/A/1", "2026", "²"]
+    assert list(with_parents(dict.fromkeys(names, 1))) == [
+        "2026", "B", "week 2", "week 2/a", "week 2/A", "week 2/A/1", "week 2 (old)", "week 10", "²",
+    ]  # fmt: skip

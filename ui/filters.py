@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from heapq import nlargest
@@ -11,7 +12,7 @@ import streamlit as st
 
 from rag_core.types import Mode, Viewer
 from ui import deps
-from ui.search_state import DEFAULT, MAX_HITS, TOP_FOLDER, Choices, Request, current, key, push, reset
+from ui.search_state import MAX_HITS, TOP_FOLDER, Choices, Request, current, key, push, reset, usual
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 _MORE: Final = ("after", "before", "mode", "min", "k")
@@ -34,7 +35,13 @@ def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
         for depth in range(len(parts)):
             parent = "/".join(parts[: depth + 1])
             below[parent] = below.get(parent, 0) + count
-    return dict(sorted(below.items(), key=lambda item: item[0].casefold()))
+    return dict(sorted(below.items(), key=lambda item: _in_order(item[0])))
+
+
+def _in_order(folder: str) -> list[list[tuple[int, str]]]:
+    """The sort key by which what is in a folder follows it, and ``week 2`` comes before ``week 10``."""
+    names = (re.split(r"(\d+)", name.casefold()) for name in folder.split("/"))
+    return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
 
 
 def show(offered: Choices) -> None:
@@ -102,7 +109,7 @@ def _more() -> None:
             required=True,
         )
         st.slider("Minimum score", 0.0, 1.0, step=0.05, key=key("min"), on_change=push)
-        st.number_input("Passages to show", 1, MAX_HITS, step=5, key=key("k"), on_change=push)
+        st.number_input("Passages on a page", 1, MAX_HITS, step=5, key=key("k"), on_change=push)
 
 
 def _hidden(request: Request) -> dict[str, str]:
@@ -112,14 +119,15 @@ def _hidden(request: Request) -> dict[str, str]:
         "before": f"Before {request.before}",
         "mode": f"{MODES[request.mode]} only",
         "min": f"Score at least {request.min:g}",
-        "k": f"At most {request.k}",
+        "k": f"{request.k} on a page",
     }
-    return {field: text for field, text in said.items() if getattr(request, field) != getattr(DEFAULT, field)}
+    before = usual()
+    return {field: text for field, text in said.items() if getattr(request, field) != getattr(before, field)}
 
 
 def _active() -> None:
-    request = current()
-    if all(getattr(request, field) == getattr(DEFAULT, field) for field in _ALL):
+    request, before = current(), usual()
+    if all(getattr(request, field) == getattr(before, field) for field in _ALL):
         return
     with st.container(horizontal=True, gap="xsmall", key="active_filters"):
         for field, text in _hidden(request).items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from zlib import crc32
@@ -13,7 +12,8 @@ import streamlit as st
 from rag_core import render
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
-from ui import deps, hits
+from rag_core.wording import found, plural
+from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
 from ui.search_state import Request, key, push, to_params
 
@@ -30,8 +30,6 @@ EXAMPLES: Final = (
     ("store:work", "one store"),
 )
 
-_STORE_WARNING: Final = re.compile(r"Store '([^']+)' (?:is )?(.*)", re.DOTALL)
-
 
 # --- the answer -------------------------------------------------------------------------
 
@@ -44,16 +42,26 @@ def show(viewer: Viewer, request: Request) -> None:
         request.q,
         request.store,
         mode="lexical" if loading else request.mode,
-        top_k=request.k,
-        min_score=request.min or None,
+        top_k=request.top_k,
+        offset=request.offset,
+        min_score=request.min,
         filters=request.filters,
     )
     _headline(answer, loading=loading)
     if loading:
         _again_when_loaded()
-    if not answer.hits:
+    with paging.from_the_top(request).container():
+        _passages(answer, request)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        paging.show(answer, request)
+        if answer.hits:
+            downloads.show(answer, viewer)
+
+
+def _passages(answer: Answer, request: Request) -> None:
+    if not answer.hits and not answer.offset:
         _nothing_found(request)
-    elif request.view == "table":
+    elif answer.hits and request.view == "table":
         _table(answer, request)
     else:
         _cards(answer)
@@ -61,7 +69,7 @@ def show(viewer: Viewer, request: Request) -> None:
 
 def _headline(answer: Answer, *, loading: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.html(hits.paragraphs(_found(answer), status=True), width="stretch")
+        st.html(hits.paragraphs(found(answer), status=True), width="stretch")
         st.segmented_control(
             "Show as", ["cards", "table"], key=key("view"), on_change=push, format_func=str.capitalize,
             required=True, label_visibility="collapsed",
@@ -70,37 +78,15 @@ def _headline(answer: Answer, *, loading: bool) -> None:
         st.html(hits.paragraphs(*said))
 
 
-def _found(answer: Answer) -> str:
-    found = _counted(len(answer.hits), "passage") if answer.hits else "Nothing found"
-    return f"{found} in {answer.query_time_ms:.0f} ms"
-
-
 def notes(answer: Answer, *, loading: bool) -> list[str]:
     """What else is to be said of an answer, each thing once: what waits, what is missing."""
-    said = fold_warnings(answer.warnings)
+    said = list(answer.warnings)
     if loading:
         said.append("The meaning index is loading; these are the passages found by words.")
     if answer.pending:
         waits = "passage still waits" if answer.pending == 1 else "passages still wait"
         said.append(f"{answer.pending:,} {waits} for the meaning index; words are searchable.")
     return said
-
-
-def fold_warnings(warnings: Sequence[str]) -> list[str]:
-    """The warnings, where several stores say the same in one sentence."""
-    stores: dict[str, list[str]] = {}
-    for warning in warnings:
-        match = _STORE_WARNING.fullmatch(warning)
-        stores.setdefault(match[2] if match else warning, []).append(match[1] if match else "")
-    by_text = {_STORE_WARNING.sub(r"\2", warning): warning for warning in reversed(warnings)}
-    return [
-        by_text[text] if len(names) == 1 else f"Stores {', '.join(names)}: {text}"
-        for text, names in stores.items()
-    ]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @st.fragment(run_every=0.5)
@@ -119,7 +105,7 @@ def _cards(answer: Answer) -> None:
     for hit in good:
         _card(hit, with_store)
     if near:
-        st.html(hits.divider("Near misses") if good else hits.paragraphs(NOTHING_FITS))
+        st.html(hits.divider("Near misses") if answer.convincing else hits.paragraphs(NOTHING_FITS))
     for hit in near:
         _card(hit, with_store)
 
@@ -129,6 +115,7 @@ def _card(hit: Hit, with_store: bool) -> None:
     """One hit. Opening it runs this fragment alone, and only then reads the whole passage."""
     with st.container(border=True, gap="xsmall"):
         st.html(hits.card(hit, with_store=with_store))
+        _place(hit)
         opened = st.expander(
             "Whole passage", type="compact", key=f"open_{hit.store}_{hit.key}", on_change="rerun"
         )
@@ -145,8 +132,12 @@ def _details(hit: Hit) -> None:
         st.html(hits.paragraphs(str(gone)))
         return
     st.html(hits.details(hit, beside))
-    if viewer.is_owner:
-        st.code(render.absolute_path(hit.document), language=None, wrap_lines=True)
+
+
+def _place(hit: Hit) -> None:
+    """Where the passage is, to be copied with one click: for an editor, or to say it to somebody."""
+    with st.container(key=f"place_{hit.rank}"):
+        st.code(hits.one_line(render.place(hit)), language=None)
 
 
 # --- table ------------------------------------------------------------------------------
@@ -161,26 +152,31 @@ def _table(answer: Answer, request: Request) -> None:
     if not answer.convincing:
         st.html(hits.paragraphs(NOTHING_FITS))
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    state = st.dataframe(
-        _columns(answer),
-        key=table_key(request),
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config={
-            "#": number(width=40),
-            "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
-            "Title": text(width="medium"),
-            "Place": text(width="medium"),
-            "Passage": text(width="large"),
-        },
-        alt="The passages found, best first. Choose a row to read its passage below.",
-    )
+    with st.container(key="found_table"):
+        state = st.dataframe(
+            _columns(answer),
+            key=table_key(request),
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="single-row",
+            column_config={
+                "#": number(width=40),
+                "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
+                "Title": text(width=170),
+                "Place": text(width=190),
+                "Passage": text(width=320),
+                "Store": text(width=70),
+                "Type": text(width=90),
+                "Date": text(width=95),
+            },
+            alt="The passages found, best first. Choose a row to read its passage below.",
+        )
     rows = state["selection"]["rows"]
     if rows and rows[0] < len(answer.hits):
         hit = answer.hits[rows[0]]
         with st.container(border=True):
             st.html(hits.card(hit, with_store=len(answer.stores) > 1))
+            _place(hit)
             _details(hit)
 
 
@@ -194,9 +190,11 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
         "Passage": [hits.extract(hit) for hit in found],
         "Store": [hit.store for hit in found],
         "Type": [hit.document.file_type for hit in found],
-        "Tags": [" ".join(f"#{tag}" for tag in hit.document.tags) for hit in found],
         "Date": [hit.document.date[:10] for hit in found],
+        "Tags": [" ".join(f"#{tag}" for tag in hit.document.tags) for hit in found],
     }
+    if len(answer.stores) == 1:
+        del columns["Store"]
     return columns
 
 
@@ -232,7 +230,7 @@ def start(viewer: Viewer) -> None:
 
 
 def _sizes(info: StoreInfo) -> str:
-    passages, documents = _counted(info.chunk_count, "passage"), _counted(info.file_count, "document")
+    passages, documents = plural(info.chunk_count, "passage"), plural(info.file_count, "document")
     return f"{info.name}: {passages} in {documents}"
 
 

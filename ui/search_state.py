@@ -9,6 +9,7 @@ Setting ``st.query_params`` pushes an entry; ``bind="query-params"`` would repla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -16,14 +17,16 @@ from typing import Any, Final, Literal, get_args
 
 import streamlit as st
 
-from rag_core.types import Filters, Mode
+from rag_core.config import load
+from rag_core.types import MAX_DEPTH, Filters, Mode
 
 View = Literal["cards", "table"]
 Params = dict[str, list[str]]
 
 TOP_FOLDER: Final = "/"
 MAX_HITS: Final = 100
-NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view")
+NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view", "page")
+_SHOWING: Final = {"view", "page"}  # what does not change the list of passages
 _PREFIX: Final = "search_"
 _SEEN: Final = "search_seen"
 
@@ -31,7 +34,7 @@ _SEEN: Final = "search_seen"
 @dataclass(frozen=True, slots=True)
 class Request:
     """One state of the page. ``path`` is a folder, `TOP_FOLDER` for files in none; ``after`` is
-    inclusive, ``before`` exclusive. The fields are named like the URL's parameters.
+    inclusive, ``before`` exclusive; ``page`` counts from 1. The fields are named like the URL's parameters.
     """
 
     q: str = ""
@@ -45,6 +48,17 @@ class Request:
     min: float = 0.0
     k: int = 10
     view: View = "cards"
+    page: int = 1
+
+    @property
+    def offset(self) -> int:
+        """How many hits are on the pages before."""
+        return (self.page - 1) * self.k
+
+    @property
+    def top_k(self) -> int:
+        """How many hits to ask for; fewer on the last page that can be asked for."""
+        return min(self.k, MAX_DEPTH - self.offset)
 
     @property
     def filters(self) -> Filters:
@@ -66,6 +80,13 @@ class Request:
 DEFAULT: Final = Request()
 
 
+def usual() -> Request:
+    """A search with nothing chosen yet, as the owner's settings have it."""
+    settings = load()
+    most = min(settings.top_k, MAX_HITS)
+    return replace(DEFAULT, mode=settings.mode, min=settings.min_score or DEFAULT.min, k=most)
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What the filters offer: each value with its number of documents, in the order shown."""
@@ -79,12 +100,12 @@ class Choices:
 # --- URL ⇄ request, pure ----------------------------------------------------------------
 
 
-def to_params(request: Request) -> Params:
-    """The URL's parameters for a request; whatever has its default is left out."""
+def to_params(request: Request, usual: Request = DEFAULT) -> Params:
+    """The URL's parameters for a request; whatever is as in ``usual`` is left out."""
     return {
         f.name: _written(getattr(request, f.name))
         for f in fields(Request)
-        if getattr(request, f.name) != getattr(DEFAULT, f.name)
+        if getattr(request, f.name) != getattr(usual, f.name)
     }
 
 
@@ -94,9 +115,10 @@ def _written(value: object) -> list[str]:
     return [f"{value:g}" if isinstance(value, float) else str(value)]
 
 
-def from_params(params: Mapping[str, Sequence[str]], choices: Choices) -> Request:
-    """The request that parameters describe; whatever cannot be meant becomes the default."""
+def from_params(params: Mapping[str, Sequence[str]], choices: Choices, usual: Request = DEFAULT) -> Request:
+    """The request that parameters describe; whatever cannot be meant is as in ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
+    k = int(_number(last.get("k"), 1, MAX_HITS, usual.k))
     return Request(
         q=last.get("q", ""),
         store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in choices.stores)),
@@ -105,10 +127,11 @@ def from_params(params: Mapping[str, Sequence[str]], choices: Choices) -> Reques
         path=_among(choices.folders, last.get("path")),
         after=_day(last.get("after")),
         before=_day(last.get("before")),
-        mode=_one_of(get_args(Mode), last.get("mode"), DEFAULT.mode),
-        min=_number(last.get("min"), 0, 1, DEFAULT.min),
-        k=int(_number(last.get("k"), 1, MAX_HITS, DEFAULT.k)),
-        view=_one_of(get_args(View), last.get("view"), DEFAULT.view),
+        mode=_one_of(get_args(Mode), last.get("mode"), usual.mode),
+        min=_number(last.get("min"), 0, 1, usual.min),
+        k=k,
+        view=_one_of(get_args(View), last.get("view"), usual.view),
+        page=int(_number(last.get("page"), 1, math.ceil(MAX_DEPTH / k), usual.page)),
     )
 
 
@@ -153,7 +176,7 @@ def restore(choices: Choices) -> None:
     """Before the widgets: fill them from the URL if it was changed by anything but `push`."""
     if _is_new():
         st.session_state[_SEEN] = url_params()
-        _fill(from_params(url_params(), choices))
+        _fill(from_params(url_params(), choices, usual()))
     _drop_what_is_gone(choices)
 
 
@@ -168,14 +191,34 @@ def _drop_what_is_gone(choices: Choices) -> None:
 
 def current() -> Request:
     """What the widgets say now."""
-    values = {name: st.session_state.get(key(name), getattr(DEFAULT, name)) for name in NAMES}
+    otherwise = usual()
+    values = {name: st.session_state.get(key(name), getattr(otherwise, name)) for name in NAMES}
     values["store"] = tuple(values["store"])
     return Request(**values)
 
 
 def push() -> None:
-    """As a callback: write what the widgets say into the URL, as one history entry."""
-    params = to_params(current())
+    """As a callback: write what the widgets say into the URL, as one history entry.
+
+    Another list of passages is shown from its first page on.
+    """
+    if _list(to_params(current(), usual())) != _list(url_params()):
+        st.session_state[key("page")] = DEFAULT.page
+    _write()
+
+
+def turn(page: int) -> None:
+    """As a callback: show another page of the list, as one history entry."""
+    st.session_state[key("page")] = page
+    _write()
+
+
+def _list(params: Params) -> Params:
+    return {name: values for name, values in params.items() if name not in _SHOWING}
+
+
+def _write() -> None:
+    params = to_params(current(), usual())
     if params != url_params():
         st.query_params.from_dict(params)
     st.session_state[_SEEN] = params
@@ -183,7 +226,8 @@ def push() -> None:
 
 def reset(*names: str) -> None:
     """As a callback: give these fields their defaults, and `push`."""
-    _fill(replace(current(), **{name: getattr(DEFAULT, name) for name in names}))
+    before = usual()
+    _fill(replace(current(), **{name: getattr(before, name) for name in names}))
     push()
 
 

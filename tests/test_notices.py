@@ -1,0 +1,108 @@
+"""What is said beside an answer: values that nothing has, stores that are searched by words only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.types import OWNER, Filters, Viewer
+from tests.conftest import index
+
+GUEST = Viewer("friend@example.com", stores=frozenset({"kitchen"}))
+NOTES = {
+    "kitchen/soup.md": "---\ntags: [Recipe/soup]\n---\nLentil soup.",
+    "kitchen/tea.py": "tea = 1\n",
+    "kitchen/gift.md": "---\ntags: [surprise, recipes-secret]\nprivate: true\n---\nThe gift for Ann.",
+    "work/plan.md": "---\ntags: [meeting]\n---\nThe soup of the plan.",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    folder = tmp_path_factory.mktemp("notices")
+    for name, text in NOTES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    for store in ("kitchen", "work"):
+        index(opened, store, folder / store)
+    yield opened
+    opened.close()
+
+
+def said(library: Library, query: str, *stores: str, viewer: Viewer = OWNER) -> tuple[str, ...]:
+    return library.search(viewer, query, stores, mode="lexical").warnings
+
+
+def test_tag_that_nothing_has_is_named_with_the_one_that_was_meant(library: Library) -> None:
+    assert said(library, "soup tag:recpie", "kitchen") == (
+        "No document in store 'kitchen' has the tag 'recpie'. Did you mean 'Recipe'?",
+    )
+
+
+def test_type_that_nothing_has_is_named_with_the_ones_there_are(library: Library) -> None:
+    assert said(library, "type:pyton", "kitchen") == (
+        "No document in store 'kitchen' is of the type 'pyton'. Did you mean 'python'?",
+    )
+    assert said(library, "type:xml", "kitchen") == (
+        "No document in store 'kitchen' is of the type 'xml'. There are: markdown, python.",
+    )
+
+
+@pytest.mark.parametrize(
+    "query", ["tag:recipe", "tag:RECIPE/Soup", "type:py", "type:md", "-tag:nothing soup"]
+)
+def test_value_that_is_there_or_left_out_is_not_named(library: Library, query: str) -> None:
+    assert said(library, query, "kitchen") == ()
+
+
+def test_value_that_one_of_the_stores_has_is_not_named(library: Library) -> None:
+    assert said(library, "tag:meeting") == ()
+    assert said(library, "tag:meeting", "kitchen") == (
+        "No document in store 'kitchen' has the tag 'meeting'.",
+    )
+
+
+def test_value_that_no_store_has_is_named_once(library: Library) -> None:
+    assert said(library, "tag:meetings tag:meetings tag:recipe") == (
+        "No document in stores 'kitchen', 'work' has the tag 'meetings'. Did you mean 'meeting'?",
+    )
+
+
+def test_filter_beside_the_query_is_named_too(library: Library) -> None:
+    answer = library.search(OWNER, "soup", ["work"], filters=Filters(tags=("meating",)))
+    assert [notice.stores for notice in answer.notices] == [("work",)]
+    assert "Did you mean 'meeting'?" in answer.notices[0].message
+
+
+def test_guest_is_not_told_which_tags_private_documents_have(library: Library) -> None:
+    assert said(library, "tag:surprise", "kitchen") == ()
+    assert said(library, "tag:surprise", viewer=GUEST) == (
+        "No document in store 'kitchen' has the tag 'surprise'.",
+    )
+    assert "Did you mean" not in said(library, "tag:surprises", viewer=GUEST)[0]
+    assert "secret" not in said(library, "tag:recipes-secre", viewer=GUEST)[0].partition("Did you")[2]
+
+
+def test_long_or_odd_value_is_shown_short_and_plain(library: Library) -> None:
+    (message,) = said(library, f'tag:"\x1b]0;x\x07{"y" * 500}"', "kitchen")
+    assert "\x1b" not in message
+    assert len(message) < 200
+
+
+def test_stores_without_their_model_are_named_in_one_sentence(library: Library, tmp_path: Path) -> None:
+    other = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
+    for store in ("a", "b"):
+        other.create_store(OWNER, store, "minilm")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("Tide tables.")
+    for store in ("a", "b"):
+        index(other, store, tmp_path / "notes")
+    (notice,) = other.search(OWNER, "tide").notices
+    other.close()
+    assert notice.stores == ("a", "b")
+    assert notice.message.startswith("Stores 'a', 'b' are searched by words only. ")

@@ -1,0 +1,169 @@
+"""The foot of the Search page: its pages, where the list ends, how much of it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.search_page import open_page, params, said, titles
+from ui import paging
+from ui.access import OWNER_HEADERS
+from ui.deps import library
+from ui.search_state import Choices, Request, from_params, to_params
+
+COUNT = 25
+
+
+@pytest.fixture(autouse=True)
+def herons(home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A store of 25 notes, which the owner looks at."""
+    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    for number in range(COUNT):
+        text = f"---\ndate: 2026-01-{number + 1:02}\n---\n# Heron {number}\n\nA heron waits {number} times.\n"
+        (notes / f"{number}.md").write_text(text)
+    index(library(), "birds", notes)
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+def press(page: AppTest, key: str) -> AppTest:
+    pressed = page.button(key=key).click().run()
+    assert not pressed.exception
+    return pressed
+
+
+def has_buttons(page: AppTest) -> bool:
+    return any(button.key == "page_after" for button in page.button)
+
+
+def test_next_shows_what_follows_and_previous_what_was_before() -> None:
+    first = open_page(q="heron waits")
+    before = titles(first)
+    second = press(first, "page_after")
+    assert params(second) == {"q": "heron waits", "page": "2"}
+    assert any(line.startswith("Passages 11 to 20 in ") for line in said(second))
+    between = titles(second)
+    third = press(second, "page_after")
+    after = titles(third)
+    assert {*before, *between, *after} == {f"Heron {number}" for number in range(COUNT)}
+    assert len(before) + len(between) + len(after) == COUNT
+    assert titles(press(third, "page_before")) == between
+    assert params(press(third, "page_before")) == {"q": "heron waits"}
+
+
+def test_a_link_to_a_page_and_going_back_show_that_page() -> None:
+    second = press(open_page(q="heron waits"), "page_after")
+    page = open_page(q="heron waits", page="2")
+    assert titles(page) == titles(second)
+    del page.query_params["page"]  # what the browser sends on Back
+    assert titles(page.run()) == titles(open_page(q="heron waits"))
+
+
+def test_first_page_has_nothing_before_and_last_page_nothing_behind() -> None:
+    first = open_page(q="heron")
+    assert (first.button(key="page_before").disabled, first.button(key="page_after").disabled) == (
+        True,
+        False,
+    )
+    last = open_page(q="heron", page="3")
+    assert (last.button(key="page_before").disabled, last.button(key="page_after").disabled) == (False, True)
+    assert "That is all: 25 passages." in said(last)
+    assert "That is all: 25 passages." not in said(first)
+
+
+def test_one_page_has_no_buttons_and_says_that_it_is_all() -> None:
+    page = open_page(q="heron", k="30")
+    assert not has_buttons(page)
+    assert "That is all: 25 passages." in said(page)
+
+
+def test_page_behind_the_end_says_so_and_leads_to_the_first() -> None:
+    page = open_page(q="heron", page="9")
+    assert titles(page) == []
+    assert "The list ends before this page." in said(page)
+    assert page.button(key="page_before").label == "First page"
+    assert params(press(page, "page_before")) == {"q": "heron"}
+
+
+def test_budget_for_programs_leaves_no_holes_between_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_MAX_TOKENS", "20")
+    assert len(titles(open_page(q="heron"))) == 10
+
+
+def test_list_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_core.search.MAX_DEPTH", 20)
+    monkeypatch.setattr("ui.paging.MAX_DEPTH", 20)
+    page = open_page(q="heron", page="2")
+    assert page.button(key="page_after").disabled
+    assert paging.LAST_PAGE in said(page)
+
+
+@pytest.mark.parametrize("change", ["query", "filter", "number"])
+def test_another_list_begins_at_its_first_page(change: str) -> None:
+    page = open_page(q="heron", page="2")
+    match change:
+        case "query":
+            page.text_input[0].set_value("heron waits")
+            press(page, next(b.key for b in page.button if b.label == "Search"))
+        case "filter":
+            page.selectbox(key="search_type").set_value("markdown").run()
+        case "number":
+            page.number_input[0].set_value(5).run()
+    assert "page" not in params(page)
+    assert titles(page)
+
+
+def test_removing_a_filter_begins_at_the_first_page() -> None:
+    page = press(open_page(q="heron", type="markdown", page="2"), "clear_filters")
+    assert params(page) == {"q": "heron"}
+
+
+def test_table_shows_the_page_that_the_cards_showed() -> None:
+    page = press(open_page(q="heron"), "page_after")
+    cards = titles(page)
+    page.segmented_control(key="search_view").set_value("table").run()
+    assert not page.exception
+    assert params(page) == {"q": "heron", "page": "2", "view": "table"}
+    table = page.dataframe[0].value
+    assert list(table["#"]) == list(range(11, 21))
+    assert list(table["Title"]) == cards
+    assert list(press(page, "page_after").dataframe[0].value["#"]) == list(range(21, 26))
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "x", "101", "1e9", "nan"])
+def test_page_that_cannot_be_is_the_first(page: str) -> None:
+    assert from_params({"page": [page]}, Choices((), {}, {}, {})).page == 1
+
+
+def test_deepest_page_asks_for_no_more_than_there_may_be() -> None:
+    choices = Choices((), {}, {}, {})
+    deepest = Request(q="heron", k=30, page=34)
+    assert from_params(to_params(deepest), choices) == deepest
+    assert (deepest.offset, deepest.top_k) == (990, 10)
+    assert from_params({"k": ["30"], "page": ["35"]}, choices).page == 1
+    assert "The list ends before this page." in said(open_page(q="heron", k="30", page="34"))
+
+
+def test_it_says_how_many_fit_and_how_many_are_near() -> None:
+    answer = library().search(OWNER, "heron 7", mode="lexical", top_k=30)
+    fit = sum(hit.relevant for hit in answer.hits)
+    assert 0 < fit < len(answer.hits)
+    status = next(line for line in said(open_page(q="heron 7", mode="lexical", k="30")) if " ms. " in line)
+    assert status.startswith("25 passages in ")
+    assert f" ms. {fit:,} fit" in status
+    assert f", {COUNT - fit} are near misses." in status
+
+
+def test_near_misses_behind_good_ones_stand_under_their_name_on_every_page() -> None:
+    page = open_page(q="heron 7", mode="lexical", page="2")
+    assert "Near misses" in "".join(element.proto.body for element in page.get("html"))
+    assert "Nothing fits well. These are the nearest passages." not in said(page)

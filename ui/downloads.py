@@ -1,0 +1,35 @@
+"""The passages shown as a file: JSON for programs, CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from rag_core import render
+from rag_core.types import Answer, Viewer
+
+_LONGEST_NAME = 40
+
+
+def show(answer: Answer, viewer: Viewer) -> None:
+    """A button for each kind. The file is made when it is asked for, from the answer on the page."""
+    name = file_name(answer)
+    with st.container(horizontal=True, width="content"):
+        st.download_button(
+            "JSON", lambda: render.json_bytes(render.answer(answer)), f"{name}.json", "application/json",
+            key="download_json", on_click="ignore", type="tertiary", icon=":material/download:",
+            help="Save the passages on this page for programs",
+        )  # fmt: skip
+        st.download_button(
+            "CSV", lambda: render.hits_csv(answer, viewer), f"{name}.csv", "text/csv",
+            key="download_csv", on_click="ignore", type="tertiary", icon=":material/download:",
+            help="Save the passages on this page for a spreadsheet",
+        )  # fmt: skip
+
+
+def file_name(answer: Answer) -> str:
+    """A name that tells one search from another: its words, and the first rank."""
+    words = re.sub(r"[\W_]+", "-", answer.query.raw)[:_LONGEST_NAME].strip("-")
+    first = f"-from-{answer.offset + 1}" if answer.offset else ""
+    return f"{words or 'passages'}{first}"
