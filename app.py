@@ -29,23 +29,27 @@ from ui.security_headers import SecurityHeaders  # noqa: E402
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Say that the app is up (``app.state["on_ready"]``, if set); at the end, stop background runs."""
+    """Say that the app is up (``app.state["on_ready"]``, if set), and go on with the runs that its last
+    end interrupted; at its own end, interrupt those under way."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
-    threading.Thread(target=warm_up, daemon=True).start()
+    threading.Thread(target=begin, daemon=True).start()
     try:
         yield
     finally:
         await asyncio.to_thread(jobs.stop_all)
 
 
-def warm_up() -> None:
-    """Open the stores and load their models before anyone asks, so that the first search is quick."""
-    from ui.deps import meaning_is_loading  # only now: its caches want a running server
+def begin() -> None:
+    """Open the stores and load their models before anyone asks, so that the first search is quick; then
+    resume runs."""
+    from ui.deps import library, meaning_is_loading  # only now: its caches want a running server
 
     with suppress(RagError):  # a store that cannot be read is the page's to report
         meaning_is_loading(OWNER)
+    with suppress(RagError):
+        jobs.resume_all(library(), OWNER)
 
 
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.

@@ -10,7 +10,7 @@ import logging
 import threading
 from dataclasses import dataclass
 
-from rag_core.errors import StoreBusy
+from rag_core.errors import RagError, StoreBusy
 from rag_core.index import low_priority
 from rag_core.library import Library
 from rag_core.types import Viewer
@@ -21,12 +21,10 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A thread that indexes ``store`` of ``library`` for ``viewer``."""
+    """A thread that indexes a store, until ``stop`` is set."""
 
-    library: Library
-    viewer: Viewer
-    store: str
     thread: threading.Thread
+    stop: threading.Event
 
 
 _runs: dict[tuple[str, str], _Run] = {}
@@ -46,9 +44,29 @@ def go_on(library: Library, viewer: Viewer, store: str) -> None:
     key = _key(library, store)
     with _lock:
         if key not in _runs:
-            thread = threading.Thread(target=_work, args=(library, viewer, store), daemon=True)
-            _runs[key] = _Run(library, viewer, store, thread)
+            stop = threading.Event()
+            thread = threading.Thread(target=_work, args=(library, viewer, store, stop), daemon=True)
+            _runs[key] = _Run(thread, stop)
             thread.start()
+
+
+def resume_all(library: Library, viewer: Viewer) -> None:
+    """Go on with what was asked of every store when this process was not there to do it.
+
+    A run that ended together with its process, in no orderly way, waits for the owner: it may have
+    been what ended it.
+    """
+    for store in library.store_names(viewer):
+        try:
+            if library.requested(viewer, store) and not _was_killed(library, viewer, store):
+                go_on(library, viewer, store)
+        except RagError as error:  # a store that cannot be read is the page's to report
+            _log.warning("what was asked of store %r is not resumed: %s", store, error)
+
+
+def _was_killed(library: Library, viewer: Viewer, store: str) -> bool:
+    newest = next(iter(library.jobs(viewer, store, 1)), None)
+    return newest is not None and newest.state == "interrupted" and newest.end_time is None
 
 
 def working(library: Library, store: str) -> bool:
@@ -61,11 +79,11 @@ def _key(library: Library, store: str) -> tuple[str, str]:
     return str(library.settings.store_dir), store
 
 
-def _work(library: Library, viewer: Viewer, store: str) -> None:
+def _work(library: Library, viewer: Viewer, store: str, stop: threading.Event) -> None:
     low_priority()
     try:
-        while _has_more(library, viewer, store):
-            library.run(viewer, store)
+        while not stop.is_set() and _has_more(library, viewer, store):
+            library.run(viewer, store, stop=stop.is_set)
     except StoreBusy:
         _log.info("store %r is indexed by another process, which takes the request", store)
     except Exception:  # the run has written "failed" and why into its job, where Index and status show it
@@ -87,10 +105,13 @@ def _has_more(library: Library, viewer: Viewer, store: str) -> bool:
 
 
 def stop_all(timeout: float = 10.0) -> None:
-    """Cancel every run of this process and wait ``timeout`` seconds for each; what was committed stays."""
+    """Interrupt every run of this process and wait ``timeout`` seconds for each.
+
+    What was committed stays, and so do the requests: ``resume_all`` goes on with them.
+    """
     with _lock:
         runs = list(_runs.values())
     for run in runs:
-        run.library.cancel(run.viewer, run.store)
+        run.stop.set()
     for run in runs:
         run.thread.join(timeout)

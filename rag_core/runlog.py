@@ -14,6 +14,7 @@ from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Phase, Progress
 
 Report = Callable[[Job], None]
+EndState = Literal["done", "cancelled", "failed", "interrupted"]
 
 _NOTE_EVERY_S = 0.25
 _MESSAGES_SHOWN = 5
@@ -81,7 +82,7 @@ class RunLog:
         """Add a sentence that the owner should read."""
         self._messages.append(message)
 
-    def end(self, state: Literal["done", "cancelled", "failed"]) -> None:
+    def end(self, state: EndState) -> None:
         """Close the job."""
         progress = replace(self.job.progress, phase="done", eta=None)
         self.job = replace(self.job, state=state, end_time=now(), progress=progress)

@@ -31,8 +31,8 @@ def press(app: AppTest, key: str) -> AppTest:
 
 
 def texts(app: AppTest) -> str:
-    kinds = (app.markdown, app.text, app.caption, app.error, app.warning, app.info, app.subheader)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
+    kinds = (app.markdown, app.text, app.caption, app.error, app.warning, app.info, app.header)
+    return "\n".join(str(element.value).replace("\\", "") for kind in kinds for element in kind)
 
 
 def errors(app: AppTest) -> str:

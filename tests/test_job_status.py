@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from rag_core.types import FileResult, Progress
-from ui.job_status import describe, grouped
-
-
-def test_equal_reasons_are_one_row() -> None:
-    large = [
-        FileResult(f"a/{n}.md", "success", "skipped", message=f"The file 'a/{n}.md' is larger than 64 MB.")
-        for n in range(5)
-    ]
-    (row,) = grouped(large)
-    assert row == {
-        "What": "skipped",
-        "Files": 5,
-        "Reason": "The file … is larger than 64 MB.",
-        "Which": "a/0.md, a/1.md, a/2.md and 2 more",
-    }
+from rag_core.reports import Asked, Problem
+from rag_core.types import Progress
+from ui.job_status import describe
+from ui.problems import headline
+from ui.runs import describe_asked
 
 
 @pytest.mark.parametrize(
@@ -32,3 +23,28 @@ def test_equal_reasons_are_one_row() -> None:
 )
 def test_progress_is_one_line(progress: Progress, line: str) -> None:
     assert describe(progress) == line
+
+
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        ([Asked(None), Asked(None, force=True)], "all folders · all folders, every file"),
+        ([Asked(("/a", "/b")), Asked(("/a",), force=True)], "/a, /b · /a, every file"),
+        ([Asked(("/a",), files=2, force=True)], "2 files of /a"),
+        ([Asked(())], "passages that wait to be embedded"),
+    ],
+)
+def test_what_is_asked_is_one_line(asked: Sequence[Asked], line: str) -> None:
+    assert describe_asked(asked) == line
+
+
+@pytest.mark.parametrize(
+    ("problem", "line"),
+    [
+        (Problem("failed", "", 2, ("a", "b")), "2 files could not be read."),
+        (Problem("skipped", "", 1, ("a",)), "1 file was skipped."),
+        (Problem("refused", "", 3, ("a",)), "3 texts of 1 file are found by words only."),
+    ],
+)
+def test_a_problem_has_a_headline(problem: Problem, line: str) -> None:
+    assert headline(problem) == line

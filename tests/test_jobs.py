@@ -16,7 +16,7 @@ from rag_core.store import lock
 from rag_core.types import OWNER, Viewer
 from tests.consistency import check_library
 from tests.runner import WAIT_S, Gate
-from tests.stored import found, paths
+from tests.stored import found, paths, store_of
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -103,7 +103,9 @@ def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes
     assert not library.requested(OWNER, "s")
 
 
-def test_stop_all_cancels_and_waits(library: Library, gate: Gate) -> None:
+def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on(
+    library: Library, gate: Gate
+) -> None:
     jobs.start(library, OWNER, "s")
     gate.wait()
     gate.go_on.release()
@@ -114,8 +116,17 @@ def test_stop_all_cancels_and_waits(library: Library, gate: Gate) -> None:
 
     assert threads() == 0
     assert not jobs.working(library, "s")
-    assert library.jobs(OWNER, "s")[0].state == "cancelled"
+    [job] = library.jobs(OWNER, "s")
+    assert (job.state, job.texts_embedded < 40) == ("interrupted", True)
+    assert job.message == "The program was closed during the run. Its next start goes on with it."
     check_library(library, "s")
+
+    jobs.resume_all(library, OWNER)
+    until(lambda: not jobs.working(library, "s"))
+
+    assert library.jobs(OWNER, "s")[0].state == "done"
+    assert library.store_info(OWNER, "s").pending == 0
+    assert not library.requested(OWNER, "s")
 
 
 def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate) -> None:
@@ -139,7 +150,63 @@ def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate)
     holder.join(WAIT_S)
     assert threads() == 0
     assert library.store_info(OWNER, "s").pending in (0, 40)
-    assert [job.state for job in library.jobs(OWNER, "s")] in ([], ["cancelled"])
+    assert [job.state for job in library.jobs(OWNER, "s")] in ([], ["interrupted"])
+    assert library.requested(OWNER, "s")
+
+
+def test_a_cancelled_run_is_not_resumed(library: Library, gate: Gate) -> None:
+    jobs.start(library, OWNER, "s")
+    gate.wait()
+    library.cancel(OWNER, "s")
+    gate.open()
+    until(lambda: not jobs.working(library, "s"))
+    assert library.jobs(OWNER, "s")[0].state == "cancelled"
+
+    jobs.resume_all(library, OWNER)
+
+    assert not jobs.working(library, "s")
+
+
+def test_what_was_asked_for_and_never_begun_is_resumed(library: Library, gate: Gate) -> None:
+    gate.open()
+    library.request_index(OWNER, "s")
+
+    jobs.resume_all(library, OWNER)
+    until(lambda: not jobs.working(library, "s"))
+
+    assert library.jobs(OWNER, "s")[0].texts_embedded == 40
+
+
+def test_a_run_that_was_killed_with_its_process_waits_for_its_owner(library: Library, gate: Gate) -> None:
+    """It may be what ended the process, and would again."""
+    store = store_of(library, "s")
+    with store.note() as db:
+        db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
+    store.close()
+    library.request_index(OWNER, "s")
+
+    jobs.resume_all(library, OWNER)
+
+    assert not jobs.working(library, "s")
+    assert library.requested(OWNER, "s")
+    gate.open()
+    jobs.go_on(library, OWNER, "s")
+    until(lambda: not jobs.working(library, "s"))
+    assert library.jobs(OWNER, "s")[0].state == "done"
+
+
+def test_a_store_that_cannot_be_read_keeps_no_other_from_being_resumed(
+    library: Library, gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.open()
+    (library.settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
+    library.request_index(OWNER, "s")
+
+    jobs.resume_all(library, OWNER)
+    until(lambda: not jobs.working(library, "s"))
+
+    assert "what was asked of store 'broken' is not resumed" in caplog.text
+    assert library.jobs(OWNER, "s")[0].state == "done"
 
 
 def test_a_run_that_another_process_holds_takes_the_request_and_the_thread_ends(

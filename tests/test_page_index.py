@@ -303,7 +303,7 @@ def test_patterns_that_match_nothing_cannot_be_indexed(store: str, notes: Path) 
 
 
 def test_a_count_that_stopped_early_says_so(store: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.file_choice._MOST_NAMES", 3)
+    monkeypatch.setattr("ui.file_choice.MANY_FILES", 3)
     assert "more than 3 names" in texts(with_folder(notes))
 
 
@@ -374,16 +374,20 @@ def test_a_run_that_nobody_took_is_not_hidden(store: str, notes: Path) -> None:
     library().add_source(OWNER, store, notes, ("**/*",))
     library().request_index(OWNER, store)
     app = page()
-    assert "A run was asked for, and nobody is at it." in texts(app)
+    assert "Asked for, and nobody is at it: all folders." in texts(app)
     until(press(app, "index_go_on"), finished)
     assert library().store_info(OWNER, store).file_count == 4
 
 
-def test_a_run_of_another_process_is_seen_and_can_be_cancelled(home: Path, store: str, notes: Path) -> None:
+def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancelled(
+    home: Path, store: str, notes: Path
+) -> None:
     library().add_source(OWNER, store, notes, ("**/*",))
     other = subprocess.Popen([sys.executable, "-c", _OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE)
     try:
         app = until(page(), lambda app: has_key(app, "index_cancel"))
+        press(app, f"source_index_{store}_1")
+        until(app, lambda app: f"Asked for: all folders · {notes}" in texts(app))
         press(app, "index_cancel")
         assert other.stdin is not None
         other.stdin.close()
@@ -412,17 +416,6 @@ _OTHER_PROCESS = textwrap.dedent(
     library.run(OWNER, "mine")
     """
 )
-
-
-def test_skipped_and_failed_files_are_listed_with_their_reasons(store: str, notes: Path) -> None:
-    (notes / "photo.md").write_bytes(bytes(range(256)) * 40)
-    (notes / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
-    app = until(press(with_folder(notes), "index_now"), finished)
-    table = app.dataframe[0].value
-    assert dict(zip(table["Which"], table["What"], strict=True)) == {
-        "photo.md": "skipped",
-        "broken.md": "failed",
-    }
 
 
 # --- who may, and what may not ----------------------------------------------------------

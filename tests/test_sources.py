@@ -12,7 +12,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.stored import contents, found, fresh_contents, outcomes, paths, store_of
+from tests.stored import contents, found, fresh_contents, outcomes, paths
 
 
 def test_excluded_files_stay_out(library: Library, notes: Path) -> None:
@@ -107,10 +107,7 @@ def test_a_paused_source_is_left_alone_unless_it_is_named(library: Library, note
     (notes / "a.md").write_text("# A\n\nText.\n")
     library.create_store(OWNER, "s", "hashing")
     source = library.add_source(OWNER, "s", notes, ("**/*",))
-    store = store_of(library, "s")
-    with store.write() as db:
-        db.execute("UPDATE sources SET paused = 1")
-    store.close()
+    library.pause_source(OWNER, "s", source.id)
 
     index(library, "s")
     assert paths(library) == []

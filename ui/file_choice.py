@@ -1,9 +1,9 @@
-"""Step 3 of the Index page: which files of the folder, with a live count and samples."""
+"""Which files of a folder, with a live count and samples; for a folder to add, and for one to change."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,14 +11,13 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.files import Preview, preview
+from rag_core.files import MANY_FILES, Preview, doubt, preview
 from rag_core.wording import plural, size
 
-INCLUDE: Final = "index_include"
-EXCLUDE: Final = "index_exclude"
-KIND: Final = "index_kind"
+ADDING: Final = "index"
+"""The chooser of the folder that is being added; every other one is called after its folder."""
+
 _SUFFIXES_SHOWN: Final = 8
-_MOST_NAMES: Final = 50_000
 
 KINDS: Final[Mapping[str, str]] = {
     "Everything readable": "**/*",
@@ -30,39 +29,66 @@ KINDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FileChoice:
-    """A folder and the patterns that choose its files."""
+    """A folder and the patterns that choose its files. ``doubt`` says why it may be a slip, if it may."""
 
     root: Path
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    doubt: str = ""
 
 
-def choose_files(root: Path) -> FileChoice | None:
+def fill_chooser(chooser: str, include: Sequence[str], exclude: Sequence[str]) -> None:
+    """Let a chooser begin with these patterns. For callbacks only: it must not be drawn yet."""
+    st.session_state[_include(chooser)] = "\n".join(include or ("**/*",))
+    st.session_state[_exclude(chooser)] = "\n".join(exclude)
+
+
+def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
     """Let the owner choose files of ``root``; None when nothing is chosen.
 
     Raises InvalidInput when the folder cannot be read or a pattern is invalid.
     """
-    st.session_state.setdefault(INCLUDE, KINDS["Everything readable"])
-    st.session_state[KIND] = _kind_of(st.session_state[INCLUDE])
-    st.pills("Kinds of files", list(KINDS), key=KIND, on_change=_fill, label_visibility="collapsed")
-    include, exclude = st.columns(2)
-    included = include.text_area(
-        "Include", key=INCLUDE, height=96, persist_state="session",
+    st.session_state.setdefault(_include(chooser), KINDS["Everything readable"])
+    kind = f"{chooser}_kind"
+    st.session_state[kind] = _kind_of(st.session_state[_include(chooser)])
+    st.pills(
+        "Kinds of files",
+        list(KINDS),
+        key=kind,
+        on_change=_fill,
+        args=(chooser,),
+        label_visibility="collapsed",
+    )
+    left, right = st.columns(2)
+    included = left.text_area(
+        "Include", key=_include(chooser), height=96, persist_state="session",
         help="One pattern a line. * stays inside a name, ** crosses folders, {md,txt} lists alternatives.",
     )  # fmt: skip
-    excluded = exclude.text_area(
-        "Exclude", key=EXCLUDE, height=96, persist_state="session", placeholder="drafts/**",
+    excluded = right.text_area(
+        "Exclude", key=_exclude(chooser), height=96, persist_state="session", placeholder="drafts/**",
         help="One pattern a line. Keys, hidden files and what .gitignore names are left out anyway.",
     )  # fmt: skip
-    choice = FileChoice(root, _patterns(included), _patterns(excluded))
-    found = _preview(os.fsencode(root), choice.include, choice.exclude)
+    include, exclude = _patterns(included), _patterns(excluded)
+    found = _preview(os.fsencode(root), include, exclude)
     with st.container(gap="xsmall"):
         _show(found)
-    return choice if found.count else None
+    if not found.count:
+        return None
+    return FileChoice(root, include, exclude, doubt(Path(os.path.realpath(root)), include, found))
 
 
-def _fill() -> None:
-    st.session_state[INCLUDE] = KINDS.get(st.session_state[KIND], st.session_state[INCLUDE])
+def _include(chooser: str) -> str:
+    return f"{chooser}_include"
+
+
+def _exclude(chooser: str) -> str:
+    return f"{chooser}_exclude"
+
+
+def _fill(chooser: str) -> None:
+    kind = KINDS.get(st.session_state[f"{chooser}_kind"])
+    if kind is not None:
+        st.session_state[_include(chooser)] = kind
 
 
 def _kind_of(include: str) -> str | None:
@@ -76,7 +102,7 @@ def _patterns(typed: str) -> tuple[str, ...]:
 # Bytes, because a file name that is no text cannot be part of a cache's key.
 @st.cache_data(max_entries=32, ttl=15, show_spinner=False)
 def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> Preview:
-    return preview(Path(os.fsdecode(root)), include, exclude, max_files=_MOST_NAMES)
+    return preview(Path(os.fsdecode(root)), include, exclude, max_files=MANY_FILES)
 
 
 def _show(found: Preview) -> None:
@@ -86,7 +112,7 @@ def _show(found: Preview) -> None:
     least = "At least " if found.truncated else ""
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
     if found.truncated:
-        st.caption(f"This folder holds more than {_MOST_NAMES:,} names; the count stopped there.")
+        st.caption(f"This folder holds more than {MANY_FILES:,} names; the count stopped there.")
     kinds = [
         f"{suffix or 'no suffix'} {count:,}"
         for suffix, count in islice(found.by_suffix.items(), _SUFFIXES_SHOWN)

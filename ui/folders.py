@@ -121,6 +121,7 @@ def _picker() -> None:
     _breadcrumbs(at, roots)
     folders = _folders_in(at, roots)
     _folder_list(at, folders)
+    st.caption("A folder elsewhere, as on another disk: close this and type or paste its path.")
     if at is not None:
         st.button("Use this folder", key=_key("use", at), type="primary", on_click=_use, args=(at,))
 

@@ -7,8 +7,7 @@ is under way.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -16,18 +15,18 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import NotFound
-from rag_core.types import FileResult, Job, Progress, StoreInfo, Viewer
+from rag_core.reports import Asked
+from rag_core.types import Job, Progress, StoreInfo, Viewer
 from rag_core.wording import duration, plural
 from ui.deps import library
+from ui.hits import label
 from ui.messages import show_warning
 from ui.model_notice import is_model_missing
-from ui.runs import is_active, newest_job, start_run
+from ui.runs import describe_asked, forget, go_on, is_active, newest_job
 
 _SEARCH_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "search.py"
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
-_MOST_RESULTS: Final = 2_000
-_EXAMPLES: Final = 3
 _SURE_FROM: Final = 10
 """Files or texts done before the time left is worth showing."""
 _PHASES: Final = {
@@ -59,31 +58,34 @@ def _status(viewer: Viewer, store: str, *, polling: bool, unembedded: bool) -> N
         st.rerun()
     if polling != active:
         st.rerun()  # once more in whole, with or without the timer
-    waiting = not active and library().requested(viewer, store)
-    if job is None and not active and not waiting:
+    asked = library().asked(viewer, store)
+    if job is None and not active and not asked:
         return
     with st.container(border=True, key="index_status"):
         if active:
-            _show_running(viewer, store, job if job and job.state == "running" else None)
+            _show_running(viewer, store, job if job and job.state == "running" else None, asked)
             return
         if job is not None:
-            _show_ended(viewer, job)
-        if waiting:
-            st.markdown("A run was asked for, and nobody is at it.")
+            _show_ended(job)
+        if asked:
+            st.markdown(f"Asked for, and nobody is at it: {label(describe_asked(asked))}.")
         unfinished = job is not None and job.state in _UNFINISHED
-        _show_next(viewer, store, may_go_on=waiting or unembedded or unfinished)
+        may_go_on = bool(asked) or unembedded or unfinished
+        _show_next(viewer, store, may_go_on=may_go_on, may_forget=bool(asked))
 
 
 # --- under way --------------------------------------------------------------------------
 
 
-def _show_running(viewer: Viewer, store: str, job: Job | None) -> None:
+def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked]) -> None:
     if job is None:
         st.progress(0.0, text="Starting …")
         return
     now = job.progress
     st.progress(min(now.done / now.total, 1.0) if now.total else 0.0, text=describe(now))
     st.text(now.current or "\u00a0")  # a blank line keeps the buttons in their place
+    if len(asked) > 1:
+        st.caption(f"Asked for: {label(describe_asked(asked))}")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.session_state.get(_CANCELLED) == (store, job.id):
             st.caption("Stopping after the file or batch it is at …")
@@ -116,22 +118,22 @@ def _search_link(store: str, label: str) -> None:
 # --- ended ------------------------------------------------------------------------------
 
 
-def _show_ended(viewer: Viewer, job: Job) -> None:
+def _show_ended(job: Job) -> None:
     name, icon, colour = _BADGES[job.state]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
-        st.caption(f"{_ago(job.end_time)}after {_took(job)}")
+        st.caption(_when(job))
     st.markdown(summary(job))
     if job.message:
         show_warning(job.message)
-    if job.counts.get("failed") or job.counts.get("skipped"):
-        _show_problems(library().job_results(viewer, job.store, job.id, _MOST_RESULTS))
 
 
-def _show_next(viewer: Viewer, store: str, *, may_go_on: bool) -> None:
+def _show_next(viewer: Viewer, store: str, *, may_go_on: bool, may_forget: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if may_go_on:
-            st.button("Go on", key="index_go_on", on_click=start_run, args=(viewer, store))
+            st.button("Go on", key="index_go_on", on_click=go_on, args=(viewer, store))
+        if may_forget:
+            st.button("Forget it", key="index_forget", on_click=forget, args=(viewer, store))
         _search_link(store, "Search this store")
 
 
@@ -145,51 +147,16 @@ def summary(job: Job) -> str:
     return f"{files}  \n{passages}"
 
 
-def _ago(end_time: str | None) -> str:
-    if end_time is None:
-        return ""
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(end_time)).total_seconds()
+def _when(job: Job) -> str:
+    if job.end_time is None:
+        return "its process ended before the run did"
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(job.end_time)).total_seconds()
     if seconds < 60:
-        return "just now, "
-    return f"{duration(seconds)} ago, " if seconds < 172_800 else f"{seconds // 86_400:.0f} days ago, "
+        ago = "just now"
+    else:
+        ago = f"{duration(seconds)} ago" if seconds < 172_800 else f"{seconds // 86_400:.0f} days ago"
+    return f"{ago}, after {_took(job)}"
 
 
 def _took(job: Job) -> str:
     return duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "less than a second"
-
-
-def _show_problems(results: Sequence[FileResult]) -> None:
-    problems = [r for r in results if r.outcome in ("failed", "skipped")]
-    st.dataframe(
-        grouped(problems),
-        hide_index=True,
-        key="index_problems",
-        alt="Files that were skipped or failed, by reason",
-        column_config={"Files": st.column_config.NumberColumn(width="small")},
-    )
-
-
-def grouped(problems: Iterable[FileResult]) -> list[dict[str, str | int]]:
-    """A row for every outcome and reason: how many files, and which ones."""
-    files: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for problem in problems:
-        files[problem.outcome, _reason(problem)].append(problem.source_file)
-    return [
-        {"What": what, "Files": len(names), "Reason": reason, "Which": _some(names)}
-        for (what, reason), names in files.items()
-    ]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _EXAMPLES
-    return ", ".join(names[:_EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _reason(result: FileResult) -> str:
-    """The message without the file's own name, so that equal reasons are equal."""
-    parts = result.source_file.split("/")
-    for start in range(len(parts)):
-        name = repr("/".join(parts[start:]))
-        if name in result.message:
-            return result.message.replace(name, "…")
-    return result.message

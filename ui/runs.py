@@ -1,14 +1,21 @@
-"""A store's indexing runs, as the pages need them: is one under way, and starting one."""
+"""A store's indexing runs, as the pages need them: is one under way, and asking for one.
+
+What asks is a callback, so what goes wrong waits for ``show_start_error``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import streamlit as st
 
 from rag_core import jobs
 from rag_core.errors import RagError
+from rag_core.reports import Asked, Problem
 from rag_core.types import Job, Viewer
+from rag_core.wording import plural
 from ui.deps import library
 from ui.messages import show_error
 
@@ -26,21 +33,71 @@ def is_active(viewer: Viewer, store: str) -> bool:
     return jobs.working(library(), store) or (newest is not None and newest.state == "running")
 
 
-def start_run(viewer: Viewer, store: str, *, force: bool = False) -> None:
-    """Start a run in the background, from a callback; what goes wrong waits for ``show_start_error``."""
+def start_run(
+    viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
+) -> None:
+    """Bring folders (None: all that are not paused) up to date in the background."""
+    ask(viewer, store, lambda: library().request_index(viewer, store, source_ids, force=force))
+
+
+def go_on(viewer: Viewer, store: str) -> None:
+    """Do what is asked for already, or bring all folders up to date when nothing is."""
+    with errors_wait():
+        if library().requested(viewer, store):
+            jobs.go_on(library(), viewer, store)
+        else:
+            jobs.start(library(), viewer, store)
+
+
+def forget(viewer: Viewer, store: str) -> None:
+    """Take back what is asked for and nobody has begun."""
+    ask(viewer, store, lambda: library().cancel(viewer, store))
+
+
+def retry(viewer: Viewer, store: str, problem: Problem) -> None:
+    """Try the files or texts of a problem again in the background."""
+    ask(viewer, store, lambda: library().retry(viewer, store, problem))
+
+
+def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
+    """Leave a request and see to it that somebody does it."""
+    with errors_wait():
+        request()
+        jobs.go_on(library(), viewer, store)
+
+
+@contextmanager
+def errors_wait() -> Iterator[None]:
+    """Keep an error of a callback until the page is drawn: a callback draws nothing that stays."""
     try:
-        jobs.start(library(), viewer, store, force=force)
+        yield
     except RagError as error:
         remember_error(error)
 
 
 def remember_error(error: RagError) -> None:
-    """Keep an error of a callback until the page is drawn: a callback draws nothing that stays."""
+    """Keep an error until the page is drawn."""
     st.session_state[_ERROR] = error
 
 
 def show_start_error() -> None:
-    """Say once why the last start failed, if it did."""
+    """Say once why the last thing asked for could not be done, if it could not."""
     error = st.session_state.pop(_ERROR, None)
     if error is not None:
         show_error(error)
+
+
+def describe_asked(asked: Sequence[Asked]) -> str:
+    """What is asked for, in one line of plain text."""
+    return " · ".join(map(_in_words, asked))
+
+
+def _in_words(asked: Asked) -> str:
+    if asked.folders is None:
+        return "all folders, every file" if asked.force else "all folders"
+    where = ", ".join(asked.folders)
+    if asked.files:
+        return f"{plural(asked.files, 'file')} of {where}"
+    if not asked.folders:
+        return "passages that wait to be embedded"
+    return f"{where}, every file" if asked.force else where

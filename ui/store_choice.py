@@ -1,4 +1,4 @@
-"""Step 1 of the Index page: choose a store, or make one.
+"""The store of the Index page: choose one, or make one.
 
 The choice stands in the address (``?store=NAME``), so a link and a reload find it again; the
 session remembers it for when the page is opened without one.
@@ -44,7 +44,7 @@ class StoreChoice:
 
 def choose_store(viewer: Viewer) -> StoreChoice | None:
     """The store to work on; None while there is none or a new one is being named."""
-    st.subheader("1. Store", anchor=False)
+    st.header("Store", anchor=False)
     names = library().store_names(viewer)
     if not names or _CREATING in st.session_state:
         _name_new_store(viewer, has_others=bool(names))
@@ -153,9 +153,12 @@ def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
             placeholder="notes",
             autocomplete="off",
         )
+        usual = library().settings.embedder
+        offered = list(dict.fromkeys((*EMBEDDERS, usual)))
         embedder = st.selectbox(
-            "Embedder", list(EMBEDDERS), key="index_embedder", format_func=EMBEDDERS.__getitem__
-        )
+            "Embedder", offered, index=offered.index(usual), key="index_embedder",
+            format_func=lambda name: EMBEDDERS.get(name, name),
+        )  # fmt: skip
         made = st.form_submit_button("Create store", type="primary", key="index_create_store")
     if made:
         _create(viewer, name.strip(), embedder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,11 +10,14 @@ import click
 
 from rag_core import render
 from rag_core.cli.options import emit, json_option, library_of_owner, store_option
-from rag_core.errors import InvalidInput, RagError, StoreBusy
-from rag_core.files import split_glob
+from rag_core.cli.runs import work_off
+from rag_core.errors import InvalidInput
+from rag_core.files import MANY_FILES, doubt, preview, split_glob
 from rag_core.library import Library
-from rag_core.terminal import Line, show_job, show_plans
-from rag_core.types import OWNER, Job, Source, StoreInfo
+from rag_core.terminal import show_plans
+from rag_core.types import OWNER, StoreInfo
+
+yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk or home folder.")
 
 
 @click.command()
@@ -23,11 +25,14 @@ from rag_core.types import OWNER, Job, Source, StoreInfo
 @click.option(
     "--store", "store", metavar="NAME", help="The store to make or add to (default: the folder's name)."
 )
+@yes_option
 @json_option
-def init(folder: Path, store: str | None, as_json: bool) -> None:
+def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
     """Index FOLDER with everything readable in it, into a store that is made if needed."""
     library = library_of_owner()
     name = store or _name_after(folder)
+    if not yes:
+        _doubt(library, name, folder, ("**/*",))
     if name not in library.store_names(OWNER):
         if not folder.expanduser().is_dir():
             raise InvalidInput(f"{str(folder)!r} is not a folder.", "Check the spelling, or mount its disk.")
@@ -36,7 +41,8 @@ def init(folder: Path, store: str | None, as_json: bool) -> None:
     elif store is None:
         _refuse_to_mix(library.store_info(OWNER, name), folder)
     source = library.add_source(OWNER, name, folder, ("**/*",))
-    _run_index(library, name, [source], force=False, as_json=as_json)
+    library.request_index(OWNER, name, [source.id])
+    work_off(library, name, as_json=as_json)
     if not as_json:
         click.echo(
             f"\nNow ask:  commonplace query 'a few words' --store {name}\nOr open:  commonplace serve --open"
@@ -72,28 +78,46 @@ def _name_after(folder: Path) -> str:
     help="Read only what changed (default), or everything.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@yes_option
 @json_option
 def index(
     globs: tuple[str, ...], store: str, root: Path | None, exclude: tuple[str, ...], incremental: bool,
-    dry_run: bool, as_json: bool,
+    dry_run: bool, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Index the files that match GLOB into a store; without GLOB, all that the store has already."""
     library = library_of_owner()
     wanted = _by_root(globs, root)
     if dry_run:
-        sources = [library.draft_source(OWNER, store, r, g, exclude) for r, g in wanted]
-        sources = sources or list(library.store_info(OWNER, store).sources)
-        plans = [library.plan(OWNER, store, source, force=not incremental) for source in sources]
+        drafts = [library.draft_source(OWNER, store, r, g, exclude) for r, g in wanted]
+        plans = [library.plan(OWNER, store, draft, force=not incremental) for draft in drafts]
+        plans = plans or library.plans(OWNER, store, force=not incremental)
         emit(as_json, render.plan(plans), lambda: show_plans(plans))
         return
-    sources = [library.add_source(OWNER, store, r, g, exclude) for r, g in wanted]
-    sources = sources or list(library.store_info(OWNER, store).sources)
-    if not sources:
+    if not (wanted or library.store_info(OWNER, store).sources):
         raise InvalidInput(
             f"Store {store!r} has no folder yet.",
             "Name files, like: commonplace index '**/*.md' --store " + store,
         )
-    _run_index(library, store, sources, force=not incremental, as_json=as_json)
+    for folder, patterns in wanted if not yes else ():
+        _doubt(library, store, folder, patterns, exclude)
+    sources = [library.add_source(OWNER, store, r, g, exclude) for r, g in wanted]
+    chosen = [source.id for source in sources] or None
+    library.request_index(OWNER, store, chosen, force=not incremental)
+    work_off(library, store, as_json=as_json)
+
+
+def _doubt(
+    library: Library, store: str, folder: Path, globs: Sequence[str], exclude: Sequence[str] = ()
+) -> None:
+    """Refuse a folder that is new to a store and so large that it may be a slip."""
+    known = store in library.store_names(OWNER)
+    if not folder.expanduser().is_dir() or (
+        known and library.draft_source(OWNER, store, folder, globs, exclude).id
+    ):
+        return
+    root = folder.expanduser().resolve()
+    if why := doubt(root, globs, preview(root, globs, exclude, max_files=MANY_FILES)):
+        raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
 
 
 def _by_root(globs: Sequence[str], root: Path | None) -> list[tuple[Path, list[str]]]:
@@ -103,28 +127,3 @@ def _by_root(globs: Sequence[str], root: Path | None) -> list[tuple[Path, list[s
         folder, pattern = (root, glob) if root else split_glob(glob, Path.cwd())
         grouped.setdefault(folder, []).append(pattern)
     return list(grouped.items())
-
-
-def _run_index(library: Library, store: str, sources: Sequence[Source], *, force: bool, as_json: bool) -> None:
-    library.request_index(OWNER, store, [source.id for source in sources], force=force)
-    line = Line()
-    try:
-        job = library.run(OWNER, store, line.show)
-    except StoreBusy as busy:
-        queued = str(busy)
-        emit(as_json, {"queued": True, "store": store}, lambda: click.echo(queued))
-        return
-    except KeyboardInterrupt:
-        raise RagError("Stopped.", "What was read stays; run the same command to go on.") from None
-    finally:
-        line.clear()
-    if job is None:
-        emit(as_json, {"queued": True, "store": store}, lambda: click.echo("Another run took the request."))
-        return
-    emit(as_json, render.job(job), lambda: show_job(job))
-    _exit_for(job)
-
-
-def _exit_for(job: Job) -> None:
-    if job.failed or job.state != "done":
-        sys.exit(1)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from rag_core.files.extent import MANY_FILES, doubt
 from rag_core.files.globs import split_glob, validate_globs
-from rag_core.files.paths import contained, display, list_folders, read_bytes
+from rag_core.files.paths import contained, display, list_folders, read_bytes, with_sep
 from rag_core.files.rules import why_skipped
 from rag_core.files.walk import FileStat, Preview, Walk, preview, scan
 
 __all__ = [
+    "MANY_FILES",
     "FileStat",
     "Preview",
     "Walk",
     "contained",
     "display",
+    "doubt",
     "list_folders",
     "preview",
     "read_bytes",
@@ -20,4 +23,5 @@ __all__ = [
     "split_glob",
     "validate_globs",
     "why_skipped",
+    "with_sep",
 ]

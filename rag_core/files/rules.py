@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -83,15 +83,21 @@ class Rules:
             return rule
         return Place(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
 
-    def refuses(self, place: Place, name: bytes) -> str | None:
-        """Why the file ``name`` in ``place`` is not taken, going by its path alone; None if it is."""
-        if not self.include.accepts(place.wanted)(name):
-            return NOT_MATCHED
-        if place.unwanted and self.exclude.accepts(place.unwanted)(name):
-            return EXCLUDED
-        if place.ignores and (rule := ignored_by(place.ignores, place.full + name)):
-            return rule
-        return KEY_LIKE if is_secret(name) else None
+    def refusal(self, place: Place) -> Callable[[bytes], str | None]:
+        """A test of the names in ``place``: why a file is not taken, going by its path alone; None if it is."""
+        wanted = self.include.accepts(place.wanted)
+        unwanted = self.exclude.accepts(place.unwanted) if place.unwanted else None
+
+        def refuses(name: bytes) -> str | None:
+            if not wanted(name):
+                return NOT_MATCHED
+            if unwanted and unwanted(name):
+                return EXCLUDED
+            if place.ignores and (rule := ignored_by(place.ignores, place.full + name)):
+                return rule
+            return KEY_LIKE if is_secret(name) else None
+
+        return refuses
 
     def with_ignore_file(self, place: Place) -> Place:
         """``place`` with its own ``.gitignore``, if there is one.
@@ -168,7 +174,7 @@ class Rules:
         if stat.S_ISDIR(mode):
             below = self.enter(place, name)
             return below if isinstance(below, str) else None
-        reason = self.refuses(place, name)
+        reason = self.refusal(place)(name)
         if reason == NOT_MATCHED and (is_secret(name) or name.startswith(b".")):
             return KEY_LIKE if is_secret(name) else HIDDEN
         if reason is None and stat.S_ISLNK(mode):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from rag_core.errors import InvalidInput
 from rag_core.files.ignores import GITIGNORE
@@ -17,11 +18,15 @@ from rag_core.files.paths import cannot_be_read, display, kind
 from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Place, Rules
 
 PROGRESS_STEP = 500
+_INODE_BITS = 0x7FFF_FFFF_FFFF_FFFF
 
 
-@dataclass(frozen=True, slots=True)
-class FileStat:
-    """A file found: its path below the root (raw bytes, ``/`` between segments), and what to compare."""
+class FileStat(NamedTuple):
+    """A file found: its path below the root (raw bytes, ``/`` between segments), and what to compare.
+
+    A tuple, for there is one a file even when nothing changed. ``inode`` is its lowest 63 bits, all
+    that a database keeps of it.
+    """
 
     path: bytes
     size: int
@@ -167,8 +172,7 @@ class _Walker:
                 others.append(entry)
         if has_ignore_file:
             place = self._with_ignore_file(place)
-        for entry in files:
-            self._take(place, entry)
+        self._take(place, files)
         for entry in others:
             self._take_other(place, entry)
         folders.sort(reverse=True)
@@ -201,22 +205,19 @@ class _Walker:
             self._walk.skipped.append((place.rel + GITIGNORE, cannot_be_read(error)))
             return place
 
-    def _take(self, place: Place, entry: os.DirEntry[bytes]) -> None:
-        name = entry.name
-        reason = self._rules.refuses(place, name)
-        if reason is None:
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                return
-            self._add(place.rel + name, status)
-        elif reason is KEY_LIKE:
-            self._walk.skipped.append((place.rel + name, reason))
-
-    def _add(self, path: bytes, status: os.stat_result) -> None:
-        self._walk.files.append(
-            FileStat(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-        )
+    def _take(self, place: Place, entries: list[os.DirEntry[bytes]]) -> None:
+        refuses = self._rules.refusal(place)
+        for entry in entries:
+            name = entry.name
+            reason = refuses(name)
+            if reason is None:
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                self._walk.files.append(_file_stat(place.rel + name, status))
+            elif reason is KEY_LIKE:
+                self._walk.skipped.append((place.rel + name, reason))
 
     def _take_other(self, place: Place, entry: os.DirEntry[bytes]) -> None:
         """A link, or something that is no file."""
@@ -225,7 +226,7 @@ class _Walker:
             if isinstance(below, Place):
                 self._folder_links.append(below)
             return
-        reason = self._rules.refuses(place, entry.name)
+        reason = self._rules.refusal(place)(entry.name)
         path = place.rel + entry.name
         if reason is KEY_LIKE:
             self._walk.skipped.append((path, reason))
@@ -256,7 +257,7 @@ class _Walker:
                 reason = kind(target[1].st_mode)
             else:
                 taken.add(target[0])
-                self._add(link, target[1])
+                self._walk.files.append(_file_stat(link, target[1]))
                 continue
             self._walk.skipped.append((link, reason))
 
@@ -269,3 +270,8 @@ class _Walker:
             ) from error
         self._walk.unreadable.append(place.rel[:-1])
         self._walk.skipped.append((place.rel[:-1], reason))
+
+
+def _file_stat(path: bytes, status: os.stat_result) -> FileStat:
+    inode = status.st_ino & _INODE_BITS
+    return FileStat(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)

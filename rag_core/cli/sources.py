@@ -1,0 +1,105 @@
+"""The folders of a store: listing, changing, pausing and removing them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from rag_core import render
+from rag_core.cli.options import emit, json_option, library_of_owner, store_option
+from rag_core.cli.runs import work_off
+from rag_core.errors import InvalidInput
+from rag_core.terminal import show_plans, show_sources
+from rag_core.types import OWNER, Source
+from rag_core.wording import plural
+
+number_argument = click.argument("number", type=int)
+
+
+@click.group(no_args_is_help=False)
+def source() -> None:
+    """List, change, pause and remove the folders of a store; NUMBER is as listed."""
+
+
+@source.command("list")
+@store_option
+@json_option
+def source_list(store: str, as_json: bool) -> None:
+    """List the folders of a store, with their globs and files."""
+    found = library_of_owner().sources(OWNER, store)
+    value = {"store": store, "sources": [render.source_info(each) for each in found]}
+    emit(as_json, value, lambda: show_sources(found))
+
+
+@source.command("edit")
+@number_argument
+@store_option
+@click.option("--include", multiple=True, metavar="GLOB", help="Take these files; repeat for several.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these out; repeat for several.")
+@click.option("--no-exclude", is_flag=True, help="Leave nothing out any more.")
+@click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
+@json_option
+def source_edit(
+    number: int, store: str, include: tuple[str, ...], exclude: tuple[str, ...], no_exclude: bool,
+    dry_run: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Give a folder other globs in place of those it has; what is not named stays."""
+    if exclude and no_exclude:
+        raise InvalidInput("--exclude and --no-exclude contradict each other.", "Give one of them.")
+    if not (include or exclude or no_exclude):
+        raise InvalidInput("There is nothing to change.", "Give --include, --exclude or --no-exclude.")
+    library = library_of_owner()
+    known = library.source(OWNER, store, number)
+    globs = include or known.include, () if no_exclude else exclude or known.exclude
+    if dry_run:
+        plan = library.plan(OWNER, store, replace(known, include=globs[0], exclude=globs[1]))
+        emit(as_json, render.plan([plan]), lambda: show_plans([plan]))
+        return
+    changed = library.change_source(OWNER, store, number, *globs)
+    _said(changed, as_json, f"Changed. The next run follows it: commonplace index --store {store}")
+
+
+@source.command("pause")
+@number_argument
+@store_option
+@json_option
+def source_pause(number: int, store: str, as_json: bool) -> None:
+    """Leave a folder out of runs over all folders; what was read of it stays."""
+    changed = library_of_owner().pause_source(OWNER, store, number)
+    _said(changed, as_json, f"Paused. To go on with it: commonplace source resume {number} --store {store}")
+
+
+@source.command("resume")
+@number_argument
+@store_option
+@json_option
+def source_resume(number: int, store: str, as_json: bool) -> None:
+    """Take a paused folder into runs again."""
+    changed = library_of_owner().pause_source(OWNER, store, number, paused=False)
+    _said(changed, as_json, f"Resumed. To bring it up to date: commonplace index --store {store}")
+
+
+@source.command("remove")
+@number_argument
+@store_option
+@click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Take a folder out of a store and forget its documents; the files stay."""
+    library = library_of_owner()
+    known = library.source(OWNER, store, number)
+    plan = library.plan(OWNER, store, replace(known, removed=True))
+    if dry_run:
+        emit(as_json, render.plan([plan]), lambda: show_plans([plan]))
+        return
+    if not yes:
+        forgets = f"This forgets {plural(len(plan.deleted), 'document')} of {known.root}; the files stay."
+        click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
+    library.remove_source(OWNER, store, number)
+    work_off(library, store, as_json=as_json)
+
+
+def _said(changed: Source, as_json: bool, sentence: str) -> None:
+    emit(as_json, render.source(changed), lambda: click.echo(sentence))

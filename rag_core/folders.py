@@ -1,0 +1,145 @@
+"""The folders of a store: adding, changing, pausing and removing them, and what a run would do to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from rag_core import index, plan
+from rag_core.errors import Forbidden, InvalidInput, NotFound
+from rag_core.files import validate_globs
+from rag_core.plan import Plan
+from rag_core.reader import Reader
+from rag_core.reports import SourceInfo
+from rag_core.store import sources
+from rag_core.types import Source, Viewer
+
+
+class Folders(Reader):
+    """Every store of one owner, with the folders that it is read from.
+
+    Every method here raises Forbidden for a guest.
+    """
+
+    def draft_source(
+        self,
+        viewer: Viewer,
+        store: str,
+        root: str | Path,
+        include: Sequence[str],
+        exclude: Sequence[str] = (),
+    ) -> Source:
+        """The source that adding this folder would give; changes nothing. Raises InvalidInput."""
+        owner_only(viewer, "choose folders")
+        folder = real_folder(root)
+        with self._stores.open(viewer, store).store.read() as db:
+            return sources.draft(db, str(folder), *_globs(include, exclude))
+
+    def add_source(
+        self,
+        viewer: Viewer,
+        store: str,
+        root: str | Path,
+        include: Sequence[str],
+        exclude: Sequence[str] = (),
+    ) -> Source:
+        """Add a folder and its globs to a store, or globs to a folder that it has already.
+
+        A folder that is being removed stays, with these globs alone.
+        """
+        source = self.draft_source(viewer, store, root, include, exclude)
+        with self._stores.open(viewer, store).store.write() as db:
+            return sources.put_source(db, source.root, source.include, source.exclude)
+
+    def change_source(
+        self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
+    ) -> Source:
+        """Give a folder of a store other globs, in place of those it has; the next run follows them."""
+        source = self.source(viewer, store, source_id)
+        include, exclude = _globs(include, exclude)
+        return self._put_source(viewer, store, replace(source, include=include, exclude=exclude))
+
+    def pause_source(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
+        """Leave a folder out of runs over all folders, or take it in again; its documents stay."""
+        source = self.source(viewer, store, source_id)
+        return self._put_source(viewer, store, replace(source, paused=paused))
+
+    def remove_source(self, viewer: Viewer, store: str, source_id: int) -> Source:
+        """Take a folder out of a store; the run that this asks for forgets its documents.
+
+        Files that another folder of the store chooses too are read again by the same run.
+        """
+        source = self.source(viewer, store, source_id)
+        removed = self._put_source(viewer, store, replace(source, removed=True))
+        opened = self._stores.open(viewer, store).store
+        with opened.read() as db:
+            heirs = [heir.id for heir in sources.overlapping(db, source) if not heir.paused]
+        index.request(opened, [source_id, *heirs])
+        return removed
+
+    def source(self, viewer: Viewer, store: str, source_id: int) -> Source:
+        """One folder of a store. Raises NotFound."""
+        owner_only(viewer, "see folders")
+        with self._stores.open(viewer, store).store.read() as db:
+            found = sources.all_sources(db)
+        if source := next((source for source in found if source.id == source_id), None):
+            return source
+        known = ", ".join(f"{source.id} ({source.root})" for source in found) or "none"
+        raise NotFound(f"Store {store!r} has no folder with the number {source_id}.", f"There are: {known}.")
+
+    def sources(self, viewer: Viewer, store: str) -> list[SourceInfo]:
+        """Every folder of a store, oldest first, with the number of its files and whether it is there."""
+        owner_only(viewer, "see folders")
+        with self._stores.open(viewer, store).store.read() as db:
+            found, counts = sources.all_sources(db), sources.counts(db)
+        return [_info(source, counts.get(source.id, {})) for source in found]
+
+    def plan(self, viewer: Viewer, store: str, source: Source, *, force: bool = False) -> Plan:
+        """What a run would do to ``source``, which may be only a draft; changes nothing."""
+        owner_only(viewer, "plan a run")
+        opened = self._stores.open(viewer, store).store
+        return plan.make_plan(opened, source, force=force, max_bytes=self.settings.max_file_bytes)
+
+    def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
+        """What a run over all folders would do; the paused ones are left out."""
+        due = [each.source for each in self.sources(viewer, store)]
+        return [
+            self.plan(viewer, store, source, force=force)
+            for source in due
+            if source.removed or not source.paused
+        ]
+
+    def _put_source(self, viewer: Viewer, store: str, source: Source) -> Source:
+        with self._stores.open(viewer, store).store.write() as db:
+            sources.change_source(db, source)
+        return source
+
+
+def owner_only(viewer: Viewer, what: str) -> None:
+    """Raise Forbidden unless the owner asks."""
+    if not viewer.is_owner:
+        raise Forbidden(f"Only the owner may {what}.", "Ask the owner of this library.")
+
+
+def real_folder(root: str | Path) -> Path:
+    """The real folder that ``root`` names, ``~`` and links resolved. Raises InvalidInput."""
+    with suppress(OSError, RuntimeError, ValueError):  # no permission, no such user, a NUL
+        folder = Path(root).expanduser().resolve()
+        if folder.is_dir():
+            return folder
+    raise InvalidInput(f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk.")
+
+
+def _globs(include: Sequence[str], exclude: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return validate_globs(include), validate_globs(exclude) if exclude else ()
+
+
+def _info(source: Source, counts: dict[str, int]) -> SourceInfo:
+    try:
+        missing = not Path(source.root).is_dir()
+    except OSError:  # no permission to look: as good as not there
+        missing = True
+    indexed, failed, skipped = (counts.get(state, 0) for state in ("indexed", "failed", "skipped"))
+    return SourceInfo(source, indexed, failed, skipped, missing)

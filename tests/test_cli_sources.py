@@ -1,0 +1,162 @@
+"""The folders and runs of a store on the command line, and the folders that are only taken when meant."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.command import Run
+
+
+@pytest.fixture
+def garden(run: Run, notes: Path) -> Path:
+    """A store called garden over two notes and a text."""
+    for name in ("rose.md", "bee.md", "todo.txt"):
+        (notes / name).write_text(f"It tells of the {name}.\n", "utf-8")
+    run("store", "create", "garden", "--embedder", "hashing")
+    run("index", "**/*", "--store", "garden", "--root", notes)
+    return notes
+
+
+# --- folders ----------------------------------------------------------------------------
+
+
+def test_folders_are_listed_with_number_globs_and_files(run: Run, garden: Path) -> None:
+    result = run("source", "list", "--store", "garden")
+    assert result.status == 0
+    assert result.out.splitlines()[1].split() == ["1", str(garden), "**/*", "3", "0", "0"]
+
+
+def test_listed_folders_say_how_they_stand(run: Run, garden: Path) -> None:
+    run("source", "pause", 1, "--store", "garden")
+    shutil.rmtree(garden)
+    [source] = run("source", "list", "--store", "garden", "--json").json["sources"]
+    assert (source["paused"], source["removed"], source["missing"], source["indexed"]) == (
+        True,
+        False,
+        True,
+        3,
+    )
+    assert f"{garden} (paused) (missing)" in run("source", "list", "--store", "garden").out
+
+
+def test_edit_replaces_what_is_named_and_keeps_the_rest(run: Run, garden: Path) -> None:
+    run("source", "edit", 1, "--store", "garden", "--exclude", "bee*")
+    changed = run("source", "edit", 1, "--store", "garden", "--include", "**/*.md", "--json").json
+    assert (changed["include"], changed["exclude"]) == (["**/*.md"], ["bee*"])
+    assert run("index", "--store", "garden", "--json").json["counts"] == {"unchanged": 1, "deleted": 2}
+    run("source", "edit", 1, "--store", "garden", "--no-exclude")
+    assert run("index", "--store", "garden", "--json").json["counts"] == {"unchanged": 1, "added": 1}
+
+
+def test_edit_can_be_tried_out(run: Run, garden: Path) -> None:
+    result = run("source", "edit", 1, "--store", "garden", "--include", "**/*.md", "--dry-run")
+    assert "deleted   todo.txt" in result.out
+    assert run("source", "list", "--store", "garden", "--json").json["sources"][0]["include"] == ["**/*"]
+
+
+@pytest.mark.parametrize("options", [[], ["--exclude", "a*", "--no-exclude"]])
+def test_edit_of_nothing_and_of_both_is_wrong_usage(run: Run, garden: Path, options: list[str]) -> None:
+    assert run("source", "edit", 1, "--store", "garden", *options).status == 2
+
+
+def test_a_paused_folder_is_left_out_of_index_until_it_is_resumed(run: Run, garden: Path) -> None:
+    run("source", "pause", 1, "--store", "garden")
+    (garden / "new.md").write_text("It is new.\n")
+    assert run("index", "--store", "garden", "--dry-run", "--json").json["sources"] == []
+    assert run("index", "--store", "garden", "--json").json["total_files"] == 0
+    run("source", "resume", 1, "--store", "garden")
+    assert run("index", "--store", "garden", "--json").json["counts"] == {"unchanged": 3, "added": 1}
+
+
+def test_remove_forgets_the_documents_when_it_is_confirmed(
+    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    result = run("source", "remove", 1, "--store", "garden")
+    assert f"This forgets 3 documents of {garden}; the files stay." in result.err
+    assert "3 deleted" in result.out
+    assert run("source", "list", "--store", "garden", "--json").json["sources"] == []
+    assert len(list(garden.iterdir())) == 3
+
+
+def test_remove_that_is_not_confirmed_changes_nothing(
+    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    result = run("source", "remove", 1, "--store", "garden")
+    assert (result.status, "Nothing was changed." in result.err) == (1, True)
+    assert len(run("source", "list", "--store", "garden", "--json").json["sources"]) == 1
+
+
+def test_remove_can_be_tried_out_and_need_not_ask(run: Run, garden: Path) -> None:
+    plan = run("source", "remove", 1, "--store", "garden", "--dry-run", "--json").json
+    assert plan["sources"][0]["counts"]["deleted"] == 3
+    assert run("source", "remove", 1, "--store", "garden", "--yes", "--json").json["counts"]["deleted"] == 3
+
+
+def test_an_unknown_folder_is_refused(run: Run, garden: Path) -> None:
+    result = run("source", "pause", 7, "--store", "garden")
+    assert (result.status, "no folder with the number 7" in result.err) == (1, True)
+
+
+# --- runs -------------------------------------------------------------------------------
+
+
+def test_runs_are_listed_the_newest_first_and_one_is_shown_with_its_files(run: Run, garden: Path) -> None:
+    (garden / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
+    run("index", "--store", "garden")
+    second, first = run("jobs", "--store", "garden", "--json").json["jobs"]
+    assert (first["counts"]["added"], second["counts"]["failed"]) == (3, 1)
+    listed = run("jobs", "--store", "garden").out.splitlines()
+    assert [row.split()[0] for row in listed] == ["number", str(second["id"]), str(first["id"])]
+    shown = run("jobs", "--store", "garden", "--job", second["id"])
+    assert "failed  broken.md:" in shown.out
+    results = run("jobs", "--store", "garden", "--job", first["id"], "--json").json["results"]
+    assert len(results) == 3
+
+
+def test_an_unknown_run_is_refused(run: Run, garden: Path) -> None:
+    result = run("jobs", "--store", "garden", "--job", 99)
+    assert (result.status, "no run with the number 99" in result.err) == (1, True)
+
+
+# --- too much ---------------------------------------------------------------------------
+
+
+def test_init_of_the_home_folder_is_asked_about_before_anything_is_made(
+    run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "a.md").write_text("It is a note.\n")
+    monkeypatch.setenv("HOME", str(notes))
+    result = run("init", notes)
+    assert (result.status, "is your whole home folder" in result.err, "--yes" in result.err) == (
+        2,
+        True,
+        True,
+    )
+    assert run("store", "list", "--json").json["stores"] == []
+
+    assert run("init", notes, "--yes", "--json").json["counts"]["added"] == 1
+    assert run("init", notes, "--json").json["counts"] == {"unchanged": 1}, "it was asked about before"
+
+
+def test_index_of_a_very_large_folder_is_asked_about_once(
+    run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(5):
+        (notes / f"{n}.md").write_text(f"It is note {n}.\n")
+    for module in ("rag_core.cli.indexing", "rag_core.files.extent"):
+        monkeypatch.setattr(f"{module}.MANY_FILES", 4)
+    run("store", "create", "s", "--embedder", "hashing")
+    command = ("index", "**/*", "--store", "s", "--root", notes, "--json")
+    refused = run(*command)
+    assert (refused.status, refused.json["error"]["message"]) == (
+        2,
+        f"{str(notes)!r} holds more than 4 files and folders.",
+    )
+    assert run(*command, "--yes").json["counts"]["added"] == 5
+    assert run(*command).status == 0

@@ -1,0 +1,352 @@
+"""The folders of a store, changed, paused and removed by their owner."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import InvalidInput, NotFound
+from rag_core.files import Preview, doubt
+from rag_core.library import Library
+from rag_core.types import OWNER, Job, Source
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.stored import contents, found, fresh_contents, outcomes, paths
+
+
+@pytest.fixture
+def source(library: Library, notes: Path) -> Source:
+    """The folder of store ``s``, with three notes and a text."""
+    for name in ("a.md", "b.md", "c.md", "d.txt"):
+        (notes / name).write_text(f"It tells of subject {name[0]}.\n")
+    index(library, "s", notes)
+    return library.store_info(OWNER, "s").sources[0]
+
+
+@pytest.fixture
+def other(library: Library, tmp_path: Path, source: Source) -> Source:
+    """A second folder of store ``s``, with one note."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "zebra.md").write_text("The zebra sleeps.\n")
+    index(library, "s", folder)
+    return library.store_info(OWNER, "s").sources[1]
+
+
+def run(library: Library) -> Job:
+    """Do what is requested of store ``s``."""
+    job = library.run(OWNER, "s")
+    assert job is not None
+    return job
+
+
+def roots(library: Library) -> list[str]:
+    return [source.root for source in library.store_info(OWNER, "s").sources]
+
+
+# --- changing ---------------------------------------------------------------------------
+
+
+def test_files_that_new_globs_leave_out_are_forgotten_by_the_next_run(
+    library: Library, notes: Path, source: Source
+) -> None:
+    changed = library.change_source(OWNER, "s", source.id, ["**/*.md"], ["b*"])
+    assert (changed.include, changed.exclude) == (("**/*.md",), ("b*",))
+    assert len(paths(library)) == 4, "not before"
+
+    assert outcomes(index(library, "s")) == {"b.md": "deleted", "d.txt": "deleted"}
+
+    assert paths(library) == ["a.md", "c.md"]
+    (notes / "b.md").unlink()
+    (notes / "d.txt").unlink()
+    assert contents(library, "s") == fresh_contents(library, notes)
+    check_library(library, "s")
+
+
+def test_new_globs_can_be_tried_out_before(library: Library, source: Source) -> None:
+    draft = replace(source, include=("**/*.md",))
+
+    plan = library.plan(OWNER, "s", draft)
+
+    assert plan.counts()["deleted"] == 1
+    assert plan.rows() == [("deleted", "d.txt", "")]
+    assert library.source(OWNER, "s", source.id) == source
+    assert len(paths(library)) == 4
+
+
+def test_globs_that_cannot_be_used_change_nothing(library: Library, source: Source) -> None:
+    with pytest.raises(InvalidInput, match="leaves its folder"):
+        library.change_source(OWNER, "s", source.id, ["../*.md"])
+    assert library.source(OWNER, "s", source.id) == source
+
+
+def test_globs_that_choose_nothing_any_more_forget_all_and_say_so(library: Library, source: Source) -> None:
+    library.change_source(OWNER, "s", source.id, ["**/*.mdd"])
+
+    job = index(library, "s")
+
+    assert "matches '**/*.mdd'" in job.message
+    assert paths(library) == []
+
+
+def test_an_unknown_folder_is_refused_with_those_that_there_are(library: Library, source: Source) -> None:
+    with pytest.raises(NotFound, match="no folder with the number 77") as error:
+        library.change_source(OWNER, "s", 77, ["**/*"])
+    assert f"{source.id} ({source.root})" in error.value.suggestion
+
+
+# --- pausing ----------------------------------------------------------------------------
+
+
+def test_a_paused_folder_keeps_its_documents_and_is_left_out_of_runs_over_all(
+    library: Library, notes: Path, source: Source, other: Source
+) -> None:
+    library.pause_source(OWNER, "s", source.id)
+    (notes / "new.md").write_text("It is new.\n")
+    (notes / "a.md").unlink()
+
+    assert [plan.source.root for plan in library.plans(OWNER, "s")] == [other.root]
+    assert index(library, "s").counts == {"unchanged": 1}
+
+    assert len(paths(library)) == 5
+    assert "a.md" in paths(library)
+
+
+def test_a_paused_folder_can_be_indexed_alone_and_stays_paused(
+    library: Library, notes: Path, source: Source
+) -> None:
+    library.pause_source(OWNER, "s", source.id)
+    (notes / "new.md").write_text("It is new.\n")
+
+    library.request_index(OWNER, "s", [source.id])
+
+    assert outcomes(run(library)) == {"new.md": "added"}
+    assert library.source(OWNER, "s", source.id).paused
+
+
+def test_a_folder_goes_on_behind_its_pause(library: Library, notes: Path, source: Source) -> None:
+    library.pause_source(OWNER, "s", source.id)
+    (notes / "new.md").write_text("It is new.\n")
+    index(library, "s")
+
+    library.pause_source(OWNER, "s", source.id, paused=False)
+
+    assert outcomes(index(library, "s")) == {"new.md": "added"}
+
+
+# --- removing ---------------------------------------------------------------------------
+
+
+def test_removing_a_folder_forgets_its_documents_and_no_others(
+    library: Library, notes: Path, source: Source, other: Source
+) -> None:
+    assert library.remove_source(OWNER, "s", source.id).removed
+    assert library.requested(OWNER, "s")
+
+    job = run(library)
+
+    assert job.counts["deleted"] == 4
+    assert paths(library) == ["other/zebra.md"]
+    assert roots(library) == [other.root]
+    assert found(library, "subject a") == []
+    assert len(list(notes.iterdir())) == 4, "the files stay"
+    check_library(library, "s")
+    assert index(library, "s").counts == {"unchanged": 1}
+
+
+def test_what_removing_would_forget_can_be_seen_before(library: Library, source: Source) -> None:
+    plan = library.plan(OWNER, "s", replace(source, removed=True))
+
+    assert plan.counts()["deleted"] == 4
+    assert {outcome for outcome, _, _ in plan.rows()} == {"deleted"}
+    assert roots(library) == [source.root]
+
+
+def test_a_folder_whose_disk_is_gone_can_be_removed(
+    library: Library, notes: Path, source: Source, other: Source
+) -> None:
+    shutil.rmtree(notes)
+
+    library.remove_source(OWNER, "s", source.id)
+    job = run(library)
+
+    assert (job.state, job.failed, job.message) == ("done", 0, "")
+    assert paths(library) == ["other/zebra.md"]
+
+
+def test_a_paused_folder_can_be_removed(library: Library, source: Source) -> None:
+    library.pause_source(OWNER, "s", source.id)
+    library.remove_source(OWNER, "s", source.id)
+    run(library)
+    assert (paths(library), roots(library)) == ([], [])
+
+
+def test_a_removal_that_was_cancelled_goes_on_with_the_next_run(
+    library: Library, source: Source, other: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.runlog._NOTE_EVERY_S", 0.0)
+    library.remove_source(OWNER, "s", source.id)
+
+    def cancel(job: Job) -> None:
+        if job.counts.get("deleted") == 2:
+            library.cancel(OWNER, "s")
+
+    job = library.run(OWNER, "s", cancel)
+    assert job is not None
+    assert job.state == "cancelled"
+    assert 1 < len(paths(library)) < 5
+    assert library.source(OWNER, "s", source.id).removed
+    check_library(library, "s")
+
+    library.request_index(OWNER, "s", [other.id])  # whatever is asked for
+    run(library)
+
+    assert paths(library) == ["other/zebra.md"]
+    assert roots(library) == [other.root]
+    check_library(library, "s")
+
+
+def test_a_removal_that_was_interrupted_is_asked_for_still(
+    library: Library, source: Source, other: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.runlog._NOTE_EVERY_S", 0.0)
+    library.remove_source(OWNER, "s", source.id)
+    seen: list[Job] = []
+
+    def stop() -> bool:
+        return bool(seen) and seen[-1].counts.get("deleted", 0) == 2
+
+    job = library.run(OWNER, "s", seen.append, stop=stop)
+    assert job is not None
+    assert job.state == "interrupted"
+    assert 1 < len(paths(library)) < 5
+
+    assert run(library).state == "done"
+
+    assert paths(library) == ["other/zebra.md"]
+
+
+def test_adding_the_folder_again_before_the_run_keeps_it_with_the_new_globs(
+    library: Library, notes: Path, source: Source
+) -> None:
+    library.remove_source(OWNER, "s", source.id)
+    again = library.add_source(OWNER, "s", notes, ["**/*.txt"])
+
+    job = run(library)
+
+    assert (again.id, again.removed, again.include) == (source.id, False, ("**/*.txt",))
+    assert job.counts["deleted"] == 3
+    assert paths(library) == ["d.txt"]
+
+
+def test_adding_the_folder_again_while_it_is_being_removed_brings_all_of_it_back(
+    library: Library, notes: Path, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.runlog._NOTE_EVERY_S", 0.0)
+    library.remove_source(OWNER, "s", source.id)
+
+    def add_again(job: Job) -> None:
+        if job.counts.get("deleted") == 2 and library.source(OWNER, "s", source.id).removed:
+            library.add_source(OWNER, "s", notes, ["**/*"])
+            library.request_index(OWNER, "s")
+
+    library.run(OWNER, "s", add_again)
+
+    assert paths(library) == ["a.md", "b.md", "c.md", "d.txt"]
+    assert roots(library) == [source.root]
+    check_library(library, "s")
+
+
+@pytest.mark.parametrize("inner_first", [True, False])
+def test_a_folder_inside_takes_over_the_files_that_it_shared_and_embeds_nothing_again(
+    library: Library, notes: Path, source: Source, inner_first: bool
+) -> None:
+    inner = notes / "inner"
+    inner.mkdir()
+    (inner / "deep.md").write_text("The zebra sleeps.\n")
+    first, second = (inner, notes) if inner_first else (notes, inner)
+    library.create_store(OWNER, "t", "hashing")
+    for folder in (first, second):
+        index(library, "t", folder)
+    outer = next(s for s in library.store_info(OWNER, "t").sources if s.root == str(notes))
+
+    library.remove_source(OWNER, "t", outer.id)
+    job = library.run(OWNER, "t")
+
+    assert job is not None
+    assert job.texts_embedded == 0
+    assert [path.split("/")[-1] for path in paths(library, "t")] == ["deep.md"]
+    assert found(library, "zebra", "t") == paths(library, "t")
+    check_library(library, "t")
+
+
+def test_what_was_excluded_in_a_removed_folder_is_read_when_it_comes_back(
+    library: Library, notes: Path, source: Source
+) -> None:
+    library.exclude_file(OWNER, "s", "a.md")
+    library.remove_source(OWNER, "s", source.id)
+    run(library)
+
+    index(library, "s", notes)
+
+    assert "a.md" in paths(library)
+
+
+# --- how they stand ---------------------------------------------------------------------
+
+
+def test_folders_are_listed_with_their_files_and_whether_they_are_there(
+    library: Library, notes: Path, source: Source, other: Source
+) -> None:
+    (notes / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
+    (notes / "photo.md").write_bytes(bytes(range(256)) * 40)
+    index(library, "s")
+    shutil.rmtree(other.root)
+
+    first, second = library.sources(OWNER, "s")
+
+    assert (first.source.root, first.indexed, first.failed, first.skipped) == (str(notes), 4, 1, 1)
+    assert (first.missing, second.missing) == (False, True)
+    assert second.indexed == 1
+
+
+# --- too much ---------------------------------------------------------------------------
+
+FEW = Preview(3, (), {}, 100, truncated=False)
+
+
+@pytest.mark.parametrize(
+    ("root", "include", "found", "why"),
+    [
+        ("/", ("**/*",), FEW, "'/' is the whole disk."),
+        ("/home/ann", ("**/*.md",), FEW, "'/home/ann' is your whole home folder."),
+        ("/home", (), FEW, "'/home' holds your whole home folder."),
+        ("/home/ann", ("*.md", "notes/**"), FEW, ""),
+        ("/home/ann/notes", ("**/*",), FEW, ""),
+        ("/data", ("*",), replace(FEW, truncated=True), "'/data' holds more than 50,000 files and folders."),
+        ("/home/anna", ("**/*",), FEW, ""),
+    ],
+)  # fmt: skip
+def test_a_folder_that_may_be_chosen_by_a_slip_is_doubted(
+    monkeypatch: pytest.MonkeyPatch, root: str, include: tuple[str, ...], found: Preview, why: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert doubt(Path(root), include, found) == why
+
+
+def test_files_that_are_hardly_text_are_counted_and_noted_beforehand(library: Library, notes: Path) -> None:
+    for name in ("a.md", "photo.JPG", "tea.zip"):
+        (notes / name).write_bytes(b"x")
+    library.create_store(OWNER, "s", "hashing")
+    draft = library.draft_source(OWNER, "s", notes, ["**/*"])
+
+    plan = library.plan(OWNER, "s", draft)
+
+    assert plan.unlikely() == 2
+    assert [(path, note) for _, path, note in plan.rows() if note] == [
+        ("photo.JPG", "probably no text"),
+        ("tea.zip", "probably no text"),
+    ]

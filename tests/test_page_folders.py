@@ -1,0 +1,239 @@
+"""The folders of a store on the Index page: how they stand, and what can be done with each."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag_core import jobs
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.index_page import drawn, errors, finished, has_key, page, press, texts, until
+from ui.access import OWNER_HEADERS
+from ui.deps import library
+from ui.folders import BOX as FOLDER
+
+STORE = "mine"
+
+
+@pytest.fixture(autouse=True)
+def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The owner looks, and nothing is left running at the end."""
+    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
+    yield
+    jobs.stop_all()
+    library().close()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def garden(notes: Path) -> Path:
+    """The first folder of the store ``mine``: three notes and a text."""
+    for name in ("rose.md", "bee.md", "deep/ink.md", "todo.txt"):
+        (notes / name).parent.mkdir(exist_ok=True)
+        (notes / name).write_text(f"It tells of the {name}.\n")
+    index(library(), STORE, notes)
+    return notes
+
+
+@pytest.fixture
+def code(garden: Path, tmp_path: Path) -> Path:
+    """The second folder, with one script."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "run.py").write_text("print('hello')\n")
+    index(library(), STORE, folder)
+    return folder
+
+
+def paths() -> list[str]:
+    return [document.path for document in library().documents(OWNER, STORE)]
+
+
+def done(app: AppTest) -> AppTest:
+    """Until nothing runs and nothing is asked for."""
+    return until(app, lambda app: finished(app) and not library().requested(OWNER, STORE))
+
+
+# --- how they stand ---------------------------------------------------------------------
+
+
+def test_each_folder_is_shown_with_its_patterns_and_files(garden: Path, code: Path) -> None:
+    (garden / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
+    (garden / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
+    index(library(), STORE)
+    shown = texts(page())
+    assert f"**{garden}**" in shown
+    assert "4 files · 1 failed · 1 skipped" in shown
+    assert f"**{code}**" in shown
+    assert "1 file" in shown
+
+
+def test_a_folder_that_is_not_on_the_disk_says_so_and_what_to_do(garden: Path, code: Path) -> None:
+    shutil.rmtree(code)
+    shown = texts(page())
+    assert shown.count("Not on the disk") == 1
+    assert "mount its disk, or remove the folder" in shown
+
+
+# --- indexing one -----------------------------------------------------------------------
+
+
+def test_one_folder_alone_is_brought_up_to_date(garden: Path, code: Path) -> None:
+    (garden / "new.md").write_text("It is new.\n")
+    (code / "new.py").write_text("print('new')\n")
+    done(press(page(), f"source_index_{STORE}_2"))
+    assert "code/new.py" in paths()
+    assert "new.md" not in paths()
+
+
+def test_adding_a_folder_reads_that_one_alone(garden: Path, tmp_path: Path) -> None:
+    (garden / "new.md").write_text("It is new.\n")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.md").write_text("It is in the other folder.\n")
+    app = drawn(page().text_input(key=FOLDER).set_value(str(other)).run())
+    done(press(app, "index_now"))
+    assert "other/b.md" in paths()
+    assert "new.md" not in paths()
+
+
+# --- patterns ---------------------------------------------------------------------------
+
+
+def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
+    app = press(page(), f"source_edit_{STORE}_1")
+    assert app.text_area(key=f"source_{STORE}_1_include").value == "**/*"
+    drawn(app.text_area(key=f"source_{STORE}_1_include").set_value("**/*.md").run())
+    drawn(app.text_area(key=f"source_{STORE}_1_exclude").set_value("bee*").run())
+    press(app, f"source_{STORE}_1_dry_run")
+    assert "**2** deleted · **2** unchanged" in texts(app)
+    assert len(paths()) == 4, "a look changes nothing"
+
+    done(press(app, f"source_{STORE}_1_save"))
+
+    assert paths() == ["deep/ink.md", "rose.md"]
+    assert "**/*.md  without bee*" in texts(app)
+    assert not has_key(app, f"source_{STORE}_1_save")
+
+
+def test_patterns_may_be_left_as_they_are(garden: Path) -> None:
+    app = press(page(), f"source_edit_{STORE}_1")
+    drawn(app.text_area(key=f"source_{STORE}_1_include").set_value("*.md").run())
+    press(app, f"source_{STORE}_1_close")
+    assert library().source(OWNER, STORE, 1).include == ("**/*",)
+    press(app, f"source_edit_{STORE}_1")
+    assert app.text_area(key=f"source_{STORE}_1_include").value == "**/*", "it begins anew"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"), [("../*.md", "leaves its folder"), ("*.pdf", "No file in this folder matches")]
+)
+def test_patterns_that_cannot_be_used_cannot_be_saved(garden: Path, pattern: str, said: str) -> None:
+    app = press(page(), f"source_edit_{STORE}_1")
+    drawn(app.text_area(key=f"source_{STORE}_1_include").set_value(pattern).run())
+    assert said in texts(app)
+    assert not has_key(app, f"source_{STORE}_1_save")
+    assert has_key(app, f"source_{STORE}_1_close")
+
+
+def test_editing_a_folder_keeps_the_one_that_is_being_added(garden: Path, code: Path) -> None:
+    app = drawn(page().text_input(key=FOLDER).set_value(str(code)).run())
+    drawn(app.text_area(key="index_include").set_value("*.py").run())
+    press(app, f"source_edit_{STORE}_1")
+    assert app.text_area(key="index_include").value == "*.py"
+    assert app.text_area(key=f"source_{STORE}_1_include").value == "**/*"
+
+
+# --- pausing ----------------------------------------------------------------------------
+
+
+def test_a_paused_folder_is_marked_and_left_out_until_it_is_resumed(garden: Path, code: Path) -> None:
+    (garden / "new.md").write_text("It is new.\n")
+    app = press(page(), f"source_pause_{STORE}_1")
+    assert texts(app).count("Paused") == 1
+    done(press(app, "index_again"))
+    assert "new.md" not in paths()
+
+    press(app, f"source_pause_{STORE}_1")
+    assert "Paused" not in texts(app)
+    done(press(app, "index_again"))
+    assert "new.md" in paths()
+
+
+# --- removing ---------------------------------------------------------------------------
+
+
+def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
+    garden: Path, code: Path
+) -> None:
+    app = press(page(), f"source_remove_{STORE}_1")
+    assert "forgets **4 documents**. The files themselves stay" in texts(app)
+    assert set(app.dataframe[0].value["File"]) == {"rose.md", "bee.md", "deep/ink.md", "todo.txt"}
+    assert len(paths()) == 5, "a look changes nothing"
+
+    done(press(app, f"source_{STORE}_1_remove"))
+
+    assert paths() == ["code/run.py"]
+    assert f"**{garden}**" not in texts(app)
+    assert (garden / "rose.md").exists()
+
+
+def test_a_folder_may_be_kept_when_asked(garden: Path) -> None:
+    app = press(page(), f"source_remove_{STORE}_1")
+    press(app, f"source_{STORE}_1_close")
+    assert has_key(app, f"source_remove_{STORE}_1")
+    assert not library().source(OWNER, STORE, 1).removed
+
+
+def test_a_folder_that_is_gone_from_the_disk_can_be_removed(garden: Path, code: Path) -> None:
+    shutil.rmtree(code)
+    app = press(page(), f"source_remove_{STORE}_2")
+    done(press(app, f"source_{STORE}_2_remove"))
+    assert [source.root for source in library().store_info(OWNER, STORE).sources] == [str(garden)]
+
+
+def test_a_removal_that_was_stopped_is_shown_and_can_be_taken_back(garden: Path) -> None:
+    library().remove_source(OWNER, STORE, 1)
+    library().cancel(OWNER, STORE)
+    library().run(OWNER, STORE)
+
+    app = page()
+    assert "Being removed" in texts(app)
+    assert not has_key(app, f"source_remove_{STORE}_1")
+    done(press(app, f"source_keep_{STORE}_1"))
+
+    assert len(paths()) == 4
+    assert "Being removed" not in texts(app)
+
+
+def test_what_goes_wrong_is_said_in_place(garden: Path) -> None:
+    app = press(page(), f"source_edit_{STORE}_1")
+    library().remove_source(OWNER, STORE, 1)
+    library().run(OWNER, STORE)
+    press(app, f"source_{STORE}_1_save")
+    assert "has no folder with the number 1" in errors(app)
+
+
+# --- too much ---------------------------------------------------------------------------
+
+
+def test_the_whole_home_folder_is_indexed_only_when_that_is_meant(
+    garden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = tmp_path / "house"
+    house.mkdir()
+    (house / "a.md").write_text("It is at home.\n")
+    monkeypatch.setenv("HOME", str(house))
+    app = drawn(page().text_input(key=FOLDER).set_value(str(house)).run())
+    assert "is your whole home folder" in texts(app)
+    assert app.button(key="index_now").disabled
+    drawn(app.checkbox[0].check().run())
+    done(press(app, "index_now"))
+    assert "house/a.md" in paths()

@@ -1,0 +1,186 @@
+"""What the Index page tells of a store's runs: what failed, what is asked for, and what there was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag_core import jobs
+from rag_core.embedders.hashing import Hashing
+from rag_core.errors import EmbedderError
+from rag_core.store import lock
+from rag_core.types import OWNER, Vectors
+from tests.conftest import index
+from tests.index_page import drawn, errors, finished, has_key, page, press, texts, until
+from ui.access import OWNER_HEADERS
+from ui.deps import library
+
+STORE = "mine"
+BROKEN = b"\xff\xfe" + b"\x00\xd8" * 9
+PICTURE = b"\x89PNG\r\n\x1a\n" + b"\x00" * 50
+
+
+@pytest.fixture(autouse=True)
+def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The owner looks, and nothing is left running at the end."""
+    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
+    yield
+    jobs.stop_all()
+    library().close()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+def done(app: AppTest) -> AppTest:
+    """Until nothing runs and nothing is asked for."""
+    return until(app, lambda app: finished(app) and not library().requested(OWNER, STORE))
+
+
+def choose_run(app: AppTest, row: int) -> AppTest:
+    app.session_state[f"index_runs_{STORE}"] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    return drawn(app.run())
+
+
+# --- what could not be read -------------------------------------------------------------
+
+
+def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(notes: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (notes / name).write_bytes(BROKEN)
+    (notes / "good.md").write_text("It is good.\n")
+    index(library(), STORE, notes)
+    app = page()
+    assert "**2 files could not be read.** It is marked as UTF-16-LE" in texts(app)
+    assert "a.md\nb.md" in texts(app)
+    (notes / "a.md").write_text("It is mended.\n")
+    (notes / "new.md").write_text("It is new.\n")
+
+    done(press(app, "index_retry_0"))
+
+    assert "**1 file could not be read.**" in texts(app)
+    assert [document.path for document in library().documents(OWNER, STORE)] == ["a.md", "b.md", "good.md"]
+
+
+def test_texts_that_were_refused_are_told_and_tried_again(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healed = False
+
+    class Picky(Hashing):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            if not healed and any("poison" in text for text in texts):
+                raise EmbedderError("The text is too long.", "Cut it.")
+            return super().embed_documents(texts)
+
+    monkeypatch.setattr("rag_core.embedders.shared.open_embedder", lambda name, model_dir: Picky())
+    (notes / "a.md").write_text("It holds poison.\n")
+    index(library(), STORE, notes)
+    app = page()
+    assert "**1 text of 1 file is found by words only.** The text is too long." in texts(app)
+
+    healed = True
+    done(press(app, "index_retry_0"))
+
+    assert "could not be read" not in texts(app)
+    assert library().store_info(OWNER, STORE).pending == 0
+
+
+def test_the_reasons_of_skipped_files_stay_behind_the_next_run(notes: Path) -> None:
+    for name in ("a.png", "b.png"):
+        (notes / name).write_bytes(PICTURE)
+    index(library(), STORE, notes)
+    index(library(), STORE)
+    app = page()
+    assert [each.label for each in app.expander] == ["2 files skipped, by reason"]
+    [row] = app.dataframe[0].value.to_dict("records")
+    assert row == {"Files": 2, "Reason": "It is a PNG image, not text.", "Which": "a.png, b.png"}
+
+
+def test_files_that_are_gone_meanwhile_are_said(notes: Path) -> None:
+    (notes / "a.md").write_bytes(BROKEN)
+    (notes / "b.md").write_text("It is good.\n")
+    index(library(), STORE, notes)
+    app = page()
+    (notes / "a.md").unlink()
+    index(library(), STORE)
+    press(app, "index_retry_0")
+    assert "has no document 'a.md'" in errors(app)
+    assert not has_key(app, "index_retry_0")
+
+
+def test_a_store_that_was_read_in_whole_says_nothing_of_it(notes: Path) -> None:
+    (notes / "a.md").write_text("It is good.\n")
+    index(library(), STORE, notes)
+    assert "could not be read" not in texts(page())
+
+
+# --- what is asked for ------------------------------------------------------------------
+
+
+def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(notes: Path) -> None:
+    (notes / "a.md").write_text("It is a note.\n")
+    index(library(), STORE, notes)
+    with lock.hold(library().settings.store_dir / f"{STORE}.db"):
+        app = press(page(), f"source_index_{STORE}_1")
+        until(app, lambda app: f"nobody is at it: {notes}." in texts(app))
+        assert library().requested(OWNER, STORE)
+    done(press(app, "index_go_on"))
+    assert library().jobs(OWNER, STORE, 1)[0].state == "done"
+
+
+def test_what_nobody_has_begun_can_be_taken_back(notes: Path) -> None:
+    (notes / "a.md").write_text("It is a note.\n")
+    library().create_store(OWNER, STORE, "hashing")
+    library().add_source(OWNER, STORE, notes, ("**/*",))
+    library().request_index(OWNER, STORE)
+    app = page()
+    assert "Asked for, and nobody is at it: all folders." in texts(app)
+
+    until(press(app, "index_forget"), lambda app: "Cancelled" in texts(app))
+
+    assert library().documents(OWNER, STORE) == []
+    assert not library().requested(OWNER, STORE)
+
+
+def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
+    (notes / "a.md").write_text("It is a note.\n")
+    library().create_store(OWNER, STORE, "hashing")
+    library().add_source(OWNER, STORE, notes, ("**/*",))
+    library().request_index(OWNER, STORE)
+    with library()._stores.open(OWNER, STORE).store.note() as db:
+        db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
+    app = page()
+    assert "its process ended before the run did" in texts(app)
+
+    done(press(app, "index_go_on"))
+
+    assert library().store_info(OWNER, STORE).file_count == 1
+
+
+# --- what there was ---------------------------------------------------------------------
+
+
+def test_the_last_runs_are_a_table_and_one_is_shown_with_its_files(notes: Path) -> None:
+    (notes / "a.md").write_text("It is a note.\n")
+    (notes / "b.md").write_bytes(BROKEN)
+    index(library(), STORE, notes)
+    (notes / "b.md").write_text("It is mended.\n")
+    index(library(), STORE)
+    app = page()
+    table = app.dataframe[-1].value
+    assert list(table["Files"]) == ["1 changed, 1 unchanged", "1 added, 1 failed"]
+    assert "could not be read" not in texts(app)
+
+    choose_run(app, 1)
+
+    assert "**1 file could not be read.**" in texts(app)
+    assert list(app.dataframe[-1].value["File"]) == ["a.md"]
+
+
+def test_a_run_of_a_store_that_was_never_indexed_is_not_shown(home: Path) -> None:
+    library().create_store(OWNER, STORE, "hashing")
+    assert "Last runs" not in texts(page())

@@ -1,0 +1,224 @@
+"""What of a store cannot be found as it should: told by reason, from the store itself, and tried again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rag_core.embedders.hashing import Hashing
+from rag_core.errors import EmbedderError, NotFound
+from rag_core.library import Library
+from rag_core.reports import Asked, Problem
+from rag_core.store.problems import shared_reason
+from rag_core.types import OWNER, Vectors
+from tests.conftest import index
+from tests.stored import found, outcomes
+
+BINARY = bytes(range(256)) * 40
+BROKEN = b"\xff\xfe" + b"\x00\xd8" * 9
+
+
+class Picky(Hashing):
+    """Refuses texts that hold ``poison`` until it is healed."""
+
+    healed = False
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if not self.healed and any("poison" in text for text in texts):
+            raise EmbedderError("The text was refused.", "Write another one.")
+        return super().embed_documents(texts)
+
+
+def kinds(library: Library) -> list[tuple[str, int, tuple[str, ...]]]:
+    return [(each.kind, each.count, each.files) for each in library.problems(OWNER, "s")]
+
+
+# --- telling ----------------------------------------------------------------------------
+
+
+def test_files_are_told_by_reason_failures_first_and_the_most_frequent_before_the_others(
+    library: Library, notes: Path
+) -> None:
+    for name in ("a.md", "b.md"):
+        (notes / name).write_bytes(BINARY)
+    (notes / "pic.md").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
+    (notes / "broken.md").write_bytes(BROKEN)
+    (notes / "good.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+
+    failed, binary, picture = library.problems(OWNER, "s")
+
+    assert (failed.kind, failed.files) == ("failed", ("broken.md",))
+    assert binary == Problem("skipped", "It is binary data, not text.", 2, ("a.md", "b.md"))
+    assert (picture.kind, picture.reason, picture.files) == (
+        "skipped",
+        "It is a PNG image, not text.",
+        ("pic.md",),
+    )
+
+
+def test_reasons_outlive_the_next_run(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_bytes(BINARY)
+    index(library, "s", notes)
+    before = library.problems(OWNER, "s")
+
+    assert index(library, "s").counts == {"unchanged": 1}
+
+    assert library.problems(OWNER, "s") == before != []
+
+
+def test_a_store_without_problems_has_none(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    assert library.problems(OWNER, "s") == []
+
+
+@pytest.mark.parametrize(
+    ("message", "path", "reason"),
+    [
+        ("The file 'a/b.md' cannot be read: gone.", "x/a/b.md", "It cannot be read: gone."),
+        ("'b.md' is binary data, not text.", "x/a/b.md", "It is binary data, not text."),
+        ("Line 3 of 'b.md' is odd.", "b.md", "Line 3 of … is odd."),
+        ("Reading it went wrong (KeyError).", "b.md", "Reading it went wrong (KeyError)."),
+        ("The file \"it's.md\" is larger than 64 MB.", "it's.md", "It is larger than 64 MB."),
+    ],
+)  # fmt: skip
+def test_a_reason_does_not_name_its_file(message: str, path: str, reason: str) -> None:
+    assert shared_reason(message, path) == reason
+
+
+# --- trying again -----------------------------------------------------------------------
+
+
+def test_trying_again_reads_the_files_of_the_problem_and_no_others(library: Library, notes: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (notes / name).write_bytes(BROKEN)
+    (notes / "good.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    [problem] = library.problems(OWNER, "s")
+    (notes / "a.md").write_text("It can be read.\n")
+    (notes / "new.md").write_text("It is new.\n")
+
+    library.retry(OWNER, "s", problem)
+    job = library.run(OWNER, "s")
+
+    assert job is not None
+    assert outcomes(job) == {"a.md": "changed", "b.md": "failed"}
+    assert kinds(library) == [("failed", 1, ("b.md",))]
+    assert found(library, "It is new") == []
+
+
+def test_files_of_several_folders_are_asked_for_together(
+    library: Library, notes: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for folder in (notes, other):
+        (folder / "a.md").write_text(f"It is in {folder.name}.\n")
+        index(library, "s", folder)
+
+    library.request_files(OWNER, "s", ["a.md", "other/a.md", "gone.md"])
+    job = library.run(OWNER, "s")
+
+    assert job is not None
+    assert outcomes(job) == {"a.md": "changed", "other/a.md": "changed"}
+
+
+def test_files_that_are_all_gone_are_refused(library: Library, notes: Path) -> None:
+    index(library, "s", notes)
+    with pytest.raises(NotFound, match=r"'gone\.md'"):
+        library.request_files(OWNER, "s", ["gone.md"])
+    assert not library.requested(OWNER, "s")
+
+
+def test_texts_that_the_embedder_refused_are_told_with_their_files_and_can_be_tried_again(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = Picky()
+    monkeypatch.setattr("rag_core.embedders.shared.open_embedder", lambda name, model_dir: embedder)
+    (notes / "a.md").write_text("It holds poison.\n")
+    (notes / "b.md").write_text("It holds nothing bad.\n")
+    index(library, "s", notes)
+    (notes / "new.md").write_text("It is new.\n")
+
+    [problem] = library.problems(OWNER, "s")
+    assert problem == Problem("refused", "The text was refused.", 1, ("a.md",))
+
+    embedder.healed = True
+    library.retry(OWNER, "s", problem)
+    job = library.run(OWNER, "s")
+
+    assert job is not None
+    assert (job.counts, job.texts_embedded) == ({}, 1)
+    assert library.problems(OWNER, "s") == []
+    assert library.store_info(OWNER, "s").pending == 0
+
+
+# --- what is asked ----------------------------------------------------------------------
+
+
+def test_what_is_asked_for_is_told_once_each_and_the_oldest_first(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("It is a note.\n")
+    index(library, "s", notes)
+    [source] = library.store_info(OWNER, "s").sources
+    assert library.asked(OWNER, "s") == []
+
+    library.request_index(OWNER, "s")
+    library.request_index(OWNER, "s", [source.id], force=True)
+    library.request_index(OWNER, "s")
+    library.request_file(OWNER, "s", "a.md")
+    library.request_index(OWNER, "s", [])
+
+    assert library.asked(OWNER, "s") == [
+        Asked(None),
+        Asked((str(notes),), force=True),
+        Asked((str(notes),), files=1, force=True),
+        Asked(()),
+    ]
+    library.run(OWNER, "s")
+    assert library.asked(OWNER, "s") == []
+
+
+# --- of a run ---------------------------------------------------------------------------
+
+
+def test_a_run_tells_its_problems_also_when_they_are_solved(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_bytes(BROKEN)
+    first = index(library, "s", notes)
+    (notes / "a.md").write_text("It can be read.\n")
+    index(library, "s")
+
+    [problem] = library.job_problems(OWNER, "s", first.id)
+
+    assert (problem.kind, problem.files) == ("failed", ("a.md",))
+    assert library.problems(OWNER, "s") == []
+    assert [each.source_file for each in library.job(OWNER, "s", first.id).results] == ["a.md"]
+
+
+def test_a_folder_that_was_not_there_is_tried_again_as_a_whole(library: Library, notes: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(notes) + b"/odd \xff"))
+    folder.mkdir()
+    (folder / "a.md").write_text("It is a note.\n")
+    index(library, "s", folder)
+    folder.rename(notes / "unplugged")
+    job = index(library, "s")
+    assert (job.state, job.failed) == ("done", 1)
+    [problem] = library.job_problems(OWNER, "s", job.id)
+    assert "does not exist" in problem.reason
+
+    (notes / "unplugged").rename(folder)
+    library.retry(OWNER, "s", problem)
+    again = library.run(OWNER, "s")
+
+    assert again is not None
+    assert again.counts == {"unchanged": 1}
+
+
+def test_an_unknown_run_is_refused_with_those_that_there_are(library: Library, notes: Path) -> None:
+    job = index(library, "s", notes)
+    with pytest.raises(NotFound, match="no run with the number 99") as error:
+        library.job(OWNER, "s", 99)
+    assert error.value.suggestion == f"There are {job.id} to {job.id}."

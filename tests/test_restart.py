@@ -1,0 +1,49 @@
+"""The app is closed during a run, and started again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.live import start
+from tests.runner import WAIT_S
+from tests.stored import long_note
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for ``condition``, no longer than WAIT_S."""
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
+    library: Library, home: Path, notes: Path, tmp_path: Path
+) -> None:
+    for n in range(400):
+        (notes / f"{n}.md").write_text(long_note(30).replace("subject", f"subject{n}-"))
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    library.request_index(OWNER, "s")
+
+    def at_work() -> bool:
+        newest = library.jobs(OWNER, "s", 1)
+        return bool(newest) and newest[0].state == "running" and newest[0].counts.get("added", 0) > 0
+
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    with start(tmp_path / "first", COMMONPLACE_HOME=str(home)) as server:
+        until(at_work)
+        server.process.terminate()
+        server.process.wait(WAIT_S)
+    [job] = library.jobs(OWNER, "s")
+    assert (job.state, job.end_time is not None) == ("interrupted", True)
+    assert 0 < len(library.documents(OWNER, "s")) < 400
+    assert library.requested(OWNER, "s")
+
+    with start(tmp_path / "second", COMMONPLACE_HOME=str(home)):
+        until(lambda: len(library.jobs(OWNER, "s")) == 2)

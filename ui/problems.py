@@ -1,0 +1,120 @@
+"""What could not be read, by reason, with a button that tries it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.reports import Problem
+from rag_core.types import Job, StoreInfo, Viewer
+from rag_core.wording import plural
+from ui.deps import library
+from ui.hits import label, one_line
+from ui.runs import newest_job, retry
+
+_MOST_GROUPS: Final = 20
+_MOST_FILES: Final = 200
+_EXAMPLES: Final = 3
+
+
+def show_problems(viewer: Viewer, info: StoreInfo) -> None:
+    """What of the store could not be read when it was last looked at; nothing when all could."""
+    if not (info.failed or info.skipped or info.pending):
+        return
+    newest = newest_job(viewer, info.name)
+    state = (newest.id, newest.state) if newest else None
+    problems = _problems(load(), viewer, info.name, info.generation, state)
+    if problems:
+        st.header("What could not be read", anchor=False)
+        show_groups(viewer, info.name, problems, "index")
+
+
+# A refused text does not move the generation; the run that it was refused in has another state.
+@st.cache_data(max_entries=16, show_spinner=False)
+def _problems(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    store: str,
+    generation: int,  # noqa: ARG001
+    newest: tuple[int, str] | None,  # noqa: ARG001
+) -> list[Problem]:
+    return library().problems(viewer, store)
+
+
+def problems_of_job(viewer: Viewer, job: Job) -> list[Problem]:
+    """What a run could not read; remembered once it has ended."""
+    if not (job.counts.get("failed") or job.counts.get("skipped")):
+        return []
+    return _problems_of_job(load(), viewer, job.store, job.id, job.start_time, job.end_time)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _problems_of_job(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    store: str,
+    job_id: int,
+    start_time: str,  # noqa: ARG001
+    end_time: str | None,  # noqa: ARG001
+) -> list[Problem]:
+    return library().job_problems(viewer, store, job_id)
+
+
+def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
+    """The reasons with their files: what can be tried again one by one, what was skipped in a table."""
+    again = [problem for problem in problems if problem.kind != "skipped"]
+    for number, problem in enumerate(again[:_MOST_GROUPS]):
+        with st.container(border=True, gap="xsmall"):
+            _show(viewer, store, problem, f"{key}_retry_{number}")
+    if len(again) > _MOST_GROUPS:
+        st.caption(f"And {plural(len(again) - _MOST_GROUPS, 'more reason')}.")
+    skipped = [problem for problem in problems if problem.kind == "skipped"]
+    if skipped:
+        _show_skipped(skipped, key)
+
+
+def _show(viewer: Viewer, store: str, problem: Problem, key: str) -> None:
+    st.markdown(f"**{headline(problem)}** {label(problem.reason)}")
+    with st.container(horizontal=True, vertical_alignment="top"):
+        with st.expander("Which", type="compact"):
+            st.text("\n".join(map(one_line, problem.files[:_MOST_FILES])))
+            if len(problem.files) > _MOST_FILES:
+                st.caption(f"And {len(problem.files) - _MOST_FILES:,} more.")
+        st.button(
+            "Try again", key=key, icon=":material/refresh:", on_click=retry, args=(viewer, store, problem)
+        )
+
+
+def headline(problem: Problem) -> str:
+    """How much a problem is about."""
+    files = plural(len(problem.files), "file")
+    if problem.kind == "failed":
+        return f"{files} could not be read."
+    if problem.kind == "skipped":
+        return f"{files} {'was' if len(problem.files) == 1 else 'were'} skipped."
+    are = "is" if problem.count == 1 else "are"
+    return f"{plural(problem.count, 'text')} of {files} {are} found by words only."
+
+
+def _show_skipped(skipped: Sequence[Problem], key: str) -> None:
+    count = sum(problem.count for problem in skipped)
+    with st.expander(f"{plural(count, 'file')} skipped, by reason"):
+        st.dataframe(
+            [
+                {"Files": problem.count, "Reason": problem.reason, "Which": _some(problem.files)}
+                for problem in skipped
+            ],
+            hide_index=True,
+            key=f"{key}_skipped",
+            alt="Files that were skipped, by reason",
+            column_config={"Files": st.column_config.NumberColumn(width="small")},
+        )
+        st.caption("A skipped file is read again as soon as it changes.")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _EXAMPLES
+    return ", ".join(names[:_EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,223 @@
+"""The folders of a store on the Index page: how each stands, and what can be done with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Literal
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.errors import RagError
+from rag_core.files import display
+from rag_core.reports import SourceInfo
+from rag_core.types import Source, StoreInfo, Viewer
+from rag_core.wording import plural
+from ui.deps import library
+from ui.file_choice import choose_files, fill_chooser
+from ui.hits import label
+from ui.indexing import DryRun, offer_dry_run, show_dry_run
+from ui.messages import show_error
+from ui.runs import ask, errors_wait, start_run
+
+_OPEN: Final = "index_source_open"  # (store, source id, what is being done with it)
+
+
+def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
+    """The folders of the store with what can be done, and the buttons that read all of them again."""
+    if not info.sources:
+        return
+    st.header("Folders in this store", anchor=False)
+    for found in _sources(load(), viewer, info.name, info.generation):
+        with st.container(border=True, gap="xsmall"):
+            _show(viewer, info, found)
+    with st.container(horizontal=True):
+        st.button(
+            "Index again", key="index_again", icon=":material/sync:", disabled=active,
+            on_click=start_run, args=(viewer, info.name), help="Reads only what has changed.",
+        )  # fmt: skip
+        st.button(
+            "Read everything again", key="index_force", disabled=active,
+            on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
+            help="Reads every file anew. Passages that did not change are not embedded again.",
+        )  # fmt: skip
+
+
+# Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.
+@st.cache_data(max_entries=16, ttl=5, show_spinner=False)
+def _sources(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    store: str,
+    generation: int,  # noqa: ARG001
+) -> list[SourceInfo]:
+    return library().sources(viewer, store)
+
+
+def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo) -> None:
+    source = found.source
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(f"**{label(_path(source))}**", width="content")
+        _badges(found)
+    st.caption(label(_patterns(source)) + "  \n" + _counts(found))
+    match st.session_state.get(_OPEN):
+        case (info.name, source.id, "edit"):
+            _edit(viewer, info, source)
+        case (info.name, source.id, "remove"):
+            _confirm_removal(viewer, info, source)
+        case _ if source.removed:
+            _offer_to_keep(viewer, info, source)
+        case _:
+            _actions(viewer, info, found)
+
+
+def _path(source: Source) -> str:
+    return display(os.fsencode(source.root))
+
+
+def _badges(found: SourceInfo) -> None:
+    if found.source.removed:
+        st.badge("Being removed", icon=":material/delete:", color="orange")
+        return
+    if found.source.paused:
+        st.badge("Paused", icon=":material/pause:", color="gray")
+    if found.missing:
+        st.badge("Not on the disk", icon=":material/folder_off:", color="red")
+
+
+def _patterns(source: Source) -> str:
+    without = f"  without {'  '.join(source.exclude)}" if source.exclude else ""
+    return "  ".join(source.include or ("**/*",)) + without
+
+
+def _counts(found: SourceInfo) -> str:
+    parts = [plural(found.indexed, "file")]
+    if found.failed:
+        parts.append(f"{found.failed:,} failed")
+    if found.skipped:
+        parts.append(f"{found.skipped:,} skipped")
+    if found.missing and not found.source.removed:
+        parts.append("mount its disk, or remove the folder; until then its files are found as they were")
+    return " · ".join(parts)
+
+
+# --- what can be done -------------------------------------------------------------------
+
+
+def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo) -> None:
+    source = found.source
+    key = f"{info.name}_{source.id}"
+    with st.container(horizontal=True, gap="small"):
+        _button(
+            "Index", f"source_index_{key}", ":material/sync:", start_run, viewer, info.name, [source.id],
+            hint="Reads what has changed in this folder only.",
+        )  # fmt: skip
+        _button(
+            "Edit", f"source_edit_{key}", ":material/edit:", _open, info.name, source, "edit",
+            hint="Changes which files are taken.",
+        )  # fmt: skip
+        if source.paused:
+            name, icon, hint = "Resume", ":material/play_arrow:", "Takes the folder into runs over all again."
+        else:
+            name, icon, hint = "Pause", ":material/pause:", "Leaves the folder out of runs over all folders."
+        pause = f"source_pause_{key}"
+        _button(name, pause, icon, _pause, viewer, info.name, source.id, not source.paused, hint=hint)
+        _button("Remove", f"source_remove_{key}", ":material/delete:", _open, info.name, source, "remove")
+
+
+def _button(name: str, key: str, icon: str, act: Callable[..., None], *args: object, hint: str = "") -> None:
+    st.button(name, key=key, icon=icon, type="tertiary", on_click=act, args=args, help=hint or None)
+
+
+def _open(store: str, source: Source, what: Literal["edit", "remove"]) -> None:
+    if what == "edit":
+        fill_chooser(_chooser(store, source), source.include, source.exclude)
+    st.session_state[_OPEN] = (store, source.id, what)
+
+
+def _close() -> None:
+    st.session_state.pop(_OPEN, None)
+
+
+def _pause(viewer: Viewer, store: str, source_id: int, paused: bool) -> None:
+    with errors_wait():
+        library().pause_source(viewer, store, source_id, paused=paused)
+
+
+# --- patterns ---------------------------------------------------------------------------
+
+
+def _chooser(store: str, source: Source) -> str:
+    return f"source_{store}_{source.id}"
+
+
+def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
+    chooser = _chooser(info.name, source)
+    try:
+        choice = choose_files(Path(source.root), chooser)
+        if choice is not None:
+            draft = replace(source, include=choice.include, exclude=choice.exclude)
+            offer_dry_run(viewer, info, draft, chooser)
+    except RagError as error:
+        show_error(error)
+        choice = None
+    with st.container(horizontal=True):
+        if choice is not None:
+            globs = choice.include, choice.exclude
+            st.button(
+                "Save and index", key=f"{chooser}_save", type="primary",
+                on_click=_save, args=(viewer, info.name, source, *globs),
+            )  # fmt: skip
+        st.button("Leave as it is", key=f"{chooser}_close", on_click=_close)
+
+
+def _save(viewer: Viewer, store: str, source: Source, include: Sequence[str], exclude: Sequence[str]) -> None:
+    def change() -> None:
+        library().change_source(viewer, store, source.id, include, exclude)
+        library().request_index(viewer, store, [source.id])
+
+    ask(viewer, store, change)
+    _close()
+
+
+# --- removing ---------------------------------------------------------------------------
+
+
+def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
+    dry_run = DryRun.of(info, library().plan(viewer, info.name, replace(source, removed=True)))
+    chooser = _chooser(info.name, source)
+    forgotten = plural(dry_run.counts["deleted"], "document")
+    st.markdown(f"Removing the folder forgets **{forgotten}**. The files themselves stay where they are.")
+    if dry_run.rows:
+        with st.expander("Which documents"):
+            show_dry_run(dry_run, f"{chooser}_removal")
+    with st.container(horizontal=True):
+        st.button(
+            "Remove the folder", key=f"{chooser}_remove", type="primary",
+            on_click=_remove, args=(viewer, info.name, source.id),
+        )  # fmt: skip
+        st.button("Keep it", key=f"{chooser}_close", on_click=_close)
+
+
+def _remove(viewer: Viewer, store: str, source_id: int) -> None:
+    ask(viewer, store, lambda: library().remove_source(viewer, store, source_id))
+    _close()
+
+
+def _offer_to_keep(viewer: Viewer, info: StoreInfo, source: Source) -> None:
+    st.caption("The next run forgets its documents.")
+    st.button(
+        "Keep it after all", key=f"source_keep_{info.name}_{source.id}", type="tertiary",
+        icon=":material/undo:", on_click=_keep, args=(viewer, info.name, source),
+    )  # fmt: skip
+
+
+def _keep(viewer: Viewer, store: str, source: Source) -> None:
+    def keep() -> None:
+        kept = library().add_source(viewer, store, source.root, source.include, source.exclude)
+        library().request_index(viewer, store, [kept.id])
+
+    ask(viewer, store, keep)
