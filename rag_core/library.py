@@ -1,46 +1,53 @@
 """The facade: one object that every face (app, CLI, and later REST and MCP) calls.
 
-What any viewer may read is in ``reader``; here is what only the owner may do.
+What any viewer may read is in ``reader``. What only the owner may do is in ``folders`` and ``runs``, and
+here: stores, single files and their health.
 """
 
 from __future__ import annotations
 
+import os
 import posixpath
+import sqlite3
+import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
-from rag_core import index, plan
+from rag_core import diagnosis, doctor, portable
 from rag_core.chunk import chunk_spec
+from rag_core.config import DeclaredStore
 from rag_core.embedders import DEFAULT_EMBEDDER, reading_limit, with_dimension
-from rag_core.errors import Forbidden, InvalidInput, NotFound
-from rag_core.files import display, validate_globs
+from rag_core.errors import InvalidInput, NotFound, RagError, StoreError
+from rag_core.files import display
+from rag_core.folders import owner_only, real_folder
 from rag_core.freshness import file_states
-from rag_core.plan import Plan
-from rag_core.reader import Reader
+from rag_core.portable import Exported, Report
+from rag_core.reader import MAX_TOP_K
+from rag_core.runs import Runs
 from rag_core.store import Store, documents, find, sources, work
 from rag_core.store.check import check
 from rag_core.store.repair import repair
 from rag_core.types import (
     METRICS,
+    Diagnosis,
     Document,
-    FileResult,
+    DocumentView,
     Health,
-    Job,
     Metric,
     Repair,
-    Source,
+    Step,
     StoreInfo,
     Viewer,
 )
 
 
-class Library(Reader):
+class Library(Runs):
     """Every store of one owner. Cheap to make, safe to share between threads.
 
-    Every method here raises Forbidden for a guest.
+    Every method here but ``document`` raises Forbidden for a guest.
     """
 
     # --- stores -------------------------------------------------------------------------
@@ -49,30 +56,55 @@ class Library(Reader):
         self,
         viewer: Viewer,
         name: str,
-        embedder: str = DEFAULT_EMBEDDER,
+        embedder: str | None = None,
         *,
         metric: Metric = "cosine",
         dimension: int | None = None,
     ) -> StoreInfo:
         """Make an empty store whose vectors have ``dimension`` numbers (None: what ``embedder`` gives).
 
+        Without ``embedder`` it gets the one of the settings, and always their sizes of passages.
         Raises InvalidInput for a name, embedder, metric or dimension that cannot be used.
         """
-        _owner_only(viewer, "create a store")
+        owner_only(viewer, "create a store")
         path = self._stores.free_path(viewer, name)
         if metric not in METRICS:
             raise InvalidInput(f"There is no metric called {metric!r}.", f"Use {', '.join(METRICS)}.")
-        embedder = with_dimension(embedder, dimension)
-        spec = chunk_spec(reading_limit(embedder))
+        embedder = with_dimension(embedder or self.settings.embedder, dimension)
+        sizes = self.settings.chunk_sizes, dict(self.settings.chunking)
+        spec = chunk_spec(reading_limit(embedder), *sizes)
         Store.create(path, embedder=embedder, spec=spec, backend="local", metric=metric).close()
         return self.store_info(viewer, name)
+
+    def make_declared(self, viewer: Viewer) -> list[str]:
+        """Make the stores that the settings declare, where they are not there yet; nothing else changes.
+
+        Returns a sentence for each that was made, could not be made, or is there and lacks what
+        was declared.
+        """
+        owner_only(viewer, "create a store")
+        return [said for declared in self.settings.stores if (said := self._declare(viewer, declared))]
+
+    def _declare(self, viewer: Viewer, declared: DeclaredStore) -> str:
+        there = {name.casefold(): name for name in self.store_names(viewer)}.get(declared.name.casefold())
+        try:
+            if there:
+                return _missing(self.store_info(viewer, there), declared)
+            roots = [real_folder(folder.root) for folder in declared.folders]  # all, before anything is made
+            self.create_store(viewer, declared.name, declared.embedder)
+            for root, folder in zip(roots, declared.folders, strict=True):
+                self.add_source(viewer, declared.name, root, folder.include, folder.exclude)
+        except RagError as error:
+            return f"The declared store {declared.name!r} could not be made or read. {error}"
+        how = f" The Index page, or `commonplace index --store {declared.name}`, reads its folders."
+        return f"Made store {declared.name!r}.{how if roots else ''}"
 
     def delete_store(self, viewer: Viewer, name: str) -> None:
         """Remove a store, sound or damaged, and all that it holds; the files it was read from stay.
 
         Raises StoreBusy while it is being indexed.
         """
-        _owner_only(viewer, "delete a store")
+        owner_only(viewer, "delete a store")
         self._stores.delete(viewer, name)
 
     def rename_store(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
@@ -81,201 +113,190 @@ class Library(Reader):
         Raises InvalidInput for a name that cannot be used, StoreBusy while it is being indexed
         or another process has it open.
         """
-        _owner_only(viewer, "rename a store")
+        owner_only(viewer, "rename a store")
         self._stores.rename(viewer, name, new_name)
         return self.store_info(viewer, new_name)
 
-    def verify(self, viewer: Viewer, store: str, *, files: bool = False) -> Health:
+    def export_store(
+        self, viewer: Viewer, store: str, target: Path, report: Report | None = None, *, force: bool = False
+    ) -> Exported:
+        """Write a store, private notes too, into one portable file: ``target``, or ``STORE.commonplace`` in
+        it where it is a folder. The store can be searched and indexed meanwhile.
+
+        The file is there whole or not at all; an existing one is replaced only with ``force``. ``report``
+        hears how far it is, and what it raises ends it. Raises InvalidInput for a target that cannot
+        be one, StoreError when the store cannot be read or the file not be written.
+        """
+        owner_only(viewer, "export a store")
+        return portable.export_store(
+            self._stores.open(viewer, store).store, target.expanduser(), force=force, report=report
+        )
+
+    def import_store(
+        self, viewer: Viewer, file: Path, name: str = "", report: Report | None = None
+    ) -> StoreInfo:
+        """Make a store of a portable file, which may come from anywhere; without ``name`` it keeps its own.
+
+        The store is there whole or not at all. Its folders that are not on this computer are paused;
+        ``notices`` tell of that and of all else that is not as it was. ``report`` as in `export_store`.
+        Raises InvalidInput when there is no such file or the name cannot be used, StoreError when
+        the file is not one that this program can take in.
+        """
+        owner_only(viewer, "import a store")
+        with portable.opened(file.expanduser()) as packed:
+            path = self._free_path_for_import(viewer, name or packed.manifest.name)
+            notices = portable.import_store(packed, path, report)
+        return replace(self.store_info(viewer, path.stem), notices=notices)
+
+    def _free_path_for_import(self, viewer: Viewer, name: str) -> Path:
+        twins = {other.casefold(): other for other in self.store_names(viewer)}
+        if twin := twins.get(name.casefold()):
+            raise portable.taken(twin)
+        return self._stores.free_path(viewer, name)
+
+    def verify(
+        self,
+        viewer: Viewer,
+        store: str,
+        *,
+        files: bool = False,
+        report: Callable[[int, int], None] | None = None,
+    ) -> Health:
         """Check every promise of a store; ``files`` also compares its documents with their files.
 
+        ``report`` hears how many checks were made, of how many, and what it raises ends them.
         Raises StoreError when it is too damaged to be read.
         """
-        _owner_only(viewer, "verify a store")
-        return check(self._stores.open(viewer, store).store, files=files)
+        owner_only(viewer, "verify a store")
+        return check(self._stores.open(viewer, store).store, files=files, report=report)
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
         """Make anew what is derived in a store, and mark what the next run must read again.
 
         Raises StoreBusy while it is being indexed, StoreError when it is beyond repair.
         """
-        _owner_only(viewer, "repair a store")
+        owner_only(viewer, "repair a store")
         return repair(self._stores.open(viewer, store).store)
 
-    # --- sources and runs ---------------------------------------------------------------
-
-    def draft_source(
-        self,
-        viewer: Viewer,
-        store: str,
-        root: str | Path,
-        include: Sequence[str],
-        exclude: Sequence[str] = (),
-    ) -> Source:
-        """The source that adding this folder would give; changes nothing. Raises InvalidInput."""
-        _owner_only(viewer, "choose folders")
-        folder = _folder(root)
-        with self._stores.open(viewer, store).store.read() as db:
-            return sources.draft(
-                db, str(folder), validate_globs(include), validate_globs(exclude) if exclude else ()
-            )
-
-    def add_source(
-        self,
-        viewer: Viewer,
-        store: str,
-        root: str | Path,
-        include: Sequence[str],
-        exclude: Sequence[str] = (),
-    ) -> Source:
-        """Add a folder and its globs to a store, or globs to a folder that it has already."""
-        source = self.draft_source(viewer, store, root, include, exclude)
-        with self._stores.open(viewer, store).store.write() as db:
-            return sources.put_source(db, source.root, source.include, source.exclude)
-
-    def change_source(
-        self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
-    ) -> Source:
-        """Give a folder of a store other globs, in place of those it has; the next run follows them."""
-        source = self.source(viewer, store, source_id)
-        globs = validate_globs(include), validate_globs(exclude) if exclude else ()
-        return self._put_source(viewer, store, replace(source, include=globs[0], exclude=globs[1]))
-
-    def pause_source(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
-        """Leave a folder out of runs over all folders, or take it in again; its documents stay."""
-        source = self.source(viewer, store, source_id)
-        return self._put_source(viewer, store, replace(source, paused=paused))
-
-    def remove_source(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """Take a folder out of a store; the run that this asks for forgets its documents."""
-        source = self.source(viewer, store, source_id)
-        removed = self._put_source(viewer, store, replace(source, removed=True))
-        self.request_index(viewer, store, [source_id])
-        return removed
-
-    def source(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """One folder of a store. Raises NotFound."""
-        _owner_only(viewer, "see folders")
-        with self._stores.open(viewer, store).store.read() as db:
-            found = sources.all_sources(db)
-        if source := next((source for source in found if source.id == source_id), None):
-            return source
-        known = ", ".join(f"{source.id} ({source.root})" for source in found) or "none"
-        raise NotFound(f"Store {store!r} has no folder with the number {source_id}.", f"There are: {known}.")
-
-    def _put_source(self, viewer: Viewer, store: str, source: Source) -> Source:
-        with self._stores.open(viewer, store).store.write() as db:
-            sources.change_source(db, source)
-        return source
-
-    def plan(self, viewer: Viewer, store: str, source: Source, *, force: bool = False) -> Plan:
-        """What a run would do to ``source``, which may be only a draft; changes nothing."""
-        _owner_only(viewer, "plan a run")
-        return plan.make_plan(self._stores.open(viewer, store).store, source, force=force)
-
-    def request_index(
-        self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
-    ) -> None:
-        """Leave a request to bring the store up to date with its sources; ``run`` does it."""
-        _owner_only(viewer, "index")
-        index.request(self._stores.open(viewer, store).store, source_ids, force=force)
-
-    def request_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Ask for one document to be read again, changed or not. Raises NotFound."""
-        _owner_only(viewer, "index")
-        opened = self._stores.open(viewer, store).store
-        for source_id, raw in self._places(opened, path):
-            index.request_file(opened, source_id, raw)
+    # --- files ------------------------------------------------------------------------------
 
     def exclude_file(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
         """Take one document out, whatever the globs say; the run that this asks for forgets it.
 
         Raises NotFound.
         """
-        _owner_only(viewer, "exclude files")
+        owner_only(viewer, "exclude files")
         opened = self._stores.open(viewer, store).store
-        for source_id, raw in self._places(opened, path):
-            with opened.write() as db:
+        found = self._places(opened, [path])
+        with opened.write() as db:
+            for source_id, raw in found:
                 sources.exclude_file(db, source_id, raw, reason or "The owner took it out.")
-            index.request_file(opened, source_id, raw)
+                work.request_files(db, source_id, [raw])
 
     def take_back_file(self, viewer: Viewer, store: str, path: str) -> None:
         """Let the globs decide on an excluded file again, and ask for it to be read. Raises NotFound."""
-        _owner_only(viewer, "exclude files")
+        owner_only(viewer, "exclude files")
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             found = [out for out in sources.excluded_files(db) if out.display == path]
         if not found:
             raise NotFound(f"No file called {path!r} is excluded from store {store!r}.", "Look at its files.")
-        for out in found:
-            with opened.write() as db:
+        with opened.write() as db:
+            for out in found:
                 sources.take_back_file(db, out.source_id, out.path)
-            index.request_file(opened, out.source_id, out.path)
-
-    def _places(self, opened: Store, path: str) -> list[tuple[int, bytes]]:
-        with opened.read() as db:
-            found = documents.places(db, path)
-        if not found:
-            raise NotFound(
-                f"Store {opened.name!r} has no document {path!r}.",
-                f"`commonplace doctor --file PATH --store {opened.name}` tells why.",
-            )
-        return found
-
-    def requested(self, viewer: Viewer, store: str) -> bool:
-        """Whether somebody asks for a run that nobody has taken yet."""
-        _owner_only(viewer, "index")
-        return index.requested(self._stores.open(viewer, store).store)
-
-    def run(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
-        """Do what was requested of a store, in this thread; None if there was nothing to do.
-
-        Raises StoreBusy when a run is under way elsewhere: that one takes the requests.
-        """
-        _owner_only(viewer, "index")
-        opened = self._stores.open(viewer, store).store
-        job = index.run(opened, lambda: self._embedders.get(opened.embedder), report)
-        return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
-
-    def cancel(self, viewer: Viewer, store: str) -> None:
-        """Ask the store's run to stop, in whichever process it is."""
-        _owner_only(viewer, "cancel a run")
-        index.cancel(self._stores.open(viewer, store).store)
-
-    def jobs(self, viewer: Viewer, store: str, limit: int = 20) -> list[Job]:
-        """The newest runs of a store first; at most one of them is running."""
-        _owner_only(viewer, "see runs")
-        opened = self._stores.open(viewer, store).store
-        with opened.read() as db:
-            found = work.jobs(db, store, running=True, limit=limit)
-        if not any(job.state == "running" for job in found) or opened.running():
-            return found
-        with opened.read() as db:  # it ended between the two looks, or its process died
-            return work.jobs(db, store, running=False, limit=limit)
-
-    def job_results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
-        """What became of each file of a run, failures first; unchanged ones are only counted."""
-        _owner_only(viewer, "see runs")
-        with self._stores.open(viewer, store).store.read() as db:
-            return work.results(db, job_id, limit)
+                work.request_files(db, out.source_id, [out.path])
 
     def files(self, viewer: Viewer, store: str) -> list[Document]:
         """Every file of a store by path, its ``state`` a FileState compared with the disk just now,
         excluded files included. One stat a file: 20,000 take about a tenth of a second."""
-        _owner_only(viewer, "see files")
-        opened = self._stores.open(viewer, store).store
-        with opened.read() as db:
-            states = file_states(db)
-            found = find.documents(db, store, viewer)
-            out = sources.excluded_files(db)
-        indexed = [replace(document, state=states[document.id]) for document in found]
-        excluded = {exclusion.display: exclusion for exclusion in out}
-        kept = [document for document in indexed if document.path not in excluded]
-        return sorted([*kept, *(_excluded(store, each) for each in out)], key=attrgetter("path"))
+        owner_only(viewer, "see files")
+        with self._stores.open(viewer, store).store.read() as db:
+            return _files(db, store, viewer)
+
+    def file(self, viewer: Viewer, store: str, path: str) -> Document:
+        """One file of a store, as ``files`` lists it. Raises NotFound."""
+        owner_only(viewer, "see files")
+        with self._stores.open(viewer, store).store.read() as db:
+            found = _files(db, store, viewer, path)
+        if not found:
+            raise NotFound(
+                f"Store {store!r} has no file {path!r}.",
+                "It may have moved or be gone; look at the files of the store.",
+            )
+        return found[0]
+
+    def document(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
+        """The document called ``path`` as it was indexed, the chunk called ``key`` marked. Raises NotFound.
+
+        For the owner its state is that of ``files``, and a file that is excluded is there without text.
+        """
+        if not viewer.is_owner:
+            return super().document(viewer, store, path, key)
+        file = self.file(viewer, store, path)
+        try:
+            found = super().document(viewer, store, path, key)
+        except NotFound:
+            return DocumentView(file, (), (), (), (), ())
+        return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
+
+    # --- health -------------------------------------------------------------------------
+
+    def explain_file(
+        self,
+        viewer: Viewer,
+        path: str,
+        names: Sequence[str] = (),
+        *,
+        query: str = "",
+        here: Path | None = None,
+    ) -> list[Diagnosis]:
+        """Why the file ``path`` is found or not, in each of the named stores (none: all).
+
+        ``path`` is absolute, relative to ``here``, or as a store calls it. With ``query`` also
+        which place its best passage has among the first 1000 hits.
+        """
+        owner_only(viewer, "ask why a file is not found")
+        here = here or Path.cwd()
+        wanted = dict.fromkeys(names or self.store_names(viewer))
+        found = [self._explained(viewer, name, path, here) for name in wanted]
+        if any(each.steps[1:] for each in found):
+            found = [each for each in found if each.advice != diagnosis.ADD_FOLDER]
+        return [self._ranked(viewer, each, query) if query and each.steps[1:] else each for each in found]
+
+    def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
+        try:
+            return diagnosis.explain(self._stores.open(viewer, name).store, path, here)
+        except StoreError as error:  # the store that holds the file may be the damaged one
+            return Diagnosis(name, path, False, (Step("no", error.message),), error.suggestion)
+
+    def _ranked(self, viewer: Viewer, found: Diagnosis, query: str) -> Diagnosis:
+        answer = self.search(
+            viewer, query, [found.store], top_k=MAX_TOP_K, min_score=0.0, max_tokens=sys.maxsize
+        )
+        hits = (hit for hit in answer.hits if hit.store == found.store)  # the query may name another
+        hit = next((h for h in hits if found.path in (h.document.path, *h.copies)), None)
+        return replace(found, query=query, rank=hit.rank if hit else None, score=hit.score if hit else None)
+
+    def doctor(self, viewer: Viewer) -> list[Step]:
+        """The installation, checked: Python, SQLite, folders, model, stores and their folders."""
+        owner_only(viewer, "check the installation")
+        steps = doctor.installation(self.settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
+        try:
+            names = self.store_names(viewer)
+        except StoreError as error:
+            return [*steps, Step("no", str(error))]
+        for name in names:
+            steps += doctor.store(name, partial(self.store_info, viewer, name))
+        return steps
 
 
-def _owner_only(viewer: Viewer, what: str) -> None:
-    if not viewer.is_owner:
-        raise Forbidden(f"Only the owner may {what}.", "Ask the owner of this library.")
+def _files(db: sqlite3.Connection, store: str, viewer: Viewer, path: str | None = None) -> list[Document]:
+    """The files of a store by path, or only those called ``path``."""
+    ids = None if path is None else documents.ids(db, path)
+    out = {each.display: each for each in sources.excluded_files(db) if path in (None, each.display)}
+    found = find.documents(db, store, viewer, ids, file_states(db, ids))
+    listed = [document for document in found if document.path not in out]
+    return sorted([*listed, *(_excluded(store, each) for each in out.values())], key=attrgetter("path"))
 
 
 def _excluded(store: str, out: sources.Exclusion) -> Document:
@@ -296,15 +317,23 @@ def _excluded(store: str, out: sources.Exclusion) -> Document:
         size=0,
         file_hash="",
         indexed_at="",
-        root="",
+        root=out.root,
         path_in_source=display(out.path),
     )
 
 
-def _folder(root: str | Path) -> Path:
-    """The real folder that ``root`` names, ``~`` and links resolved."""
-    with suppress(OSError, RuntimeError, ValueError):  # no permission, no such user, a NUL
-        folder = Path(root).expanduser().resolve()
-        if folder.is_dir():
-            return folder
-    raise InvalidInput(f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk.")
+def _missing(info: StoreInfo, declared: DeclaredStore) -> str:
+    """What ``declared`` says that the store does not have, in a sentence; empty when it has it all."""
+    sources = {source.root: source for source in info.sources if not source.removed}
+    lacks = []
+    if declared.embedder not in (None, info.embedder):
+        lacks.append(f"the embedder {declared.embedder!r} (it has {info.embedder!r})")
+    for folder in declared.folders:
+        source = sources.get(os.path.realpath(folder.root))
+        if source is None:
+            lacks.append(f"the folder {str(folder.root)!r}")
+        elif not {*folder.include} <= {*source.include} or not {*folder.exclude} <= {*source.exclude}:
+            lacks.append(f"the globs of {str(folder.root)!r}")
+    if not lacks:
+        return ""
+    return f"Store {info.name!r} is there without what is declared: {', '.join(lacks)}. It stays as it is."

@@ -1,4 +1,4 @@
-"""Values → the JSON that every face speaks.
+"""Values → the JSON that every face speaks, and hits → CSV.
 
 The names are the seeds': a query answer as in A (``query, store, results[rank, score,
 file_path, …], total_results, query_time_ms``), a job as in B. Ours stand beside them.
@@ -6,11 +6,46 @@ file_path, …], total_results, query_time_ms``), a job as in B. Ours stand besi
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import PurePosixPath
 from typing import Any
 
+from rag_core.config import Settings
 from rag_core.plan import Plan
-from rag_core.types import Answer, Document, FileResult, Hit, Job, StoreInfo
+from rag_core.portable import Exported
+from rag_core.reports import SourceInfo
+from rag_core.terminal import plain, plain_json
+from rag_core.types import (
+    Answer,
+    Diagnosis,
+    Document,
+    DocumentLink,
+    DocumentView,
+    FileResult,
+    Health,
+    Hit,
+    Job,
+    Neighbour,
+    Repair,
+    Source,
+    Step,
+    StoreInfo,
+    Viewer,
+)
+
+_CSV_COLUMNS = (
+    "rank score similarity bm25 store file_path start_line end_line title heading_path tags date content"
+).split()
+# What a spreadsheet takes for a formula, as typed on a Western or an East Asian keyboard.
+_FORMULA = tuple("=+-@\t\r＝＋－＠")
+
+
+def json_bytes(value: dict[str, Any]) -> bytes:
+    """``value`` as a JSON text in UTF-8. Nothing in it steers a terminal, whatever a file name holds."""
+    text = plain_json(json.dumps(value, ensure_ascii=False, indent=2))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def answer(found: Answer) -> dict[str, Any]:
@@ -23,6 +58,8 @@ def answer(found: Answer) -> dict[str, Any]:
         "convincing": found.convincing,
         "results": [hit(h) for h in found.hits],
         "total_results": len(found.hits),
+        "offset": found.offset,
+        "has_more": found.has_more,
         "query_time_ms": round(found.query_time_ms, 1),
         "pending": found.pending,
         "warnings": list(found.warnings),
@@ -60,13 +97,49 @@ def hit(found: Hit) -> dict[str, Any]:
         "reasons": list(found.reasons),
         "highlights": [list(span) for span in found.spans],
         "copies": list(found.copies),
-        "absolute_path": absolute_path(doc),
+        "absolute_path": absolute_path(doc) or None,
     }
 
 
+def hits_csv(found: Answer, viewer: Viewer) -> bytes:
+    """The hits as CSV (RFC 4180) in UTF-8 with the mark by which Excel knows it, one row a hit.
+
+    Numbers are as in JSON. A text that a spreadsheet would run as a formula has an apostrophe in front.
+    The last column, ``absolute_path``, is for the owner alone.
+    """
+    columns = [*_CSV_COLUMNS, "absolute_path"] if viewer.is_owner else list(_CSV_COLUMNS)
+    file = io.StringIO()
+    # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.
+    table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
+    table.writeheader()
+    table.writerows(_row(hit(each)) for each in found.hits)
+    return file.getvalue().encode("utf-8-sig")
+
+
+def _row(shown: dict[str, Any]) -> dict[str, Any]:
+    flat = shown | shown["metadata"]
+    flat["tags"] = ", ".join(flat["tags"])
+    flat["heading_path"] = " > ".join(flat["heading_path"])
+    return {name: _cell(value) if isinstance(value, str) else value for name, value in flat.items()}
+
+
+def _cell(text: str) -> str:
+    text = plain(text.replace("\r\n", "\n"))
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
 def absolute_path(doc: Document) -> str:
-    """Where the file is on this machine, for people."""
-    return str(PurePosixPath(doc.root) / doc.path_in_source)
+    """Where the file is on this machine; empty for a guest, who is not told the folder."""
+    return str(PurePosixPath(doc.root) / doc.path_in_source) if doc.root else ""
+
+
+def place(found: Hit) -> str:
+    """``path:line`` as editors take it, on this machine for the owner and in the store for a guest.
+
+    Pages and slides have no lines; the path stands alone.
+    """
+    path = absolute_path(found.document) or found.document.path
+    return path if found.anchor_type in ("page", "slide") else f"{path}:{found.start_line}"
 
 
 def document(doc: Document) -> dict[str, Any]:
@@ -84,7 +157,44 @@ def document(doc: Document) -> dict[str, Any]:
         "size": doc.size,
         "file_hash": doc.file_hash,
         "indexed_at": doc.indexed_at,
-        "absolute_path": absolute_path(doc),
+        "absolute_path": absolute_path(doc) or None,
+    }
+
+
+def document_view(found: DocumentView) -> dict[str, Any]:
+    """A document with its text and links; the first ``repeats`` characters of each end the one before."""
+    return {
+        "store": found.document.store,
+        **document(found.document),
+        "aliases": list(found.aliases),
+        "warnings": list(found.warnings),
+        "passages": [passage(each) for each in found.chunks],
+        "links_out": [link(each) for each in found.links_out],
+        "links_in": [link(each) for each in found.links_in],
+    }
+
+
+def passage(found: Neighbour) -> dict[str, Any]:
+    """One passage of a document in reading order."""
+    return {
+        "id": found.key,
+        "start_line": found.start_line,
+        "end_line": found.end_line,
+        "heading_path": list(found.heading_path),
+        "content": found.content,
+        "repeats": found.repeats,
+    }
+
+
+def link(found: DocumentLink) -> dict[str, Any]:
+    """A link; ``file_path`` and ``title`` are those of the other document, null for a link to nothing."""
+    return {
+        "type": found.type,
+        "target": found.target,
+        "heading": found.heading,
+        "label": found.label,
+        "file_path": found.path,
+        "title": found.title,
     }
 
 
@@ -107,16 +217,42 @@ def store(info: StoreInfo) -> dict[str, Any]:
         "skipped": info.skipped,
         "size_bytes": info.size_bytes,
         "types": info.types,
-        "sources": [
-            {
-                "id": source.id,
-                "root": source.root,
-                "include": list(source.include),
-                "exclude": list(source.exclude),
-                "paused": source.paused,
-            }
-            for source in info.sources
-        ],
+        "sources": [source(each) for each in info.sources],
+    }
+
+
+def exported(done: Exported) -> dict[str, Any]:
+    """A portable file that was written."""
+    return {
+        "store": done.store,
+        "path": str(done.path),
+        "size_bytes": done.size_bytes,
+        "file_count": done.file_count,
+        "chunk_count": done.chunk_count,
+    }
+
+
+def source(folder: Source) -> dict[str, Any]:
+    """A folder of a store."""
+    return {
+        "id": folder.id,
+        "root": folder.root,
+        "include": list(folder.include),
+        "exclude": list(folder.exclude),
+        "label": folder.label,
+        "paused": folder.paused,
+        "removed": folder.removed,
+    }
+
+
+def source_info(found: SourceInfo) -> dict[str, Any]:
+    """A folder of a store with the number of its files."""
+    return {
+        **source(found.source),
+        "indexed": found.indexed,
+        "failed": found.failed,
+        "skipped": found.skipped,
+        "missing": found.missing,
     }
 
 
@@ -175,4 +311,75 @@ def plan(plans: list[Plan]) -> dict[str, Any]:
             }
             for p in plans
         ],
+    }
+
+
+def settings(found: Settings) -> dict[str, Any]:
+    """Every setting with where it is from: ``layer`` default, config.yaml, .env or environment."""
+    return {
+        "data_dir": str(found.data_dir),
+        "config_file": str(found.config_file),
+        "env_file": str(found.env_file),
+        "settings": [
+            {
+                "key": row.key.name,
+                "value": row.value,
+                "layer": row.origin.layer,
+                "name": row.origin.name,
+                "file": row.origin.file,
+                "line": row.origin.line,
+            }
+            for row in found.rows()
+        ],
+        "warnings": list(found.warnings),
+    }
+
+
+def step(found: Step) -> dict[str, Any]:
+    """One step of a diagnosis."""
+    return {"state": found.state, "sentence": found.sentence}
+
+
+def diagnosis(found: Diagnosis) -> dict[str, Any]:
+    """Why a file is found in a store or not."""
+    return {
+        "store": found.store,
+        "file_path": found.path,
+        "findable": found.findable,
+        "steps": [step(s) for s in found.steps],
+        "advice": found.advice,
+        "query": found.query,
+        "rank": found.rank,
+        "score": None if found.score is None else round(found.score, 4),
+    }
+
+
+def health(found: Health) -> dict[str, Any]:
+    """A store as its checks found it."""
+    return {
+        "store": found.store,
+        "sound": found.sound,
+        "checked_at": found.checked_at,
+        "took_ms": round(found.took_ms, 1),
+        "checks": list(found.checks),
+        "findings": [
+            {
+                "check": finding.check,
+                "severity": finding.severity,
+                "sentence": finding.sentence,
+                "count": finding.count,
+                "examples": list(finding.examples),
+            }
+            for finding in found.findings
+        ],
+    }
+
+
+def repair(found: Repair) -> dict[str, Any]:
+    """What was mended in a store."""
+    return {
+        "store": found.store,
+        "done": list(found.done),
+        "reread": found.reread,
+        "took_ms": round(found.took_ms, 1),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rag_core.types import Answer, Diagnosis
+
 
 def plural(count: int, noun: str) -> str:
     """``1 file``, ``2,000 files``."""
@@ -24,3 +26,38 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def ranked(found: Diagnosis) -> str:
+    """Which place a file has for the query that was asked."""
+    if found.rank is None:
+        return f"For {found.query!r} it is not among the first 1,000 passages."
+    return (
+        f"For {found.query!r} its best passage is number {found.rank:,}, with a score of {found.score:.2f}."
+    )
+
+
+def lines(start: int, end: int) -> str:
+    """Line numbers as they stand behind a path: ``35``, ``35-40``."""
+    return str(start) if start == end else f"{start}-{end}"
+
+
+def found(answer: Answer) -> str:
+    """How many passages an answer holds, how long that took, and how many of them fit."""
+    took = f"in {answer.query_time_ms:.0f} ms"
+    if not answer.hits:
+        return f"Nothing more {took}" if answer.offset else f"Nothing found {took}"
+    first, last = answer.hits[0].rank, answer.hits[-1].rank
+    if not answer.offset and not answer.has_more:
+        return f"{plural(last, 'passage')} {took}. {_fit(answer)}"
+    shown = f"Passage {first:,}" if first == last else f"Passages {first:,} to {last:,}"
+    return f"{shown} {took}. {_fit(answer)}"
+
+
+def _fit(answer: Answer) -> str:
+    fit = sum(hit.relevant for hit in answer.hits)
+    near = len(answer.hits) - fit
+    fits, misses = "fits" if fit == 1 else "fit", "is a near miss" if near == 1 else "are near misses"
+    if fit and near:
+        return f"{fit:,} {fits}, {near:,} {misses}."
+    return f"{'It' if fit + near == 1 else 'All'} {fits if fit else misses}."

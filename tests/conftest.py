@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.cli import main
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Job
+from tests.command import Result, Run
 from tests.model_fixture import installed_model_dir
 
 
@@ -36,6 +38,19 @@ def library(home: Path, tmp_path: Path) -> Iterator[Library]:
     opened = Library.open(Settings(home / "data", home / "data" / "models", (tmp_path,)))
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``commonplace`` with the given arguments in an empty home."""
+
+    def run(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return Result(int(ended.value.code or 0), shown.out, shown.err)
+
+    return run
 
 
 @pytest.fixture

@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import io
-import json
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
-from rag_core.cli import app, main
-
-
-@dataclass(frozen=True)
-class Result:
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run ``commonplace`` with the given arguments in an empty home."""
-
-    def run(*arguments: object) -> Result:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return Result(int(ended.value.code or 0), shown.out, shown.err)
-
-    return run
+from rag_core.cli import app
+from tests.command import Run
 
 
 @pytest.fixture
@@ -247,7 +219,7 @@ def test_index_of_a_store_without_folders_says_what_to_name(run: Run) -> None:
 # --- query ------------------------------------------------------------------------------
 
 SEED_KEYS = "query store results total_results query_time_ms".split()
-OUR_KEYS = "stores mode convincing pending warnings".split()
+OUR_KEYS = "stores mode convincing offset has_more pending warnings".split()
 SEED_RESULT_KEYS = "rank score file_path file_type start_line end_line content metadata".split()
 OUR_RESULT_KEYS = "store id relevant similarity bm25 reasons highlights copies absolute_path".split()
 METADATA_KEYS = (
@@ -297,11 +269,50 @@ def test_query_for_people_shows_place_score_reason_and_passage(run: Run, garden:
         (["--mode", "lexical"], 3),
         (["--mode", "vector"], 3),
         (["--max-tokens", 1], 0),
+        (["--offset", 2], 1),
     ],
 )
 def test_query_takes_every_option(run: Run, garden: Path, options: list[object], paths: int) -> None:
     answer = run("query", "roses", "--store", "garden", "--json", *options).json
     assert answer["total_results"] == paths
+
+
+def test_query_goes_on_behind_an_offset_and_says_where(run: Run, garden: Path) -> None:
+    command = ("query", "roses", "--store", "garden", "--top-k", 1)
+    whole = run("query", "roses", "--store", "garden", "--json").json["results"]
+    second = run(*command, "--offset", 1, "--json").json
+    assert (second["results"], second["offset"], second["has_more"]) == (whole[1:2], 1, True)
+    out = run(*command, "--offset", 1).out
+    assert "  2  " in out
+    assert "More with --offset 2." in out
+    assert "More with" not in run(*command, "--offset", 2).out
+    assert run(*command, "--offset", 3).out == "Nothing more.\n"
+
+
+def test_query_says_how_many_passages_fit(run: Run, garden: Path) -> None:
+    answer = run("query", "late winter", "--store", "garden", "--json").json
+    fit = sum(result["relevant"] for result in answer["results"])
+    assert 0 < fit < 3
+    last = run("query", "late winter", "--store", "garden").out.splitlines()[-1]
+    assert last.startswith("3 passages in ")
+    assert f" ms. {fit} fit" in last
+    assert " near miss" in last
+
+
+def test_query_prints_csv_and_says_what_else_is_to_be_said_beside_it(run: Run, garden: Path) -> None:
+    result = run("query", "roses", "type:pyton", "--store", "garden", "--csv")
+    assert result.out.lstrip("\ufeff").startswith('"rank","score",')
+    assert "Did you mean 'python'?" in result.err
+    rows = list(csv.DictReader(io.StringIO(run("query", "roses", "--store", "garden", "--csv").out)))
+    assert {row["absolute_path"] for row in rows} == {
+        str(garden / name) for name in ("rose.md", "sub/bee.md", "water.py")
+    }
+
+
+def test_query_prints_in_one_way(run: Run, garden: Path) -> None:
+    result = run("query", "roses", "--csv", "--json")
+    assert result.status == 2
+    assert result.json["error"]["suggestion"] == "Give --csv or --json."
 
 
 def test_query_takes_several_stores(run: Run, garden: Path) -> None:
@@ -329,7 +340,7 @@ def test_list_shows_every_file_with_its_state(run: Run, garden: Path) -> None:
     listed = run("list", "--store", "garden", "--json").json
     assert listed["store"] == "garden"
     assert [(file["file_path"], file["state"]) for file in listed["files"]] == [
-        ("rose.md", "indexed"), ("sub/bee.md", "indexed"), ("water.py", "indexed"),
+        ("rose.md", "fresh"), ("sub/bee.md", "fresh"), ("water.py", "fresh"),
     ]  # fmt: skip
     assert run("list", "--store", "garden").out.splitlines()[1].split()[:2] == ["rose.md", "markdown"]
 
@@ -380,9 +391,9 @@ def leaves(command: click.Command, *names: str) -> Iterator[tuple[str, click.Com
         yield from leaves(below, *names, name)
 
 
-def test_every_command_but_serve_speaks_json() -> None:
+def test_every_command_that_gives_an_answer_speaks_json() -> None:
     with_json = {name for name, command in leaves(app) if "as_json" in {each.name for each in command.params}}
-    assert {name for name, _ in leaves(app)} - with_json == {"serve"}
+    assert {name for name, _ in leaves(app)} - with_json == {"serve", "completion"}
 
 
 @pytest.mark.parametrize("state", ["cancelled", "failed", "interrupted"])

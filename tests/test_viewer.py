@@ -12,6 +12,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import Forbidden, NotFound
 from rag_core.library import Library
+from rag_core.reports import Problem
 from rag_core.types import OWNER, Job, Mode, Source, Viewer
 from tests.conftest import index
 
@@ -70,6 +71,7 @@ READS: dict[str, Callable[[Library, Viewer, str], Any]] = {
     "search": lambda library, viewer, store: library.search(viewer, "harbour", [store]),
     "neighbours": lambda library, viewer, store: library.neighbours(viewer, store, "key"),
     "documents": lambda library, viewer, store: library.documents(viewer, store),
+    "document": lambda library, viewer, store: library.document(viewer, store, "own.md"),
     "facets": lambda library, viewer, store: library.facets(viewer, [store]),
     "store_info": lambda library, viewer, store: library.store_info(viewer, store),
     "generations": lambda library, viewer, store: library.generations(viewer, [store]),
@@ -220,17 +222,43 @@ def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
 OPEN_TO_GUESTS = {"store_names", *READS}
 WITHOUT_A_VIEWER = {"open", "close", "warm", "settings"}
 SOURCE = Source(1, "/", ("*",))
+PROBLEM = Problem("failed", "It is broken.", 1, ("open.md",))
 OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
     "create_store": lambda library: library.create_store(GUEST, "new", "hashing"),
+    "make_declared": lambda library: library.make_declared(GUEST),
+    "verify": lambda library: library.verify(GUEST, "shared"),
+    "doctor": lambda library: library.doctor(GUEST),
+    "explain_file": lambda library: library.explain_file(GUEST, "open.md", ["shared"]),
+    "repair": lambda library: library.repair(GUEST, "shared"),
+    "export_store": lambda library: library.export_store(GUEST, "shared", Path("shared.commonplace")),
+    "import_store": lambda library: library.import_store(GUEST, Path("shared.commonplace")),
     "delete_store": lambda library: library.delete_store(GUEST, "shared"),
     "draft_source": lambda library: library.draft_source(GUEST, "shared", "/", ["*"]),
     "add_source": lambda library: library.add_source(GUEST, "shared", "/", ["*"]),
+    "source": lambda library: library.source(GUEST, "shared", 1),
+    "sources": lambda library: library.sources(GUEST, "shared"),
+    "plans": lambda library: library.plans(GUEST, "shared"),
+    "change_source": lambda library: library.change_source(GUEST, "shared", 1, ["*"]),
+    "pause_source": lambda library: library.pause_source(GUEST, "shared", 1),
+    "remove_source": lambda library: library.remove_source(GUEST, "shared", 1),
+    "rename_store": lambda library: library.rename_store(GUEST, "shared", "other"),
     "plan": lambda library: library.plan(GUEST, "shared", SOURCE),
+    "files": lambda library: library.files(GUEST, "shared"),
+    "file": lambda library: library.file(GUEST, "shared", "open.md"),
+    "exclude_file": lambda library: library.exclude_file(GUEST, "shared", "open.md"),
+    "take_back_file": lambda library: library.take_back_file(GUEST, "shared", "open.md"),
+    "request_file": lambda library: library.request_file(GUEST, "shared", "open.md"),
+    "request_files": lambda library: library.request_files(GUEST, "shared", ["open.md"]),
+    "problems": lambda library: library.problems(GUEST, "shared"),
+    "retry": lambda library: library.retry(GUEST, "shared", PROBLEM),
+    "asked": lambda library: library.asked(GUEST, "shared"),
     "request_index": lambda library: library.request_index(GUEST, "shared"),
     "requested": lambda library: library.requested(GUEST, "shared"),
     "run": lambda library: library.run(GUEST, "shared"),
     "cancel": lambda library: library.cancel(GUEST, "shared"),
     "jobs": lambda library: library.jobs(GUEST, "shared"),
+    "job": lambda library: library.job(GUEST, "shared", 1),
+    "job_problems": lambda library: library.job_problems(GUEST, "shared", 1),
     "job_results": lambda library: library.job_results(GUEST, "shared", 1),
 }
 

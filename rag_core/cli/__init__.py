@@ -12,7 +12,18 @@ from collections.abc import Sequence
 import click
 
 from rag_core import __version__
-from rag_core.cli import finding, indexing, serving, stores
+from rag_core.cli import (
+    doctor,
+    documents,
+    finding,
+    indexing,
+    runs,
+    serving,
+    settings,
+    sources,
+    stores,
+    upkeep,
+)
 from rag_core.cli.options import print_json
 from rag_core.errors import InvalidInput, RagError
 from rag_core.terminal import plain
@@ -28,11 +39,21 @@ for command in (
     indexing.init,
     indexing.index,
     finding.query,
-    finding.list_documents,
+    documents.list_documents,
+    documents.show,
+    documents.exclude,
+    documents.reindex,
     stores.store,
+    sources.source,
+    runs.jobs,
     stores.status,
     serving.serve,
     serving.model,
+    doctor.doctor,
+    upkeep.verify,
+    upkeep.repair,
+    settings.config,
+    settings.completion,
 ):
     app.add_command(command)
 

@@ -2,25 +2,67 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from rag_core import logs, render
+from rag_core.config import Settings, load
+from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.terminal import plain_json
+from rag_core.terminal import plain
+
+
+class SettingOption(click.Option):
+    """An option whose default is the setting called ``setting``; help shows what that is here."""
+
+    def __init__(self, *args: Any, setting: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.setting = setting
+
+    def get_default(self, ctx: click.Context, call: bool = True) -> Any:
+        """What is configured; click's own default where nothing is."""
+        try:
+            value = getattr(_settings(ctx), self.setting)
+        except InvalidInput:
+            if not ctx.resilient_parsing:  # help and completion work whatever config.yaml holds
+                raise
+            value = None
+        return super().get_default(ctx, call) if value in (None, ()) else value
+
+
+def setting_option(*names: str, setting: str, **attributes: Any) -> Callable[[Any], Any]:
+    """``click.option`` with a setting as its default."""
+    return click.option(*names, cls=SettingOption, setting=setting, show_default=True, **attributes)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 stores_option = click.option(
     "--store", "stores", multiple=True, metavar="NAME", help="A store; repeat for several."
 )
-store_option = click.option("--store", "store", required=True, metavar="NAME", help="The store.")
+store_option = setting_option(
+    "--store", "store", setting="default_store", required=True, metavar="NAME", help="The store."
+)
+
+
+def settings_of_owner() -> Settings:
+    """The settings of this command, after saying what is odd about them; logging follows them."""
+    settings = _settings(click.get_current_context())
+    logs.configure(settings.log_level)
+    for warning in settings.warnings:
+        click.secho(plain(warning), fg="yellow", err=True)
+    return settings
+
+
+def _settings(ctx: click.Context) -> Settings:
+    given = ctx.find_root().obj  # docs/make_cli.py gives the defaults, not this machine's
+    return given if isinstance(given, Settings) else load()
 
 
 def library_of_owner() -> Library:
     """The owner's library, closed when the command ends."""
-    library = Library.open()
+    library = Library.open(settings_of_owner())
     click.get_current_context().call_on_close(library.close)
     return library
 
@@ -35,5 +77,4 @@ def emit(as_json: bool, value: dict[str, Any], show: Callable[[], None]) -> None
 
 def print_json(value: dict[str, Any]) -> None:
     """Print JSON in which nothing steers a terminal, whatever a file name holds."""
-    text = plain_json(json.dumps(value, ensure_ascii=False, indent=2))
-    click.echo(text.encode("utf-8", "backslashreplace"))
+    click.echo(render.json_bytes(value), nl=False)

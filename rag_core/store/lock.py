@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from rag_core.errors import StoreBusy
+from rag_core.errors import StoreBusy, StoreError
 
 _PROBE_S = 0.5  # longer than held() holds the lock itself
 _probing = threading.Lock()  # two that look at once would take each other for the runner
@@ -22,7 +22,7 @@ def _lock_path(store: Path) -> Path:
 @contextmanager
 def hold(
     store: Path,
-    otherwise: str = "The request was left for that run; `commonplace status` shows its progress.",
+    otherwise: str = "The request was left for that run, which does it, too.",
 ) -> Iterator[None]:
     """Be the runner of the store file ``store``; raises StoreBusy when there is one already.
 
@@ -33,10 +33,24 @@ def hold(
         lock.acquire(timeout=_PROBE_S)
     except Timeout:
         raise StoreBusy(f"Store {store.stem!r} is being indexed already.", otherwise) from None
+    except OSError as error:
+        raise StoreError(
+            f"Store {store.stem!r} cannot be locked: {error.strerror}.",
+            f"Check that {str(store.parent)!r} can be written.",
+        ) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def forget(store: Path) -> None:
+    """Remove the lock file, which the caller holds: after its release it may be the next one's already.
+
+    Who waits for it meanwhile sees that it is gone and takes a new one.
+    """
+    with suppress(PermissionError):  # where a file that is open cannot be removed
+        _lock_path(store).unlink(missing_ok=True)
 
 
 def held(store: Path) -> bool:
@@ -47,5 +61,7 @@ def held(store: Path) -> bool:
             lock.acquire(timeout=0)
         except Timeout:
             return True
+        except PermissionError:  # what this account cannot write, it does not index
+            return False
         lock.release()
         return False

@@ -1,0 +1,35 @@
+"""Why a file is not found, and whether the installation works."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rag_core import render
+from rag_core.cli.options import emit, json_option, library_of_owner, stores_option
+from rag_core.errors import InvalidInput
+from rag_core.terminal import show_diagnoses, show_steps
+from rag_core.types import OWNER
+
+
+@click.command()
+@click.option("--file", "path", metavar="PATH", help="Tell why this file is found or not.")
+@click.option("--query", metavar="TEXT", help="Also which place the file has for this query.")
+@stores_option
+@json_option
+def doctor(path: str | None, query: str | None, stores: tuple[str, ...], as_json: bool) -> None:
+    """Check the installation, or tell with --file why a file is not found.
+
+    Exit status 1 when something does not work, or the file cannot be found.
+    """
+    library = library_of_owner()
+    if path is None:
+        if query or stores:
+            raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
+        steps = library.doctor(OWNER)
+        emit(as_json, {"steps": [render.step(s) for s in steps]}, lambda: show_steps(steps))
+        sys.exit(any(step.state == "no" for step in steps))
+    found = library.explain_file(OWNER, path, stores, query=query or "")
+    emit(as_json, {"stores": [render.diagnosis(d) for d in found]}, lambda: show_diagnoses(found))
+    sys.exit(not any(diagnosis.findable for diagnosis in found))

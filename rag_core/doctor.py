@@ -1,0 +1,83 @@
+"""The installation and the stores, looked at from outside: what works, and what to do where not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from rag_core.embedders import Embedder
+from rag_core.errors import RagError
+from rag_core.types import Step, StoreInfo
+from rag_core.wording import plural, size
+
+_OLDEST_PYTHON = (3, 11)
+_LITTLE_SPACE = 1_000_000_000
+
+
+def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
+    """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
+    return [_python(), _sqlite(), _data_folder(data_dir), _model(open_model)]
+
+
+def _python() -> Step:
+    sentence = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}."
+    if sys.version_info < _OLDEST_PYTHON:
+        return Step("no", f"{sentence} Commonplace needs 3.11 or newer.")
+    return Step("ok", sentence)
+
+
+def _sqlite() -> Step:
+    db = sqlite3.connect(":memory:")
+    try:
+        db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
+    except sqlite3.OperationalError as error:
+        return Step(
+            "no", f"SQLite {sqlite3.sqlite_version} has no full-text search ({error}). Use another Python."
+        )
+    finally:
+        db.close()
+    return Step("ok", f"SQLite {sqlite3.sqlite_version} with full-text search.")
+
+
+def _data_folder(folder: Path) -> Step:
+    there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        return Step("no", f"The data folder {str(folder)!r} cannot be written. Check its permissions.")
+    free = shutil.disk_usage(there).free
+    sentence = f"The data folder is {str(folder)!r}, with {size(free)} free."
+    return Step("note" if free < _LITTLE_SPACE else "ok", sentence)
+
+
+def _model(open_model: Callable[[], Embedder]) -> Step:
+    try:
+        identity = open_model().identity
+    except RagError as error:
+        return Step("no", f"{error} Until then search goes by words.")
+    return Step("ok", f"The built-in model is ready: {identity}.")
+
+
+def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
+    """One store by its own counts, and whether its folders are there."""
+    try:
+        info = look()
+    except RagError as error:
+        return [Step("no", str(error))]
+    counts = f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}"
+    steps = [Step("ok", f"Store {name!r} opens: {counts}.")]
+    if info.failed:
+        failed = plural(info.failed, "file")
+        steps.append(Step("note", f"Store {name!r}: {failed} could not be read. See its Index page."))
+    if info.pending:
+        waiting = plural(info.pending, "text")
+        steps.append(Step("note", f"Store {name!r}: {waiting} still to be embedded. Index it again."))
+    steps += [
+        Step("note", f"Store {name!r}: the folder {source.root!r} is not there. Mount its disk or remove it.")
+        for source in info.sources
+        if not (source.paused or source.removed or os.path.isdir(source.root))  # noqa: PTH112  (no error)
+    ]
+    return steps

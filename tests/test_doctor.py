@@ -1,0 +1,301 @@
+"""Why a file is found or not, and whether the installation works."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag_core.library import Library
+from rag_core.types import OWNER, Diagnosis
+from tests.command import Run
+from tests.conftest import index
+from tests.stored import store_of
+
+
+@pytest.fixture
+def vault(library: Library, notes: Path) -> Path:
+    """A folder with one file for every reason, in a store called ``s``."""
+    files = {
+        "a.md": "# Heron\n\nThe heron waits.",
+        "sub/b.md": "# Boat\n\nA boat on the river.",
+        "draft.md": "# Draft\n\nNot ready.",
+        "ignored.md": "An ignored note.",
+        ".gitignore": "ignored.md\n",
+        "key.pem": "secret",
+        "picture.png": "\x00\x01\x02",
+        "private.md": "---\nprivate: true\n---\n# Diary\n\nMine alone.",
+        "chinese.md": "# 诗\n\n白日依山尽，黄河入海流。",
+    }
+    for name, text in files.items():
+        (notes / name).parent.mkdir(exist_ok=True)
+        (notes / name).write_text(text, "utf-8")
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ["**/*"], ["draft*"])
+    index(library, "s")
+    return notes
+
+
+def ask(library: Library, path: Path | str, query: str = "", here: Path | None = None) -> Diagnosis:
+    found = library.explain_file(OWNER, str(path), query=query, here=here)
+    assert len(found) == 1
+    return found[0]
+
+
+def last(diagnosis: Diagnosis) -> str:
+    return diagnosis.steps[-1].sentence
+
+
+# --- files ------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_found_says_how_it_was_read_and_embedded(library: Library, vault: Path) -> None:
+    found = ask(library, vault / "a.md")
+    assert found.findable
+    assert [step.state for step in found.steps] == ["ok"] * 4
+    assert "It was read as markdown" in found.steps[2].sentence
+    assert last(found) == "1 passage can be found by meaning."
+
+
+@pytest.mark.parametrize("path", ["sub/b.md", "./sub/../sub/b.md"])
+def test_a_path_may_be_relative_or_as_the_store_calls_it(library: Library, vault: Path, path: str) -> None:
+    assert ask(library, path, here=vault).path == "sub/b.md"
+    assert ask(library, "sub/b.md", here=Path("/")).findable
+
+
+NOT_FOUND = {
+    "draft.md": ("it matches an exclude pattern: 'draft*'", "Change the folder's exclude patterns."),
+    "ignored.md": (".gitignore", "Move or rename the file, or change the rule that is named."),
+    "key.pem": ("looks like a key or secret", "Move or rename the file, or change the rule that is named."),
+    "picture.png": ("It was skipped: ", "Nothing to do, unless it should hold text."),
+    "nowhere.md": ("cannot be read: no such file", "Check that the file is there"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_FOUND)
+def test_a_file_that_is_not_found_names_the_rule_and_the_next_step(
+    library: Library, vault: Path, name: str
+) -> None:
+    found = ask(library, vault / name)
+    assert not found.findable
+    assert NOT_FOUND[name][0] in last(found)
+    assert found.advice.startswith(NOT_FOUND[name][1])
+
+
+def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: Path) -> None:
+    found = ask(library, "/elsewhere/x.md")
+    assert not found.findable
+    assert str(vault) in last(found)
+    assert found.advice == "Add its folder to the store."
+
+
+def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:
+    (vault / "new.md").write_text("New.", "utf-8")
+    assert last(ask(library, vault / "new.md")) == "It was not read yet."
+
+
+def test_a_file_that_does_not_match_the_patterns_says_so(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("A.", "utf-8")
+    (notes / "b.txt").write_text("B.", "utf-8")
+    index(library, "s", notes, "*.md")
+    assert "matches no include pattern" in last(ask(library, notes / "b.txt"))
+
+
+def test_changed_and_missing_files_are_found_as_they_were(library: Library, vault: Path) -> None:
+    (vault / "a.md").write_text("# Heron\n\nIt flew away, and much has changed.", "utf-8")
+    (vault / "sub/b.md").unlink()
+    changed, missing = ask(library, vault / "a.md"), ask(library, "sub/b.md")
+    assert (changed.findable, missing.findable) == (True, True)
+    assert "The file has changed since it was read." in [step.sentence for step in changed.steps]
+    assert [step.state for step in missing.steps] == ["ok", "note", "ok", "ok"]
+    assert missing.steps[1].sentence.startswith("It cannot be read: no such file")
+    assert missing.steps[1].sentence.endswith("The next run forgets it.")
+
+
+def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) -> None:
+    library.exclude_file(OWNER, "s", "a.md", "Too long.")
+    before = ask(library, vault / "a.md")
+    assert before.findable
+    assert "It is found until the next run." in before.steps[1].sentence
+    library.run(OWNER, "s")
+    found = ask(library, vault / "a.md")
+    assert not found.findable
+    assert last(found) == "It was excluded by hand. Too long."
+
+
+def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
+    assert last(ask(library, vault / "private.md")) == "It is private: only the owner finds it."
+
+
+def test_paused_and_removed_folders_are_named(library: Library, vault: Path) -> None:
+    source = library.store_info(OWNER, "s").sources[0]
+    library.pause_source(OWNER, "s", source.id)
+    assert "The folder is paused; changes wait." in [s.sentence for s in ask(library, vault / "a.md").steps]
+    library.remove_source(OWNER, "s", source.id)
+    assert "The folder is being removed" in ask(library, vault / "a.md").steps[1].sentence
+
+
+def test_the_rank_for_a_query_is_the_one_that_search_gives(library: Library, vault: Path) -> None:
+    answer = library.search(OWNER, "river boat")
+    rank = next(hit.rank for hit in answer.hits if hit.document.path == "a.md")
+    assert ask(library, vault / "a.md", "river boat").rank == rank
+    assert ask(library, vault / "sub/b.md", "river boat").rank == 1
+    assert ask(library, vault / "a.md", "tag:none").rank is None
+
+
+def test_only_the_stores_that_hold_the_file_answer(library: Library, vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "x.md").write_text("Other.", "utf-8")
+    index(library, "other", tmp_path / "other")
+    assert [d.store for d in library.explain_file(OWNER, str(vault / "a.md"))] == ["s"]
+    assert len(library.explain_file(OWNER, "/nowhere.md")) == 2
+
+
+def test_a_folder_is_no_file_that_was_not_read_yet(library: Library, vault: Path) -> None:
+    for folder in (vault / "sub", vault):
+        assert last(ask(library, folder)) == "It is a folder; only files are found."
+
+
+def test_a_file_in_the_working_folder_goes_before_one_that_the_store_calls_so(
+    library: Library, vault: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.md").write_text("Another heron.", "utf-8")
+    index(library, "s", other, "*.txt")
+    assert ask(library, "a.md", here=other).path == "other/a.md"
+    assert ask(library, "a.md", here=tmp_path).path == "a.md"
+
+
+@pytest.mark.parametrize("path", ["a\0b.md", "~a\0b/c.md", "~nobody-here/x.md", "half \ud800.md", "x" * 5000])
+def test_a_path_that_no_file_has_is_no_error(library: Library, vault: Path, path: str) -> None:
+    assert not ask(library, path, here=vault).findable
+
+
+def test_a_name_that_is_no_text_is_followed_too(library: Library, vault: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.md")
+    (vault / name).write_text("Coffee.", "utf-8")
+    index(library, "s")
+    found = ask(library, name, here=vault)
+    assert (found.findable, found.path) == (True, "caf\\xe9.md")
+    assert ask(library, found.path, here=Path("/")).findable
+
+
+def test_what_an_unplugged_disk_held_is_found_still_and_not_forgotten(
+    library: Library, vault: Path, tmp_path: Path
+) -> None:
+    vault.rename(tmp_path / "gone")
+    found = ask(library, "a.md")
+    assert found.findable
+    assert found.steps[1].sentence == (
+        f"The folder {str(vault)!r} does not exist. What was read of it is still found."
+    )
+    assert "forgets" not in " ".join(step.sentence for step in found.steps)
+    library.request_index(OWNER, "s")
+    library.run(OWNER, "s")
+    assert ask(library, "a.md").steps == found.steps
+
+
+def test_a_file_that_was_excluded_from_another_folder_says_so(library: Library, vault: Path) -> None:
+    library.create_store(OWNER, "t", "hashing")
+    index(library, "t", vault / "sub", "*.txt")
+    index(library, "t", vault)
+    library.exclude_file(OWNER, "t", "notes/sub/b.md", "It is old.")
+    library.run(OWNER, "t")
+    library.change_source(OWNER, "t", 1, ["**/*"])
+    [found] = library.explain_file(OWNER, str(vault / "sub/b.md"), ["t"])
+    assert last(found) == "It was excluded by hand. It is old."
+
+
+def test_a_damaged_store_is_named_beside_the_others(library: Library, vault: Path) -> None:
+    (library.settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
+    library.create_store(OWNER, "empty", "hashing")
+    found = library.explain_file(OWNER, str(vault / "a.md"), query="heron")
+    assert [(each.store, each.findable) for each in found] == [("broken", False), ("s", True)]
+    assert last(found[0]).startswith("Store 'broken' cannot be opened")
+    assert len(library.explain_file(OWNER, "/elsewhere/a.md")) == 3
+
+
+def test_a_refused_passage_is_not_said_to_wait_as_well(library: Library, vault: Path) -> None:
+    store = store_of(library, "s")
+    with store.write() as db:
+        db.execute("DELETE FROM embeddings")
+        db.execute(
+            "INSERT INTO queue (hash, error) SELECT embed_hash, 'Too odd.' FROM chunks WHERE path = 'a.md'"
+        )
+    store.close()
+    notes = [step.sentence for step in ask(library, "a.md").steps if step.state == "note"]
+    assert notes == ["1 passage could not be embedded: Too odd."]
+
+
+def test_the_rank_is_told_whatever_the_settings_leave_out(library: Library, vault: Path) -> None:
+    strict = Library.open(replace(library.settings, min_score=0.99, max_tokens=1))
+    assert ask(strict, vault / "sub/b.md", "heron boat").rank is not None
+    strict.close()
+
+
+def test_the_rank_is_not_that_of_a_namesake_in_another_store(
+    library: Library, vault: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.md").write_text("The zebra sleeps.", "utf-8")
+    index(library, "t", tmp_path / "other")
+    assert ask(library, vault / "a.md", "zebra store:t").rank is None
+
+
+# --- the installation -------------------------------------------------------------------
+
+
+def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path: Path) -> None:
+    (library.settings.store_dir / "broken.db").write_bytes(b"not a database")
+    vault.rename(tmp_path / "gone")
+    steps = library.doctor(OWNER)
+    assert next(s for s in steps if "SQLite" in s.sentence).state == "ok"
+    assert any(s.state == "no" and "'broken'" in s.sentence for s in steps)
+    assert any(s.state == "ok" and s.sentence.startswith("Store 's' opens: ") for s in steps)
+    assert any(s.state == "note" and "is not there" in s.sentence for s in steps)
+
+
+def test_doctor_asks_for_no_disk_of_a_folder_that_is_being_removed(
+    library: Library, vault: Path, tmp_path: Path
+) -> None:
+    library.remove_source(OWNER, "s", 1)
+    vault.rename(tmp_path / "gone")
+    assert not any("is not there" in step.sentence for step in library.doctor(OWNER))
+
+
+def test_doctor_takes_folders_that_no_system_call_does(library: Library, vault: Path) -> None:
+    store = store_of(library, "s")
+    with store.write() as db:
+        db.execute("UPDATE sources SET root = ?", (b"/" + b"a" * 5000,))
+    store.close()
+    assert any("is not there" in step.sentence for step in library.doctor(OWNER))
+    elsewhere = Library.open(replace(library.settings, data_dir=Path("/" + "a" * 5000)))
+    assert elsewhere.doctor(OWNER)[-1].sentence.endswith(
+        "cannot be read: File name too long. Check who may read it."
+    )
+
+
+def test_doctor_says_that_a_file_is_no_data_folder(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("No folder.")
+    (tmp_path / "file").chmod(0o700)
+    elsewhere = Library.open(replace(library.settings, data_dir=tmp_path / "file"))
+    assert elsewhere.doctor(OWNER)[2].state == "no"
+
+
+def test_doctor_on_the_command_line(run: Run, library: Library, vault: Path) -> None:
+    result = run("doctor", "--file", vault / "draft.md")
+    assert result.status == 1
+    assert "draft.md cannot be found in store 's'" in result.out
+    assert "Next: Change the folder's exclude patterns." in result.out
+    result = run("doctor", "--file", vault / "a.md", "--query", "heron", "--json")
+    found = result.json["stores"][0]
+    assert (result.status, found["findable"], found["rank"]) == (0, True, 1)
+
+
+def test_doctor_without_a_model_says_how_to_get_it(run: Run) -> None:
+    result = run("doctor")
+    assert result.status == 1
+    assert "commonplace model install" in result.out

@@ -1,0 +1,340 @@
+"""What cannot be done is refused with a sentence that names the thing and one with the next step,
+and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import InvalidInput, StoreError
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.command import Run
+from tests.conftest import index
+
+
+def found(library: Library, query: str) -> list[str]:
+    return [hit.document.path for hit in library.search(OWNER, query, mode="lexical").hits]
+
+
+# --- names and patterns -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "x" * 300, ".hidden", "a b", "naïve", "-x", "x\0y"])
+def test_a_store_name_that_cannot_be_a_file_s_is_refused_with_the_rule(library: Library, name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        library.create_store(OWNER, name, "hashing")
+    assert repr(name[:80]) in refused.value.message
+    assert refused.value.suggestion.startswith("Use 1 to 63 letters, digits, hyphens and underscores")
+    assert library.store_names(OWNER) == []
+
+
+def test_a_store_name_that_differs_in_case_names_the_other(library: Library) -> None:
+    library.create_store(OWNER, "Notes", "hashing")
+    with pytest.raises(InvalidInput, match=r"A store called 'Notes' exists already\. Choose another name\."):
+        library.create_store(OWNER, "notes", "hashing")
+
+
+def test_a_rename_is_refused_as_a_creation_is(library: Library) -> None:
+    library.create_store(OWNER, "a", "hashing")
+    library.create_store(OWNER, "b", "hashing")
+    for name in ("B", "../x", ""):
+        with pytest.raises(InvalidInput):
+            library.rename_store(OWNER, "a", name)
+    assert library.store_names(OWNER) == ["a", "b"]
+
+
+def test_a_rename_keeps_everything_and_may_change_case_only(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The heron waits.", "utf-8")
+    index(library, "a", notes)
+    before = library.search(OWNER, "heron", ["a"]).hits
+    assert library.rename_store(OWNER, "a", "A").name == "A"
+    assert library.rename_store(OWNER, "A", "birds").file_count == 1
+    assert [hit.key for hit in library.search(OWNER, "heron", ["birds"]).hits] == [hit.key for hit in before]
+    assert sorted(path.name for path in library.settings.store_dir.glob("*.db*"))[0] == "birds.db"
+    assert index(library, "birds").state == "done"
+
+
+def test_a_store_that_another_process_has_open_is_not_renamed(library: Library, notes: Path) -> None:
+    library.create_store(OWNER, "a", "hashing")
+    other = Library.open(library.settings)
+    other.documents(OWNER, "a")
+    with pytest.raises(StoreError, match="Store 'a' is in use by another process"):
+        library.rename_store(OWNER, "a", "b")
+    other.close()
+    library.rename_store(OWNER, "a", "b")
+    assert library.store_names(OWNER) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("glob", "hint"),
+    [
+        ("*.txt", "Did you mean '**/*.txt'? That matches 1 file."),
+        ("*.xyz", "Its files end in .md, .txt."),
+    ],
+)
+def test_a_pattern_that_matches_nothing_is_said_with_what_would(
+    library: Library, notes: Path, glob: str, hint: str
+) -> None:
+    (notes / "sub").mkdir()
+    (notes / "a.md").write_text("A.", "utf-8")
+    (notes / "sub" / "b.txt").write_text("B.", "utf-8")
+    sentence = f"No file below {str(notes)!r} matches {glob!r}. {hint}"
+    library.create_store(OWNER, "s", "hashing")
+    assert library.plan(OWNER, "s", library.draft_source(OWNER, "s", notes, [glob])).warnings == (sentence,)
+    assert index(library, "s", notes, glob).message == sentence
+
+
+def test_a_pattern_over_an_empty_folder_says_that_it_is_empty(library: Library, notes: Path) -> None:
+    assert index(library, "s", notes).message.endswith("The folder holds no files.")
+
+
+def test_new_patterns_that_match_nothing_forget_the_documents(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("A.", "utf-8")
+    index(library, "s", notes, "*.md")
+    library.change_source(OWNER, "s", 1, ["*.txt"])
+    job = index(library, "s")
+    assert (job.state, job.counts["deleted"]) == ("done", 1)
+
+
+# --- no room, no permission -------------------------------------------------------------
+
+Step = Callable[[Library, Path], object]
+STEPS: dict[str, Step] = {
+    "create": lambda library, notes: library.create_store(OWNER, "new", "hashing"),
+    "add folder": lambda library, notes: library.add_source(OWNER, "s", notes, ["*.txt"]),
+    "change folder": lambda library, notes: library.change_source(OWNER, "s", 1, ["*.rst"]),
+    "pause folder": lambda library, notes: library.pause_source(OWNER, "s", 1),
+    "remove folder": lambda library, notes: library.remove_source(OWNER, "s", 1),
+    "ask for a run": lambda library, notes: library.request_index(OWNER, "s"),
+    "exclude file": lambda library, notes: library.exclude_file(OWNER, "s", "old.md"),
+    "read file again": lambda library, notes: library.request_file(OWNER, "s", "old.md"),
+    "rename": lambda library, notes: library.rename_store(OWNER, "s", "t"),
+}
+
+
+@pytest.fixture
+def small(library: Library, notes: Path) -> Library:
+    """A store of one note, its log folded into the file, so that everything must be written anew."""
+    (notes / "old.md").write_text("The zebra sleeps.", "utf-8")
+    index(library, "s", notes)
+    library.close()
+    return library
+
+
+@contextmanager
+def no_file_grows() -> Iterator[None]:
+    """Every write of this process beyond the first byte fails, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
+    small: Library, notes: Path, step: Step
+) -> None:
+    with no_file_grows(), pytest.raises(StoreError) as refused:
+        step(small, notes)
+    assert refused.value.suggestion
+    assert found(small, "zebra") == ["old.md"]
+    assert small.verify(OWNER, "s").sound
+    small.close()
+    assert index(small, "s").state == "done"
+
+
+def test_a_disk_that_is_full_from_the_first_byte_of_a_run_ends_it_with_an_error(
+    small: Library, notes: Path
+) -> None:
+    small.request_index(OWNER, "s")
+    small.close()
+    (notes / "new.md").write_text("A walrus.", "utf-8")
+    with no_file_grows(), pytest.raises(StoreError):
+        small.run(OWNER, "s")
+    assert found(small, "zebra") == ["old.md"]
+    assert small.requested(OWNER, "s")
+    index(small, "s")
+    assert found(small, "walrus") == ["new.md"]
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Be somebody who owns nothing, where the tests run as root; permissions do not hold for root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+_NOBODY = 65534
+
+
+@pytest.fixture
+def read_only(small: Library) -> Iterator[Library]:
+    """``small`` where everybody may read and nobody may write."""
+    folder = small.settings.store_dir
+    above = [parent for parent in folder.parents if parent.is_relative_to(tempfile.gettempdir())]
+    modes = {path: path.stat().st_mode for path in (*above, folder, *folder.iterdir())}
+    for path, mode in modes.items():
+        path.chmod((mode | 0o555 if path.is_dir() else 0o444) & ~0o222)
+    yield small
+    for path, mode in modes.items():
+        if path.exists():
+            path.chmod(mode)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_data_folder_that_cannot_be_written_is_named_at_every_step(
+    read_only: Library, notes: Path, step: Step
+) -> None:
+    with without_rights(), pytest.raises(StoreError) as refused:
+        step(read_only, notes)
+    assert refused.value.suggestion
+
+
+def test_a_store_that_cannot_be_written_is_intact_when_it_can_be_again(
+    read_only: Library, request: pytest.FixtureRequest
+) -> None:
+    with without_rights(), pytest.raises(StoreError):
+        read_only.search(OWNER, "zebra")
+    read_only.close()
+    for path in (read_only.settings.store_dir, *read_only.settings.store_dir.iterdir()):
+        path.chmod(0o700)
+    assert found(read_only, "zebra") == ["old.md"]
+
+
+# --- damaged and newer stores -----------------------------------------------------------
+
+
+def damage(path: Path) -> None:
+    """Overwrite the middle of a file, past the header."""
+    data = bytearray(path.read_bytes())
+    data[8192 : len(data) - 8192] = os.urandom(1) * (len(data) - 16384)
+    path.write_bytes(bytes(data))
+
+
+def test_a_damaged_store_is_named_and_the_others_work(small: Library, notes: Path) -> None:
+    index(small, "other", notes)
+    small.close()
+    damage(small.settings.store_dir / "s.db")
+    answer = small.search(OWNER, "zebra")
+    assert [hit.store for hit in answer.hits] == ["other"]
+    assert any("'s'" in str(notice) for notice in answer.warnings)
+    with pytest.raises(StoreError, match="'s'"):
+        index(small, "s")
+    small.delete_store(OWNER, "s")
+    assert small.store_names(OWNER) == ["other"]
+
+
+def test_a_store_of_a_newer_version_is_named_and_untouched(small: Library, notes: Path) -> None:
+    path = small.settings.store_dir / "s.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 99")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="was written by a newer version") as refused:
+        small.search(OWNER, "zebra")
+    assert refused.value.suggestion.startswith("Update Commonplace")
+    assert path.read_bytes() == before
+
+
+# --- odd files --------------------------------------------------------------------------
+
+
+def test_a_line_of_200_mb_is_skipped_with_its_size(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.", "utf-8")
+    with (notes / "line.txt").open("wb") as file:
+        file.truncate(200_000_000)
+    job = index(library, "s", notes)
+    assert (job.state, job.counts["skipped"], job.counts["added"]) == ("done", 1, 1)
+    assert [r.message for r in job.results if r.outcome == "skipped"] == [
+        "The file 'line.txt' is larger than 64 MB."
+    ]
+
+
+ODD = {
+    "empty.md": b"",
+    "blank.md": b" \n\t\n \n",
+    "front.md": b"---\ntitle: Only a title\n---\n",
+    "keys.md": b"---\n1: one\n2.5: two\nnull: three\n[a, b]: four\n---\nThe text behind odd keys.\n",
+    "bomb.md": b"---\na: &a [x,x,x,x,x,x,x,x,x]\n"
+    + b"".join(b"%c: &%c [%s]\n" % (c, c, b",".join([b"*%c" % (c - 1)] * 9)) for c in range(98, 110))
+    + b"---\nThe text behind the bomb.\n",
+    os.fsdecode(b"caf\xe9.md"): b"The text of an odd name.\n",
+    "two\nlines.md": b"The text of two lines.\n",
+}
+
+
+@pytest.fixture
+def odd(library: Library, notes: Path) -> Library:
+    for name, content in ODD.items():
+        (notes / name).write_bytes(content)
+    (notes / "loop").symlink_to(notes)
+    (notes / "round").symlink_to(notes / "round")
+    os.mkfifo(notes / "pipe.md")
+    assert index(library, "s", notes).state == "done"
+    return library
+
+
+def test_odd_files_are_read_or_named_and_none_stops_the_run(odd: Library) -> None:
+    states = {document.path: document.state for document in odd.documents(OWNER, "s")}
+    assert states == dict.fromkeys(
+        ["blank.md", "bomb.md", "caf\\xe9.md", "empty.md", "front.md", "keys.md", "two\\nlines.md"], "indexed"
+    )
+    for query, path in {
+        "only a title": "front.md",
+        "text behind odd keys": "keys.md",
+        "text behind the bomb": "bomb.md",
+        "text of an odd name": "caf\\xe9.md",
+        "text of two lines": "two\\nlines.md",
+        "blank.md": "blank.md",
+    }.items():
+        assert found(odd, query)[0] == path
+    assert odd.verify(OWNER, "s").sound
+
+
+def test_loops_and_pipes_are_named_in_the_preview(odd: Library) -> None:
+    warnings = odd.plan(OWNER, "s", odd.store_info(OWNER, "s").sources[0]).warnings
+    assert [warning.split(":")[0] for warning in warnings] == ["loop", "pipe.md", "round"]
+
+
+# --- a second process -------------------------------------------------------------------
+
+
+def test_a_second_process_leaves_a_request_that_can_be_seen(run: Run, library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.", "utf-8")
+    index(library, "s", notes)
+    code = (
+        "import sys; from pathlib import Path; from rag_core.store import lock\n"
+        "with lock.hold(Path(sys.argv[1])):\n    print('held', flush=True); sys.stdin.read()"
+    )
+    path = str(library.settings.store_dir / "s.db")
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    result = run("index", "--store", "s")
+    assert (result.status, "is being indexed already" in result.out) == (0, True)
+    assert library.requested(OWNER, "s")
+    holder.communicate("")
+    library.run(OWNER, "s")
+    assert not library.requested(OWNER, "s")
