@@ -1,52 +1,15 @@
-"""The whole job in a real browser: open, point at a folder, index, search, open a hit, reload, Back.
-
-Needs Chromium at /usr/bin/chromium, or where COMMONPLACE_TEST_CHROMIUM says.
-"""
+"""The whole job in a real browser: open, point at a folder, index, search, open a hit, reload, Back."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.live import Server, start
-
-CHROMIUM = os.environ.get("COMMONPLACE_TEST_CHROMIUM", "/usr/bin/chromium")
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
-PATIENCE_MS = 20_000
-
-
-@dataclass
-class Watched:
-    """A page of the app, with everything it asked for elsewhere and every error in its console."""
-
-    page: Page
-    server: Server
-    elsewhere: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    def open(self, path: str) -> None:
-        """Go to an address of the app and wait until its script has ended."""
-        self.page.goto(f"http://{self.server.host}{path}")
-        self.settle()
-
-    def settle(self) -> None:
-        """Wait until no script runs."""
-        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-
-    def search(self, text: str) -> None:
-        """Type a query and press Enter."""
-        box = self.page.get_by_label("Search your notes")
-        box.fill(text)
-        box.press("Enter")
+from tests.chromium import Watched, watch
 
 
 @pytest.fixture
@@ -67,28 +30,13 @@ def notes_home(tmp_path: Path, model_dir: Path) -> Path:
 @pytest.fixture
 def app(tmp_path: Path, notes_home: Path, model_dir: Path) -> Iterator[Watched]:
     """The app in an empty home, watched."""
-    folder = tmp_path / "server"
-    folder.mkdir()
-    places = {
+    environment = {
         "COMMONPLACE_HOME": str(tmp_path / "data"),
         "COMMONPLACE_MODELS": str(model_dir),
         "COMMONPLACE_ROOTS": str(notes_home),
     }
-    with start(folder, **places) as server, sync_playwright() as driver:
-        context = driver.chromium.launch_persistent_context(
-            tmp_path / "profile", executable_path=CHROMIUM, headless=True, args=QUIET,
-            viewport={"width": 1280, "height": 900}, reduced_motion="reduce",
-        )  # fmt: skip
-        page = context.pages[0]
-        page.set_default_timeout(PATIENCE_MS)
-        expect.set_options(timeout=PATIENCE_MS)
-        watched = Watched(page, server)
-        own = (f"http://{server.host}/", f"ws://{server.host}/", "data:", "blob:http://localhost")
-        page.on("request", lambda r: None if r.url.startswith(own) else watched.elsewhere.append(r.url))
-        page.on("console", lambda m: watched.errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda e: watched.errors.append(str(e)))
+    with watch(tmp_path, environment) as watched:
         yield watched
-        context.close()
 
 
 def index_by_clicking(app: Watched) -> None:

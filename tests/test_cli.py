@@ -86,6 +86,27 @@ def test_init_of_no_folder_makes_no_store(run: Run, notes: Path) -> None:
     assert run("store", "list", "--json").json["stores"] == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("init", "{}"),
+        ("index", "**/*", "--root", "{}", "--store", "s"),
+        ("index", "**/*", "--root", "{}", "--store", "s", "--dry-run"),
+        ("store", "export", "s", "{}"),
+        ("store", "import", "{}"),
+    ],
+)
+@pytest.mark.parametrize("path", ["~nobody-here/x", "x" * 300])
+def test_a_path_that_cannot_be_is_refused_in_two_sentences(
+    run: Run, words: tuple[str, ...], path: str
+) -> None:
+    run("store", "create", "s", "--embedder", "hashing")
+    result = run(*(word.format(path) for word in words))
+    assert result.status in (1, 2)
+    assert result.err.startswith("Error: ")
+    assert len(result.err.splitlines()) == 2
+
+
 def test_store_create_makes_an_empty_store_with_its_embedder(run: Run) -> None:
     info = run("store", "create", "new", "--embedder", "hashing:64", "--json").json
     assert (info["name"], info["embedder"], info["file_count"]) == ("new", "hashing:64", 0)

@@ -87,7 +87,14 @@ def test_aliases_are_refused_before_they_unfold(tmp_path: Path) -> None:
     bomb = "a: &a [x, x]\n" + "".join(
         f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
-    assert refusal(tmp_path, bomb).startswith("The alias '*a' is not read [config.yaml:2].")
+    assert refusal(tmp_path, bomb).startswith(
+        "What begins with '*' is an alias, which is not read [config.yaml:2]."
+    )
+    assert "sesame" not in refusal(tmp_path, "embedder: *sesame\n")
+
+
+def test_a_folder_with_a_nul_in_its_name_is_refused(tmp_path: Path) -> None:
+    assert "is not an absolute folder" in refusal(tmp_path, 'models: "~ann\\0/models"\n')
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:
@@ -202,7 +209,7 @@ stores:
     [
         ("stores:\n  my notes:\n", "The store's name is 'my notes', which is not a store's name: 1 to 63"),
         ("stores: {Notes: , notes: }\n", "notes differs from another store only in case [config.yaml:1]."),
-        ("stores:\n  a: {embedder: bge}\n", "embedder is 'bge', which is not 'minilm', 'hashing' or"),
+        ("stores:\n  a: {embedder: bge}\n", "embedder is 'bge', which is not 'minilm', 'hashing', "),
         (
             "stores:\n  a: {folder: [/a]}\n",
             "'folder' is not a setting [config.yaml:2]. Did you mean 'folders'?",

@@ -63,10 +63,18 @@ def test_every_value_knows_where_it_was_given(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key.aliases], ids=lambda key: key.name)
 def test_a_name_from_another_tool_is_accepted(tmp_path: Path, key: Key) -> None:
-    value = {"embedder": "hashing", "port": "9000", "min_score": "0.5", "default_store": "zoo"}[key.name]
+    value: str | int | float | bool = {
+        "embedder": "hashing",
+        "port": 9000,
+        "min_score": 0.5,
+        "default_store": "zoo",
+        "ollama_url": "http://home:11434",
+        "embedding_timeout_s": 60.0,
+        "offline": False,
+    }[key.name]
     for alias in key.aliases:
-        assert getattr(settings(tmp_path, f"{alias}: {value}\n"), key.attribute) in (value, 9000, 0.5)
-        assert getattr(settings(tmp_path, **{alias.upper(): value}), key.attribute) in (value, 9000, 0.5)
+        assert getattr(settings(tmp_path, f"{alias}: {value}\n"), key.attribute) == value
+        assert getattr(settings(tmp_path, **{alias.upper(): f"{value}"}), key.attribute) == value
 
 
 def test_two_names_for_one_setting_are_refused(tmp_path: Path) -> None:
@@ -89,6 +97,15 @@ def test_a_running_program_sees_a_changed_file(tmp_path: Path) -> None:
 
 
 # --- where the files are ----------------------------------------------------------------
+
+
+def test_a_user_without_a_home_folder_has_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    assert config.load({"COMMONPLACE_HOME": str(tmp_path)}).roots == (Path("~"),)
 
 
 def test_without_a_home_the_files_are_in_the_systems_configuration_folder(
@@ -139,10 +156,10 @@ def test_a_variable_that_means_nothing_is_named_in_a_warning(tmp_path: Path) -> 
 
 
 def test_a_variable_of_a_part_that_is_not_built_is_named_so(tmp_path: Path) -> None:
-    [warning] = settings(tmp_path, OLLAMA_URL="http://secret@host").warnings
+    [warning] = settings(tmp_path, LLM_BASE_URL="http://secret@host").warnings
     assert (
         warning
-        == "The variable COMMONPLACE_OLLAMA_URL comes with the Ollama embedder, which is not built yet."
+        == "The variable COMMONPLACE_LLM_BASE_URL comes with answering questions, which is not built yet."
     )
 
 
@@ -167,7 +184,7 @@ def test_other_programs_variables_are_not_looked_at(tmp_path: Path) -> None:
         ("MODE", "hybird", "COMMONPLACE_MODE is 'hybird', which is not hybrid, vector or lexical."),
         ("PORT", "70000", "COMMONPLACE_PORT is '70000', which is not a whole number from 1 to 65535."),
         ("LOG_LEVEL", "loud", "COMMONPLACE_LOG_LEVEL is 'loud', which is not debug, info, warning, error or"),
-        ("EMBEDDER", "bge", "COMMONPLACE_EMBEDDER is 'bge', which is not 'minilm', 'hashing' or 'hashing:"),
+        ("EMBEDDER", "bge", "COMMONPLACE_EMBEDDER is 'bge', which is not 'minilm', 'hashing', 'hashing:"),
         ("DEFAULT_STORE", "my notes", "COMMONPLACE_DEFAULT_STORE is 'my notes', which is not a store's name"),
         ("ROOTS", "/a:b", "COMMONPLACE_ROOTS is 'b', which is not an absolute folder."),
     ],

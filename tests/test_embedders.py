@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag_core.embedders import Embedder, minilm_install, open_embedder, reading_limit
+from rag_core.embedders import Embedder, EmbedderOptions, known_facts, minilm_install, open_embedder
 from rag_core.embedders.hashing import Hashing
 from rag_core.embedders.minilm import DIMENSION, GRAPH_FILE, MANIFEST_FILE, MODEL_NAME, Encoder, MiniLM
 from rag_core.embedders.minilm_graph import build_graph, quantise, read_weights
@@ -124,7 +124,7 @@ def test_a_text_is_nearest_to_one_about_the_same(embedder: Embedder) -> None:
 
 
 def test_identities_are_stable_and_all_different(embedder: Embedder, model_dir: Path) -> None:
-    again = open_embedder(embedder.identity.provider, model_dir)
+    again = open_embedder(embedder.identity.provider, EmbedderOptions(model_dir))
     assert again.identity == embedder.identity
     assert str(again.identity).startswith(f"{embedder.identity.provider}:{embedder.identity.model}@")
     assert str(Hashing(64).identity) != str(embedder.identity)
@@ -136,17 +136,19 @@ def test_identities_are_stable_and_all_different(embedder: Embedder, model_dir: 
 @pytest.mark.parametrize("name", ["", "unknown", "hashing:x", "hashing:0", "hashing:²", "minilm:other"])
 def test_a_wrong_name_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
-        open_embedder(name, tmp_path)
+        open_embedder(name, EmbedderOptions(tmp_path))
 
 
 def test_the_reading_limit_is_known_without_a_model(embedder: Embedder) -> None:
-    assert reading_limit(embedder.identity.provider) == embedder.max_tokens
+    facts = known_facts(embedder.identity.provider)
+    assert facts is not None
+    assert (facts.max_tokens, facts.dimension) == (embedder.max_tokens, embedder.identity.dimension)
     with pytest.raises(InvalidInput):
-        reading_limit("unknown")
+        known_facts("unknown")
 
 
 def test_the_hashing_dimension_is_part_of_its_name(tmp_path: Path) -> None:
-    assert open_embedder("hashing:64", tmp_path).embed_query("text").shape == (64,)
+    assert open_embedder("hashing:64", EmbedderOptions(tmp_path)).embed_query("text").shape == (64,)
 
 
 def test_hashing_is_the_same_in_another_process() -> None:
@@ -221,7 +223,7 @@ def test_quantised_columns_are_within_half_a_step() -> None:
 def test_a_missing_model_names_the_install_command(tmp_path: Path) -> None:
     with pytest.raises(ModelMissing, match="not installed") as caught:
         MiniLM(tmp_path)
-    assert caught.value.suggestion == "Run `commonplace model install`."
+    assert "`commonplace model install`" in caught.value.suggestion
     assert list(tmp_path.iterdir()) == []
 
 

@@ -206,6 +206,27 @@ def test_a_vector_that_no_passage_needs_is_removed_and_made_again_later(store: S
     assert run(store, Hashing(64)).texts_embedded == 1
 
 
+def test_vectors_that_a_cancelled_run_left_over_are_removed_by_the_next_one(
+    library: Library, store: Store, notes: Path
+) -> None:
+    def cancel(job: Job) -> None:
+        if job.progress.phase == "embedding":
+            library.cancel(OWNER, "s")
+
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    run(store, Hashing(64))
+    (notes / "a.md").write_text("The hyena sleeps.\n")
+    rag_core.index.request(store, None)
+    stopped = rag_core.index.run(store, lambda: Hashing(64), cancel)
+    assert stopped is not None
+    assert stopped.state == "cancelled"
+    assert [finding.check for finding in library.verify(OWNER, "s").findings] == ["leftovers"]
+
+    run(store, Hashing(64))
+
+    assert library.verify(OWNER, "s").findings == ()
+
+
 def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_on(
     store: Store, notes: Path
 ) -> None:

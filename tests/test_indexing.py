@@ -9,7 +9,17 @@ from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.stored import found, keys, long_note, outcomes, paths, pretend_seen, store_of
+from tests.stored import (
+    contents,
+    found,
+    fresh_contents,
+    keys,
+    long_note,
+    outcomes,
+    paths,
+    pretend_seen,
+    store_of,
+)
 
 
 def test_new_files_are_added_and_found(library: Library, notes: Path) -> None:
@@ -144,7 +154,7 @@ def test_a_file_is_compared_by_its_bytes_only_once_for_a_new_time(library: Libra
         db.execute("UPDATE documents SET scanned_ns = scanned_ns + 3000000000")
     store.close()
     plan = library.plan(OWNER, "s", source)
-    assert (len(plan.touched), len(plan.unchanged)) == (0, 1)
+    assert (len(plan.touched), plan.unchanged) == (0, 1)
 
 
 def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -> None:
@@ -189,6 +199,27 @@ def test_one_changed_line_of_a_long_note_embeds_at_most_two_texts(library: Libra
     assert len(set(before) & set(after)) == len(before) - job.texts_embedded
     assert [key for key in after if key in before] == [key for key in before if key in after]
     check_library(library, "s")
+
+
+def test_a_note_of_many_passages_is_kept_in_step_through_edits(library: Library, notes: Path) -> None:
+    sections = [f"## Part {n}\n\nThis part tells of subject{n}, and of nothing else.\n" for n in range(450)]
+    note = notes / "long.md"
+    edits = {
+        "as written": ("", sections),
+        "one part more in front": ("", ["## First\n\nA new beginning of it.\n", *sections]),
+        "tagged": ("---\ntags: [history]\n---\n", sections),
+        "without most parts": ("", sections[::3]),
+    }
+    index(library, "s", notes)
+    before: set[str] = set()
+    for edit, (front, parts) in edits.items():
+        note.write_text(f"{front}# Long\n\n" + "\n".join(parts))
+        index(library, "s")
+        check_library(library, "s")
+        assert contents(library, "s") == fresh_contents(library, notes, edit.replace(" ", "-")), edit
+        now = set(keys(library, "s", "long.md"))
+        assert len(now & before) >= min(len(now), len(before)) - 2, "a passage that stays keeps its key"
+        before = now
 
 
 def test_text_that_comes_back_is_not_embedded_again_in_the_same_run(library: Library, notes: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
-from rag_core.query import parse
+from rag_core.query import MAX_OPERATORS, merge, parse
 from rag_core.types import OWNER, Filters, Mode
 from tests.conftest import index
 
@@ -369,3 +369,14 @@ def test_exclusion_alone_lists_the_documents_without_it(library: Library) -> Non
 
 def test_filters_alone_take_exclusions(library: Library) -> None:
     assert found(library, "tag:fruit -anna") == {"pear.md"}
+
+
+def test_filters_beside_the_query_are_as_few_as_in_it(library: Library) -> None:
+    many = Filters(tags=tuple(f"tag{n}" for n in range(MAX_OPERATORS + 1)))
+    library.create_store(OWNER, "s", "hashing")
+    with pytest.raises(InvalidInput, match=f"has {MAX_OPERATORS + 1} filters"):
+        library.search(OWNER, "heron", filters=many)
+
+
+def test_half_a_character_in_a_filter_is_no_error() -> None:
+    assert merge(Filters(), Filters(tags=("\ud800",))).tags == ("?",)

@@ -69,6 +69,28 @@ def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: S
     check_library(library, "s")
 
 
+def test_a_folder_that_is_looked_at_twice_in_a_run_has_its_files_counted_once(
+    library: Library, store: Store, notes: Path
+) -> None:
+    for n in range(3):
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+    index(library, "s")
+    (notes / "new.md").write_text("It is new.\n")
+    asked: list[Job] = []
+
+    def ask_again(job: Job) -> None:
+        if not asked and job.progress.phase == "embedding":
+            asked.append(job)
+            library.request_index(OWNER, "s")
+
+    library.request_index(OWNER, "s")
+    job = library.run(OWNER, "s", ask_again)
+
+    assert job is not None
+    assert asked
+    assert (job.total_files, job.counts) == (4, {"unchanged": 3, "added": 1})
+
+
 def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, notes: Path) -> None:
     for n in range(3):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")

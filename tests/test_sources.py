@@ -79,6 +79,25 @@ def test_a_file_in_two_overlapping_folders_is_indexed_once(
     check_library(library, "s")
 
 
+def test_one_run_hands_a_file_on_to_the_overlapping_folder_that_may_take_it(
+    library: Library, notes: Path
+) -> None:
+    (notes / "sub").mkdir()
+    (notes / "a.md").write_text("# A\n\nText of a.\n")
+    (notes / "sub" / "b.md").write_text("# B\n\nText of b.\n")
+    index(library, "s", notes / "sub", "*.txt")
+    index(library, "s", notes)
+    library.change_source(OWNER, "s", 1, ["**/*"])
+    library.change_source(OWNER, "s", 2, ["**/*"], ["sub"])
+
+    job = index(library, "s")
+
+    assert job.counts == {"unchanged": 1, "deleted": 1, "added": 1}
+    assert paths(library) == ["b.md", "notes/a.md"]
+    assert index(library, "s").counts == {"unchanged": 2}
+    check_library(library, "s")
+
+
 def test_folders_whose_names_only_begin_alike_do_not_overlap(library: Library, tmp_path: Path) -> None:
     for name in ("note", "notes"):
         (tmp_path / name).mkdir()

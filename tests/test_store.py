@@ -11,14 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from rag_core.chunk import chunk_spec
 from rag_core.config import Settings
-from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreError
+from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreBusy, StoreError
 from rag_core.library import Library
-from rag_core.store import Store
+from rag_core.store import Store, lock
 from rag_core.store import file as store_file
 from rag_core.store.connection import READERS
+from rag_core.stores import Stores
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.consistency import check, check_library
@@ -201,7 +203,38 @@ def test_a_store_replaced_under_an_open_library_is_noticed(library: Library, not
     other.close()
 
 
-# --- removing -------------------------------------------------------------------------
+def test_a_folder_of_stores_that_cannot_be_read_is_not_taken_for_an_empty_one(library: Library) -> None:
+    library.settings.data_dir.mkdir(parents=True)
+    library.settings.store_dir.write_text("No folder.")
+    with pytest.raises(StoreError, match="cannot be read: Not a directory") as refused:
+        library.store_names(OWNER)
+    assert str(library.settings.store_dir) in refused.value.message
+    with pytest.raises(StoreError) as refused:
+        library.store_names(Viewer("guest"))
+    assert str(library.settings.store_dir) not in str(refused.value)
+
+
+def test_a_link_that_leads_nowhere_hides_no_store(library: Library) -> None:
+    library.create_store(OWNER, "s", "hashing")
+    (library.settings.store_dir / "loop.db").symlink_to("loop.db")
+    (library.settings.store_dir / "folder.db").mkdir()
+    assert library.store_names(OWNER) == ["s"]
+
+
+def test_a_store_of_an_embedder_that_is_not_known_here_is_listed(library: Library) -> None:
+    for name in ("hashing", f"hashing:{'9' * 5000}", "ollama:nomic-embed-text"):
+        library.create_store(OWNER, "s", "hashing")
+        store = store_of(library, "s")
+        with store.write() as db:
+            db.execute("UPDATE meta SET value = ? WHERE key = 'embedder'", (name,))
+        store.close()
+        library.close()
+        info = library.store_info(OWNER, "s")
+        assert (info.embedder, info.dimension) == (name, 256 if name == "hashing" else 0)
+        library.delete_store(OWNER, "s")
+
+
+# --- removing and renaming --------------------------------------------------------------
 
 
 def test_a_deleted_store_leaves_nothing_behind_and_its_files_stay(library: Library, notes: Path) -> None:
@@ -217,6 +250,58 @@ def test_a_deleted_store_leaves_nothing_behind_and_its_files_stay(library: Libra
     assert paths(library) == []
 
 
+def test_a_rename_takes_the_place_of_no_store_that_was_made_meanwhile(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        new_store(tmp_path / f"{name}.db").close()
+    before = (tmp_path / "b.db").read_bytes()
+    with pytest.raises(StoreError, match="Store 'b' exists already"):
+        store_file.rename(tmp_path / "a.db", tmp_path / "b.db", lambda: None)
+    assert (tmp_path / "b.db").read_bytes() == before
+
+
+def test_a_store_is_not_made_while_another_is_renamed_or_made_to_its_name(tmp_path: Path) -> None:
+    with lock.hold(tmp_path / "a.db"), pytest.raises(StoreBusy):
+        new_store(tmp_path / "a.db")
+    new_store(tmp_path / "b.db").close()
+    with lock.hold(tmp_path / "a.db"), pytest.raises(StoreBusy):
+        store_file.rename(tmp_path / "b.db", tmp_path / "a.db", lambda: None)
+    assert [path.name for path in tmp_path.glob("*.db")] == ["b.db"]
+
+
+def test_a_store_that_is_being_indexed_stays_open_when_it_is_not_renamed_or_deleted(
+    library: Library,
+) -> None:
+    library.create_store(OWNER, "s", "hashing")
+    stores = Stores(library.settings.store_dir, 1.0)
+    opened = stores.open(OWNER, "s")
+    with lock.hold(stores.path("s")):
+        with pytest.raises(StoreBusy, match="Nothing was renamed"):
+            stores.rename(OWNER, "s", "t")
+        with pytest.raises(StoreBusy, match="Nothing was deleted"):
+            stores.delete(OWNER, "s")
+    assert stores.open(OWNER, "s") is opened
+    stores.close()
+
+
+def test_the_lock_file_of_a_store_that_goes_is_removed_while_it_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind its release it may be the next one's: then two would hold the lock of one name."""
+    new_store(tmp_path / "a.db").close()
+    there: dict[str, bool] = {}
+    release = FileLock.release
+
+    def look(held: FileLock, force: bool = False) -> None:
+        there[Path(held.lock_file).name] = Path(held.lock_file).exists()
+        release(held, force=force)
+
+    monkeypatch.setattr(FileLock, "release", look)
+    store_file.rename(tmp_path / "a.db", tmp_path / "b.db", lambda: None)
+    assert there == {"a.lock": False, "b.lock": True}
+    store_file.remove(tmp_path / "b.db", lambda: None)
+    assert there == {"a.lock": False, "b.lock": False}
+
+
 def test_only_the_owner_makes_and_deletes_stores(library: Library) -> None:
     library.create_store(OWNER, "s", "hashing")
     guest = Viewer("guest", stores=frozenset({"s", "t"}))
@@ -230,18 +315,30 @@ def test_only_the_owner_makes_and_deletes_stores(library: Library) -> None:
 # --- reading and writing --------------------------------------------------------------
 
 
+def test_a_store_made_again_has_no_generation_that_a_cache_may_have_met(
+    library: Library, notes: Path
+) -> None:
+    met = set()
+    for text in ("The zebra sleeps.", "The giraffe sleeps."):
+        (notes / "a.md").write_text(text)
+        index(library, "s", notes)
+        met.add(library.generations(OWNER))
+        library.delete_store(OWNER, "s")
+    assert len(met) == 2
+
+
 def test_the_generation_moves_with_a_write_and_not_with_a_note(tmp_path: Path) -> None:
     store = new_store(tmp_path / "a.db")
-    assert store.generation() == 0
+    moved = store.generation() + 1
     with store.write():
         pass
-    assert store.generation() == 1
+    assert store.generation() == moved
     with store.note() as db:
         db.execute("INSERT INTO meta VALUES ('x', 'y')")
-    assert store.generation() == 1
+    assert store.generation() == moved
     with pytest.raises(ZeroDivisionError), store.write() as db:
         raise ZeroDivisionError
-    assert store.generation() == 1
+    assert store.generation() == moved
     store.close()
 
 

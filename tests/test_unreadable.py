@@ -278,16 +278,14 @@ def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes:
     assert found(library, "hyena") == ["a.md"]
 
 
-def test_a_file_that_is_too_large_is_skipped_with_the_reason(
-    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rag_core.index, "MAX_FILE_BYTES", 1000)
-    (notes / "a.md").write_text("word " * 400)
+def test_a_file_that_is_too_large_is_skipped_with_the_reason(library: Library, notes: Path) -> None:
+    library.settings = replace(library.settings, max_file_mb=1)
+    (notes / "a.md").write_text("word " * 200_001)
 
     [result] = index(library, "s", notes).results
 
     assert result.outcome == "skipped"
-    assert "larger than" in result.message
+    assert "larger than 1 MB" in result.message
 
 
 # --- folders --------------------------------------------------------------------------
@@ -313,26 +311,28 @@ def test_a_source_that_is_gone_is_said_and_keeps_its_documents(
     assert index(library, "s").counts == {"unchanged": 2}
 
 
-def test_a_source_that_is_suddenly_empty_is_refused_until_forced(library: Library, notes: Path) -> None:
+@pytest.mark.parametrize("force", [False, True])
+def test_a_source_that_is_suddenly_empty_keeps_its_documents_even_when_all_is_to_be_read_again(
+    library: Library, notes: Path, force: bool
+) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
     (notes / "a.md").unlink()
 
-    job = index(library, "s")
+    job = index(library, "s", force=force)
 
     assert job.failed == 1
     assert "Nothing is left" in job.message
-    assert "--force" in job.message
+    assert "remove this folder from the store" in job.message
     assert paths(library) == ["a.md"]
-    assert outcomes(index(library, "s", force=True)) == {"a.md": "deleted"}
-    assert paths(library) == []
     check_library(library, "s")
 
 
 def test_a_source_that_never_held_anything_may_be_empty(library: Library, notes: Path) -> None:
     job = index(library, "s", notes)
 
-    assert (job.state, job.total_files, job.message) == ("done", 0, "")
+    assert (job.state, job.total_files) == ("done", 0)
+    assert "The folder holds no files." in job.message
 
 
 def test_a_source_that_became_a_file_keeps_its_documents(library: Library, notes: Path) -> None:

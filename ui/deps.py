@@ -15,6 +15,7 @@ from rag_core.config import Settings, load
 from rag_core.library import Library
 from rag_core.types import Answer, Filters, Mode, StoreInfo, Viewer
 
+_NO_BUDGET = 10**9  # tokens: a budget is for who reads by the token; it would leave holes between pages
 _PATIENCE = 0.15  # seconds to wait for a model before a search goes by words
 
 
@@ -35,12 +36,13 @@ def search(
     *,
     mode: Mode,
     top_k: int,
+    offset: int,
     min_score: float | None,
     filters: Filters,
 ) -> Answer:
     """``Library.search``, remembered for as long as no store changes.
 
-    Any store, as the query may name one. An answer with warnings is not remembered: their cause
+    Any store, as the query may name one. An answer with notices is not remembered: their cause
     (a missing model) can go away without a change in a store.
     """
     key = (
@@ -50,12 +52,13 @@ def search(
         tuple(stores),
         mode,
         top_k,
+        offset,
         min_score,
         filters,
         library().generations(viewer),
     )
     answer = _search(*key)
-    if answer.warnings:
+    if answer.notices:
         _search.clear(*key)
     return answer
 
@@ -68,13 +71,15 @@ def _search(
     stores: tuple[str, ...],
     mode: Mode,
     top_k: int,
+    offset: int,
     min_score: float | None,
     filters: Filters,
     generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
 ) -> Answer:
     return _library(settings).search(
-        viewer, text, stores, mode=mode, top_k=top_k, min_score=min_score, filters=filters
-    )
+        viewer, text, stores, mode=mode, top_k=top_k, offset=offset, min_score=min_score, filters=filters,
+        max_tokens=_NO_BUDGET,
+    )  # fmt: skip
 
 
 def facets(viewer: Viewer, stores: Sequence[str]) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Hits as HTML, the only HTML that the app builds.
+"""Hits as HTML, and how text comes into HTML at all: `ui.passages` and `ui.store_facts` go by it too.
 
 Threat. Whatever comes from a note, a file name or the address bar is untrusted. Markdown functions
 (labels and messages too) would fetch images and turn text into links; raw HTML could restyle the
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from rag_core.types import Hit, Neighbour
+from rag_core.wording import lines
 
 Span = tuple[int, int]
 
@@ -77,7 +78,7 @@ def place(hit: Hit) -> str:
     """Where a hit is, as plain text: ``notes/tea.md:12-30``, or with its page."""
     if hit.anchor_type in ("page", "slide"):
         return one_line(f"{hit.document.path}, {hit.anchor_type} {hit.anchor_ref}")
-    return one_line(f"{hit.document.path}:{_lines(hit.start_line, hit.end_line)}")
+    return one_line(f"{hit.document.path}:{lines(hit.start_line, hit.end_line)}")
 
 
 def extract(hit: Hit) -> str:
@@ -141,8 +142,8 @@ def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
     kind = "cp-here" if is_hit else "cp-beside"
     body = marked(text, hit.spans) if is_hit else html.escape(text)
     body = body if text.strip() else "There is only the title."
-    lines = f'<span class="cp-lines">Lines {_lines(start, end)}</span>'
-    return f'<div class="cp-passage {kind}{_mono(hit)}">{lines}{body}</div>'
+    where = f'<span class="cp-lines">Line{"" if start == end else "s"} {lines(start, end)}</span>'
+    return f'<div class="cp-passage {kind}{_mono(hit)}">{where}{body}</div>'
 
 
 def _facts(hit: Hit) -> str:
@@ -169,15 +170,11 @@ def _raw_scores(hit: Hit) -> str:
     return ", ".join(parts)
 
 
-def _lines(start: int, end: int) -> str:
-    return str(start) if start == end else f"{start}-{end}"
-
-
 def paragraphs(*sentences: str, status: bool = False) -> str:
     """Quiet lines of plain text. ``status`` lets a screen reader announce them when they change."""
     role = ' role="status"' if status else ""
-    lines = "".join(f'<p class="cp-quiet">{html.escape(sentence)}</p>' for sentence in sentences if sentence)
-    return f'<div class="cp"{role}>{lines}</div>'
+    said = "".join(f'<p class="cp-quiet">{html.escape(sentence)}</p>' for sentence in sentences if sentence)
+    return f'<div class="cp"{role}>{said}</div>'
 
 
 def examples(rows: Sequence[tuple[str, str]]) -> str:

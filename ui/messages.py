@@ -16,3 +16,9 @@ def show_error(error: RagError) -> None:
 def show_warning(text: str) -> None:
     """A whole sentence that may hold anything."""
     st.warning(label(text))
+
+
+def show_done(text: str) -> None:
+    """A whole sentence about what was done, which may hold anything; nothing for an empty one."""
+    if text:
+        st.success(label(text))

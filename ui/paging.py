@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from rag_core.types import MAX_DEPTH, Answer
 from rag_core.wording import plural
@@ -14,18 +12,6 @@ from ui import hits
 from ui.search_state import Request, turn
 
 LAST_PAGE: Final = f"These are the first {MAX_DEPTH:,} passages. A narrower search finds the rest."
-_SHOWN: Final = "search_page_shown"
-_A_MOMENT: Final = 0.1
-
-
-def from_the_top(request: Request) -> DeltaGenerator:
-    """The place for a page's passages. When the page was turned it is empty for a moment: the browser
-    would stay scrolled to where the button was, at the end of passages that nobody has read."""
-    slot = st.empty()
-    if st.session_state.get(_SHOWN, request.page) != request.page:
-        time.sleep(_A_MOMENT)
-    st.session_state[_SHOWN] = request.page
-    return slot
 
 
 def show(answer: Answer, request: Request) -> None:

@@ -15,6 +15,9 @@ from rag_core.types import Answer, Hit, StoreInfo, Viewer
 from rag_core.wording import found, plural
 from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
+from ui.document_page import FILES_PAGE
+from ui.passages import address
+from ui.scrolling import from_the_top
 from ui.search_state import Request, key, push, to_params
 
 INDEX_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "index.py"
@@ -50,7 +53,7 @@ def show(viewer: Viewer, request: Request) -> None:
     _headline(answer, loading=loading)
     if loading:
         _again_when_loaded()
-    with paging.from_the_top(request).container():
+    with from_the_top("results", request.page).container():
         _passages(answer, request)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         paging.show(answer, request)
@@ -135,9 +138,13 @@ def _details(hit: Hit) -> None:
 
 
 def _place(hit: Hit) -> None:
-    """Where the passage is, to be copied with one click: for an editor, or to say it to somebody."""
-    with st.container(key=f"place_{hit.rank}"):
+    """Where the passage is, to be copied with one click for an editor, and the way to its document."""
+    with st.container(key=f"place_{hit.rank}", horizontal=True, vertical_alignment="center", gap="small"):
         st.code(hits.one_line(render.place(hit)), language=None)
+        st.page_link(
+            FILES_PAGE, label="Open document", icon=":material/description:",
+            query_params=address(hit.store, hit.document.path, hit.key),
+        )  # fmt: skip
 
 
 # --- table ------------------------------------------------------------------------------

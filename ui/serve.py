@@ -19,6 +19,8 @@ from typing import Any, Final
 
 import streamlit as st
 
+from rag_core import logs
+from rag_core.config import load
 from rag_core.errors import InvalidInput, RagError
 from ui.access import is_loopback
 
@@ -35,6 +37,8 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     port that is taken.
     """
     address = _address(host, port)
+    level = load().log_level
+    logs.configure(level)
     _refuse_busy(address, port)
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
@@ -43,7 +47,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     logging.getLogger("uvicorn.error").addFilter(_is_warning)
     signal.signal(signal.SIGTERM, _exit)
     try:
-        app.run(config={**project_config(), **_own_config(address, port)})
+        app.run(config={**project_config(), **_own_config(address, port, level)})
     except KeyboardInterrupt:
         print()
 
@@ -58,8 +62,13 @@ def project_config() -> dict[str, Any]:
     return dict(_dotted(options))
 
 
-def _own_config(address: str, port: int) -> dict[str, Any]:
-    return {"server.address": address, "server.port": port, "logger.hideWelcomeMessage": True}
+def _own_config(address: str, port: int, level: str) -> dict[str, Any]:
+    return {
+        "server.address": address,
+        "server.port": port,
+        "logger.hideWelcomeMessage": True,
+        "logger.level": "info" if level == "debug" else level,  # its debug level logs what a browser sends
+    }
 
 
 def _dotted(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -16,14 +16,17 @@ from ui.hits import STYLE
 ROOT = Path(__file__).resolve().parent.parent
 
 # A local image: with an emoji or a symbol the browser would ask a font service for the icon.
-st.set_page_config(page_title="Commonplace", page_icon=str(ROOT / "ui" / "icon.png"), layout="centered")
+# Every page says its layout, once: of two in one run the browser may keep the first (Streamlit 1.67).
+st.set_page_config(page_title="Commonplace", page_icon=str(ROOT / "ui" / "icon.png"))
 require_viewer()
 st.html(STYLE)
 
 page = st.navigation(
     [
         st.Page(ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
+        st.Page(ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),
         st.Page(ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
+        st.Page(ROOT / "pages" / "stores.py", title="Stores", icon=":material/database:", url_path="stores"),
     ],
     position="top",
 )

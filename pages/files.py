@@ -1,0 +1,42 @@
+"""Files: every file of a store with its state, and the page of one document (``?path=``)."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from rag_core.types import Viewer
+from ui import file_filters, results
+from ui.access import require_viewer
+from ui.deps import library
+from ui.document_page import show_document
+from ui.file_list import show_files
+from ui.messages import show_error
+from ui.scrolling import from_the_top
+
+
+def page(viewer: Viewer) -> None:
+    """The list or a document, for one viewer."""
+    file_filters.follow_address()
+    stores = library().store_names(viewer)
+    if not stores:
+        results.first_run(viewer)
+        return
+    asked = st.query_params
+    store, path = asked.get("store", stores[0]), asked.get("path", "")
+    st.set_page_config(layout="centered" if path else "wide")
+    with from_the_top("files", (store, path)).container():
+        try:
+            if path:
+                show_document(viewer, store, path, asked.get("passage", ""), _number(asked.get("from", "")))
+            else:
+                show_files(viewer, stores, store)
+        except RagError as problem:
+            show_error(problem)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+page(require_viewer())

@@ -1,0 +1,31 @@
+"""Stores: all of them, with ways to make one and take one in; and one of them in full (``?store=``)."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from ui.access import require_owner
+from ui.file_filters import follow_address
+from ui.messages import show_error
+from ui.scrolling import from_the_top
+from ui.store_list import show_stores
+from ui.store_page import show_store
+
+
+def main() -> None:
+    """The list or one store."""
+    viewer = require_owner()
+    follow_address()
+    asked = st.query_params.get("store", "")
+    with from_the_top("stores", asked).container():
+        try:
+            if asked:
+                show_store(viewer, asked)
+            else:
+                show_stores(viewer)
+        except RagError as problem:
+            show_error(problem)
+
+
+main()

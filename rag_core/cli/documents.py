@@ -1,0 +1,66 @@
+"""The files of a store: listing them, reading one, taking one out and back."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import click
+
+from rag_core import render
+from rag_core.cli.options import emit, json_option, library_of_owner, store_option
+from rag_core.cli.runs import work_off
+from rag_core.terminal import show_document, show_documents
+from rag_core.types import OWNER, FileState
+
+path_argument = click.argument("path")
+
+
+@click.command("list")
+@store_option
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice(get_args(FileState)),
+    help="Only files of this state; repeat for several.",
+)  # fmt: skip
+@json_option
+def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
+    """List the files of a store, each compared with the disk as it is now."""
+    files = [file for file in library_of_owner().files(OWNER, store) if not states or file.state in states]
+    value = {"store": store, "files": [render.document(file) for file in files]}
+    emit(as_json, value, lambda: show_documents(files))
+
+
+@click.command()
+@path_argument
+@store_option
+@json_option
+def show(path: str, store: str, as_json: bool) -> None:
+    """Show the document PATH (as `list` names it): its text, and its links both ways."""
+    view = library_of_owner().document(OWNER, store, path)
+    emit(as_json, render.document_view(view), lambda: show_document(view))
+
+
+@click.command()
+@path_argument
+@store_option
+@click.option("--undo", is_flag=True, help="Take the file back: the folder's globs decide again.")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
+@json_option
+def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> None:
+    """Leave the file PATH (as `list` names it) out of a store, whatever the globs say."""
+    library = library_of_owner()
+    if undo:
+        library.take_back_file(OWNER, store, path)
+    else:
+        library.exclude_file(OWNER, store, path, reason)
+    work_off(library, store, as_json=as_json)
+
+
+@click.command()
+@path_argument
+@store_option
+@json_option
+def reindex(path: str, store: str, as_json: bool) -> None:
+    """Read the one file PATH (as `list` names it) again, changed or not."""
+    library = library_of_owner()
+    library.request_file(OWNER, store, path)
+    work_off(library, store, as_json=as_json)

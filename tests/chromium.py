@@ -1,0 +1,71 @@
+"""The app in a real browser, watched.
+
+Needs Chromium at /usr/bin/chromium, or where COMMONPLACE_TEST_CHROMIUM says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.live import Server, start
+
+CHROMIUM = os.environ.get("COMMONPLACE_TEST_CHROMIUM", "/usr/bin/chromium")
+QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+]  # fmt: skip
+PATIENCE_MS = 20_000
+
+
+@dataclass
+class Watched:
+    """A page of the app, with everything it asked for elsewhere and every error in its console."""
+
+    page: Page
+    server: Server
+    elsewhere: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> None:
+        """Go to an address of the app and wait until its script has ended."""
+        self.page.goto(f"http://{self.server.host}{path}")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until no script runs."""
+        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+
+    def search(self, text: str) -> None:
+        """Type a query and press Enter."""
+        box = self.page.get_by_label("Search your notes")
+        box.fill(text)
+        box.press("Enter")
+
+
+@contextmanager
+def watch(folder: Path, environment: dict[str, str], **options: Any) -> Iterator[Watched]:
+    """Serve the app with its own files in ``folder`` and open a browser of 1280 × 900; ``options`` are
+    those of Playwright's ``launch_persistent_context``."""
+    (folder / "server").mkdir()
+    options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
+    with start(folder / "server", **environment) as server, sync_playwright() as driver:
+        context = driver.chromium.launch_persistent_context(
+            folder / "profile", executable_path=CHROMIUM, headless=True, args=QUIET, **options
+        )
+        page = context.pages[0]
+        page.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)
+        watched = Watched(page, server)
+        own = (f"http://{server.host}/", f"ws://{server.host}/", "data:", "blob:http://localhost")
+        page.on("request", lambda r: None if r.url.startswith(own) else watched.elsewhere.append(r.url))
+        page.on("console", lambda m: watched.errors.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda e: watched.errors.append(str(e)))
+        yield watched
+        context.close()

@@ -1,0 +1,156 @@
+"""What the stand-ins for services share: a real HTTP server on the loopback that remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar, TypeVar
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it arrived."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+class Refusal(Exception):
+    """An answer that is no answer: a status and a body; status 0 hangs up without a word."""
+
+    def __init__(self, status: int, body: Any, **headers: str) -> None:
+        super().__init__(status)
+        self.status = status
+        self.body = body
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+@dataclass
+class StandIn:
+    """A server's state. ``faults`` are answered first, one a request to a path that ends with the key."""
+
+    asked: list[Asked] = field(default_factory=list)
+    faults: dict[str, deque[Refusal]] = field(default_factory=dict)
+    at_once: int = 0
+    most_at_once: int = 0
+    url: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, asked: Asked) -> Any:
+        """What a sound request gets: a value for JSON, or an iterator of lines."""
+        raise NotImplementedError
+
+    def fail(self, path: str, *refusals: Refusal) -> None:
+        """Refuse the next requests to ``path``."""
+        self.faults.setdefault(path, deque()).extend(refusals)
+
+    def bodies(self, path: str) -> list[Any]:
+        """What was sent to ``path``, in order."""
+        return [asked.body for asked in self.asked if asked.path == path]
+
+    def handle(self, asked: Asked) -> Any:
+        with self.lock:
+            self.asked.append(asked)
+            waiting = next((queue for path, queue in self.faults.items() if asked.path.endswith(path)), None)
+            fault = waiting.popleft() if waiting else None
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            if fault is not None:
+                raise fault
+            return self.answer(asked)
+        finally:
+            with self.lock:
+                self.at_once -= 1
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm: ClassVar[bool] = True
+    stand_in: StandIn
+
+    def do_GET(self) -> None:
+        self._do(None)
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        self._do(json.loads(raw) if raw else None)
+
+    def _do(self, body: Any) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        try:
+            answer = self.stand_in.handle(Asked(self.command, self.path, headers, body))
+        except Refusal as refusal:
+            if not refusal.status:
+                self.close_connection = True
+                return
+            self._send(refusal.status, refusal.body, refusal.headers)
+            return
+        if isinstance(answer, Iterator):
+            self._stream(answer)
+        else:
+            self._send(200, answer, {})
+
+    def _send(self, status: int, body: Any, headers: dict[str, str]) -> None:
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain" if isinstance(body, str) else "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, lines: Iterator[Any]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for line in lines:
+            data = json.dumps(line).encode() + b"\n"
+            self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: pytest would show it as the program's."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is no event."""
+
+
+S = TypeVar("S", bound=StandIn)
+
+
+@contextmanager
+def serving(stand_in: S, path: str = "") -> Iterator[S]:
+    """Serve on a free port of the loopback; ``url`` is where, with ``path`` behind."""
+    handler = type("BoundHandler", (Handler,), {"stand_in": stand_in})
+    with _Server(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        stand_in.url = f"http://127.0.0.1:{server.server_port}{path}"
+        try:
+            yield stand_in
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def nobody() -> str:
+    """An address of the loopback where nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"

@@ -1,0 +1,72 @@
+"""No page has a fault that axe-core knows: light on a desk, dark on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import ViewportSize
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from tests.chromium import Watched, watch
+from tests.conftest import index
+
+PAGES = {  # address, and what stands there when the page is complete
+    "search, nothing typed": ("/", "What you can type"),
+    "search, cards": ("/?q=heron", "Heron 1"),
+    "search, table": ("/?q=heron&view=table", "fit"),
+    "search, nothing found": ("/?q=%22no+such+words%22", "Take the quotes away"),
+    "files": ("/files?store=birds", "12 fresh"),
+    "document": ("/files?store=birds&path=1.md", "Linked from"),
+    "index": ("/index?store=birds", "Folders in this store"),
+    "stores": ("/stores", "12 files"),
+    "store": ("/stores?store=birds", "File types"),
+}
+LOOKS: dict[Literal["light", "dark"], ViewportSize] = {
+    "light": {"width": 1280, "height": 900},
+    "dark": {"width": 390, "height": 844},
+}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """The app over a store of a few notes, one broken, one skipped."""
+    folder = tmp_path_factory.mktemp("axe")
+    notes = folder / "notes"
+    notes.mkdir()
+    for number in range(12):
+        text = f"---\ntags: [bird, bird/wader]\n---\n# Heron {number}\n\nHeron {number} waits. See [[1]].\n"
+        (notes / f"{number}.md").write_text(text, "utf-8")
+    (notes / "picture.png").write_bytes(bytes(100))
+    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
+    index(library, "birds", notes)
+    library.close()
+    environment = {
+        "COMMONPLACE_HOME": str(folder / "home"),
+        "COMMONPLACE_MODELS": str(folder / "models"),
+        "COMMONPLACE_ROOTS": str(folder),
+    }
+    with watch(folder, environment) as watched:
+        yield watched
+
+
+@pytest.mark.parametrize(("path", "complete"), PAGES.values(), ids=PAGES)
+def test_axe_finds_nothing_on_a_page(app: Watched, path: str, complete: str) -> None:
+    found = []
+    for scheme, size in LOOKS.items():
+        app.page.emulate_media(color_scheme=scheme)
+        app.page.set_viewport_size(size)
+        app.open(path)
+        app.page.get_by_text(complete).first.wait_for(state="attached")
+        app.settle()
+        app.page.wait_for_timeout(500)  # what appears, fades in
+        response = Axe().run(app.page).response
+        found += [
+            f"{scheme}: {fault['id']} ({fault['impact']}): {node['html'][:200]}"
+            for fault in response["violations"]
+            for node in fault["nodes"]
+        ]
+    assert not found, "\n".join(found)

@@ -1,0 +1,56 @@
+"""The Stores page in a real browser: a store goes out as a file and comes back, and Back finds the list."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from tests import portable_file
+from tests.chromium import watch
+from tests.conftest import index
+
+
+def test_a_store_is_exported_downloaded_deleted_and_dropped_back(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "rose.md").write_text("# Rose\n\nCut roses in late winter.\n", "utf-8")
+    places = {"COMMONPLACE_HOME": str(tmp_path / "home"), "COMMONPLACE_ROOTS": str(tmp_path)}
+    library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
+    index(library, "garden", notes)
+    library.close()
+    with watch(tmp_path, places) as app:
+        page = app.page
+        app.open("/stores")
+        page.get_by_role("link", name="garden").click()
+        expect(page.get_by_role("heading", name="garden", level=1)).to_be_visible()
+        expect(page).to_have_url(re.compile(r"/stores\?store=garden$"))
+
+        page.get_by_role("button", name="Export").click()
+        expect(page.get_by_text("Exported 1 passage of 1 file")).to_be_visible()
+        with page.expect_download() as downloading:
+            page.get_by_role("button", name="Download").click()
+        file = tmp_path / "garden.commonplace"
+        downloading.value.save_as(file)
+        assert portable_file.manifest(file)["store"]["name"] == "garden"
+
+        page.go_back()
+        expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
+        page.go_forward()
+        page.get_by_label("Name of the store").fill("garden")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("There is no store yet")).to_be_visible()
+        expect(page).to_have_url(re.compile(r"/stores$"))
+
+        page.get_by_text("Import a store").click()
+        page.locator("input[type=file]").set_input_files(file)
+        page.get_by_role("button", name="Import", exact=True).click()
+        expect(page.get_by_text("Store 'garden' is ready: 1 passage of 1 file.")).to_be_visible()
+        page.get_by_role("link", name="Look at it").click()
+        expect(page.get_by_role("heading", name="garden", level=1)).to_be_visible()
+
+        assert app.elsewhere == []
+        assert app.errors == []

@@ -1,0 +1,117 @@
+"""The files of a store on the command line: listing them, reading one, taking one out and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import Run
+
+
+@pytest.fixture
+def garden(run: Run, notes: Path) -> Path:
+    """A store called garden over a few linked notes."""
+    (notes / "rose.md").write_text(
+        "---\ntags: [flower]\n---\n# Rose\n\nBees love it; see [[bee]] and [[wasp]].\n"
+    )
+    (notes / "bee.md").write_text(
+        "# Bee\n\nA bee flies to the [[rose]] and back, all day long, till it is dark.\n\n## Hive\n\n"
+        + "Honey is made. " * 9
+    )
+    (notes / "todo.txt").write_text("Water the roses.\n")
+    run("store", "create", "garden", "--embedder", "hashing")
+    run("index", "**/*", "--store", "garden", "--root", notes)
+    return notes
+
+
+def listed(run: Run, *options: str) -> dict[str, str]:
+    files = run("list", "--store", "garden", "--json", *options).json["files"]
+    return {file["file_path"]: file["state"] for file in files}
+
+
+def test_list_compares_the_files_with_the_disk(run: Run, garden: Path) -> None:
+    (garden / "rose.md").write_text("# Rose\n\nIt withered.\n")
+    (garden / "todo.txt").unlink()
+    assert listed(run) == {"bee.md": "fresh", "rose.md": "changed", "todo.txt": "missing"}
+
+
+def test_list_may_be_asked_for_some_states(run: Run, garden: Path) -> None:
+    (garden / "rose.md").write_text("# Rose\n\nIt withered.\n")
+    (garden / "todo.txt").unlink()
+    assert listed(run, "--state", "changed") == {"rose.md": "changed"}
+    assert listed(run, "--state", "changed", "--state", "missing") == {
+        "rose.md": "changed",
+        "todo.txt": "missing",
+    }
+    assert run("list", "--store", "garden", "--state", "lost").status == 2
+
+
+def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
+    result = run("show", "rose.md", "--store", "garden")
+    assert result.status == 0
+    assert result.out.splitlines()[:2] == ["Rose", result.out.splitlines()[1]]
+    assert "#flower" in result.out.splitlines()[1]
+    assert "\n4-6  Rose\n# Rose\n\nBees love it" in result.out
+    assert result.out.endswith(
+        "Links to\n  bee.md\n  wasp  (nothing in this store)\n\nLinked from\n  bee.md\n"
+    )
+
+
+def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
+    shown = run("show", "bee.md", "--store", "garden", "--json").json
+    assert (shown["store"], shown["file_path"], shown["state"], shown["title"]) == (
+        "garden",
+        "bee.md",
+        "fresh",
+        "Bee",
+    )
+    assert [(each["start_line"], each["heading_path"]) for each in shown["passages"]] == [
+        (1, ["Bee"]),
+        (5, ["Bee", "Hive"]),
+    ]
+    assert {*shown["passages"][0]} == {"id", "start_line", "end_line", "heading_path", "content", "repeats"}
+    assert [(each["target"], each["file_path"], each["title"]) for each in shown["links_out"]] == [
+        ("rose", "rose.md", "Rose")
+    ]
+    assert [each["file_path"] for each in shown["links_in"]] == ["rose.md"]
+
+
+def test_show_of_a_file_that_is_not_there_fails_with_two_sentences(run: Run, garden: Path) -> None:
+    result = run("show", "gone.md", "--store", "garden")
+    assert (result.status, result.out) == (1, "")
+    assert "Store 'garden' has no file 'gone.md'." in result.err
+
+
+def test_show_lets_nothing_steer_the_terminal(run: Run, garden: Path) -> None:
+    (garden / "evil.md").write_text("# E\x1b]0;owned\x07\n\nRed \x1b[31m text, see [[\x1b[2J]].\n")
+    run("index", "--store", "garden")
+    result = run("show", "evil.md", "--store", "garden")
+    assert result.status == 0
+    assert "\x1b" not in result.out
+    assert "\x07" not in result.out
+
+
+def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path) -> None:
+    job = run("exclude", "todo.txt", "--store", "garden", "--reason", "Not a note.", "--json").json
+    assert job["counts"]["deleted"] == job["total_files"] == 1
+    assert run("query", "water", "--mode", "lexical", "--json").json["results"] == []
+    run("index", "--store", "garden", "--force")
+    assert listed(run)["todo.txt"] == "excluded"
+    assert "excluded  Not a note." in run("show", "todo.txt", "--store", "garden").out
+    assert run("exclude", "todo.txt", "--store", "garden", "--undo", "--json").json["counts"]["added"] == 1
+    assert listed(run)["todo.txt"] == "fresh"
+
+
+def test_only_the_named_file_is_read_again(run: Run, garden: Path) -> None:
+    for name in ("rose.md", "bee.md"):
+        (garden / name).write_text("It withered.\n")
+    assert run("reindex", "rose.md", "--store", "garden", "--json").json["counts"]["changed"] == 1
+    assert listed(run) == {"bee.md": "changed", "rose.md": "fresh", "todo.txt": "fresh"}
+
+
+@pytest.mark.parametrize("command", [["exclude"], ["exclude", "--undo"], ["reindex"]], ids=" ".join)
+def test_a_file_that_is_not_there_is_named(run: Run, garden: Path, command: list[str]) -> None:
+    result = run(*command, "gone.md", "--store", "garden")
+    assert result.status == 1
+    assert "'gone.md'" in result.err

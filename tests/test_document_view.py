@@ -1,0 +1,261 @@
+"""A document as it was indexed: its text in reading order, its links, and what a guest is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.config import Settings
+from rag_core.errors import NotFound
+from rag_core.library import Library
+from rag_core.types import OWNER, DocumentView, Viewer
+from tests.conftest import index
+from tests.stored import keys, long_note
+
+GUEST = Viewer("ann@example.org", stores=frozenset({"s"}))
+PRIVATE = "---\nprivate: true\n---\n"
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+
+
+def view(library: Library, path: str, viewer: Viewer = OWNER) -> DocumentView:
+    return library.document(viewer, "s", path)
+
+
+# --- the text -------------------------------------------------------------------------
+
+
+def without_space(text: str) -> str:
+    return "".join(text.split())
+
+
+def reads(found: DocumentView) -> str:
+    """What somebody reads who reads one chunk after another."""
+    return "".join(chunk.content[chunk.repeats :] for chunk in found.chunks)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, Path]]:
+    """A store over a folder that is written to again and again."""
+    home = tmp_path_factory.mktemp("shelf")
+    (home / "notes").mkdir()
+    library = Library.open(Settings(home / "data", home / "models", ()))
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", home / "notes", ("**/*",))
+    yield library, home / "notes"
+    library.close()
+
+
+# A number in every part, so that no passage stands twice: that is stored once.
+PARTS = (
+    "# Part {}\n\n",
+    "word{} " * 40,
+    "Sentence {}. " * 9,
+    "{}中文，" * 20,
+    "\n\n",
+    "def f{}():\n    pass\n",
+)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=25), st.sampled_from(["a.md", "a.py", "a.txt", "a.json"]))
+@settings(deadline=None, max_examples=40)
+def test_the_chunks_one_after_another_are_the_text(
+    shelf: tuple[Library, Path], parts: list[str], name: str
+) -> None:
+    library, notes = shelf
+    text = "".join(part.replace("{}", str(number)) for number, part in enumerate(parts))
+    (notes / name).write_text(text, "utf-8")
+    index(library, "s", force=True)
+    assert without_space(reads(view(library, name))) == without_space(text)
+
+
+def test_overlapping_chunks_say_how_much_they_repeat(library: Library, notes: Path) -> None:
+    write(notes, {"long.md": long_note(60)})
+    index(library, "s", notes)
+    first, *others = view(library, "long.md").chunks
+    assert first.repeats == 0
+    assert any(chunk.repeats for chunk in others)
+    for before, chunk in zip((first, *others), others, strict=False):
+        assert before.content.endswith(chunk.content[: chunk.repeats])
+
+
+def test_a_passage_that_a_document_repeats_is_shown_once(library: Library, notes: Path) -> None:
+    refrain = "## Refrain\n\nThe same words in every verse, and always the very same ones again.\n\n"
+    write(notes, {"song.md": f"{refrain}## Verse\n\n{'One verse. ' * 12}\n\n{refrain}"})
+    index(library, "s", notes)
+    assert reads(view(library, "song.md")).count("the very same ones") == 1
+
+
+def test_chunks_have_their_lines_and_headings(library: Library, notes: Path) -> None:
+    words = "Words about it, as many as it takes to stand alone. " * 2
+    write(notes, {"a.md": f"# Tea\n\n{words}\n\n## Drying\n\n{words}more\n"})
+    index(library, "s", notes)
+    told = [(chunk.start_line, chunk.end_line, chunk.heading_path) for chunk in view(library, "a.md").chunks]
+    assert told == [(1, 3, ("Tea",)), (5, 7, ("Tea", "Drying"))]
+
+
+def test_the_chunk_that_is_asked_for_is_marked_and_no_other(library: Library, notes: Path) -> None:
+    write(notes, {"long.md": long_note(60)})
+    index(library, "s", notes)
+    wanted = keys(library, "s", "long.md")[2]
+    marked = [c.key for c in library.document(OWNER, "s", "long.md", wanted).chunks if c.is_hit]
+    assert marked == [wanted]
+    assert not any(chunk.is_hit for chunk in view(library, "long.md").chunks)
+    assert not any(chunk.is_hit for chunk in library.document(OWNER, "s", "long.md", "gone").chunks)
+
+
+def test_of_two_documents_that_look_the_same_the_one_with_the_chunk_is_shown(
+    library: Library, notes: Path
+) -> None:
+    write(notes, {"caf\u00e9.md": "The heron waits.", "cafe\u0301.md": "The zebra sleeps."})
+    index(library, "s", notes)
+    for words in ("heron", "zebra"):
+        hit = library.search(OWNER, words).hits[0]
+        [chunk] = library.document(OWNER, "s", hit.document.path, hit.key).chunks
+        assert (chunk.is_hit, words in chunk.content) == (True, True)
+
+
+def test_a_file_that_was_never_read_has_a_view_without_text(library: Library, notes: Path) -> None:
+    (notes / "photo.md").write_bytes(bytes(range(256)) * 8)
+    index(library, "s", notes)
+    found = view(library, "photo.md")
+    assert (found.chunks, found.links_out, found.links_in, found.aliases) == ((), (), (), ())
+    assert (found.document.state, found.document.reason) == (
+        "skipped",
+        "'photo.md' is binary data, not text.",
+    )
+
+
+def test_a_document_that_is_not_there_is_named(library: Library, notes: Path) -> None:
+    index(library, "s", notes)
+    with pytest.raises(NotFound, match=r"Store 's' has no file 'gone\.md'\. It may have moved"):
+        view(library, "gone.md")
+
+
+def test_half_a_character_names_no_document_and_no_passage(library: Library, notes: Path) -> None:
+    index(library, "s", notes)
+    for ask in (library.document, library.neighbours):
+        with pytest.raises(NotFound):
+            ask(OWNER, "s", "\ud800")
+
+
+def test_warnings_of_the_reading_are_kept(library: Library, notes: Path) -> None:
+    write(notes, {"a.md": "---\ntags: [unclosed\n---\n# A\n\nWords.\n"})
+    index(library, "s", notes)
+    [warning] = view(library, "a.md").warnings
+    assert "front matter" in warning
+
+
+# --- links and names ------------------------------------------------------------------
+
+LINKED = {
+    "tea.md": "---\naliases: [Camellia, Green Tea]\n---\n# Tea\n\n[[pot#Spout|the pot]] [[nowhere]]\n",
+    "pot.md": "# Pot\n\nFor [[Camellia]], again [[tea]], and [[pot]] itself.\n",
+    "sub/cup.md": "# Cup\n\n![[tea]]\n",
+}
+
+
+def test_links_lead_both_ways_by_path_and_title(library: Library, notes: Path) -> None:
+    write(notes, LINKED)
+    index(library, "s", notes)
+    found = view(library, "tea.md")
+    out = [(x.type, x.target, x.heading, x.label, x.path, x.title) for x in found.links_out]
+    assert out == [
+        ("wikilink", "pot", "Spout", "the pot", "pot.md", "Pot"),
+        ("wikilink", "nowhere", "", "", None, None),
+    ]
+    assert [(link.path, link.title) for link in found.links_in] == [("pot.md", "Pot"), ("sub/cup.md", "Cup")]
+
+
+def test_links_inside_a_document_are_none_to_others(library: Library, notes: Path) -> None:
+    write(notes, {"a.md": "# Part\n\n[[#Part]] and [[a]] and [[a#Part]]\n"})
+    index(library, "s", notes)
+    found = view(library, "a.md")
+    assert (found.links_out, found.links_in) == ((), ())
+
+
+def test_a_link_that_stands_twice_is_shown_once(library: Library, notes: Path) -> None:
+    write(notes, {"a.md": "[[b]] and [[b]] and [[b|other]]\n", "b.md": "B.\n"})
+    index(library, "s", notes)
+    assert [link.label for link in view(library, "a.md").links_out] == ["", "other"]
+
+
+def test_aliases_are_as_written(library: Library, notes: Path) -> None:
+    write(notes, LINKED)
+    index(library, "s", notes)
+    assert view(library, "tea.md").aliases == ("Camellia", "Green Tea")
+    assert view(library, "pot.md").aliases == ()
+
+
+# --- guests ---------------------------------------------------------------------------
+
+
+def test_a_private_document_is_not_there_for_a_guest(library: Library, notes: Path) -> None:
+    write(notes, {"secret.md": f"{PRIVATE}# Secret\n\nThe spare key.\n"})
+    index(library, "s", notes)
+    with pytest.raises(NotFound) as hidden:
+        view(library, "secret.md", GUEST)
+    with pytest.raises(NotFound) as missing:
+        view(library, "nobody.md", GUEST)
+    assert str(hidden.value).replace("secret", "nobody") == str(missing.value)
+
+
+def test_a_private_document_is_no_target_no_backlink_and_no_title_for_a_guest(
+    library: Library, notes: Path
+) -> None:
+    write(
+        notes,
+        {
+            "open.md": "# Open\n\nSee [[secret]].\n",
+            "secret.md": f"{PRIVATE}# The hidden title\n\nBack to [[open]].\n",
+        },
+    )
+    index(library, "s", notes)
+    shown = view(library, "open.md", GUEST)
+    assert [(link.target, link.path, link.title) for link in shown.links_out] == [("secret", None, None)]
+    assert shown.links_in == ()
+    assert view(library, "open.md").links_out[0].title == "The hidden title"
+
+
+def test_a_guest_is_led_past_a_private_namesake(library: Library, notes: Path) -> None:
+    """Else a link to nothing, beside a visible document of that name, tells of the private one."""
+    write(
+        notes,
+        {
+            "plan.md": f"{PRIVATE}# Mine\n\nOnly mine.\n",
+            "deep/plan.md": "# Ours\n\nFor all.\n",
+            "here.md": "# Here\n\nSee [[plan]].\n",
+        },
+    )
+    index(library, "s", notes)
+    assert [link.path for link in view(library, "here.md").links_out] == ["plan.md"]
+    assert [link.path for link in view(library, "here.md", GUEST).links_out] == ["deep/plan.md"]
+    assert [link.path for link in view(library, "deep/plan.md").links_in] == []
+    assert [link.path for link in view(library, "deep/plan.md", GUEST).links_in] == ["here.md"]
+
+
+def test_a_guest_sees_neither_states_nor_places_on_disk(library: Library, notes: Path) -> None:
+    write(notes, {"a.md": "# A\n\nWords.\n"})
+    index(library, "s", notes)
+    (notes / "a.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)  # marked as UTF-8, and is not
+    index(library, "s")
+    assert view(library, "a.md").document.state == "failed"
+    shown = view(library, "a.md", GUEST).document
+    assert (shown.state, shown.reason, shown.root) == ("indexed", "", "")
+    assert [(each.state, each.reason) for each in library.documents(GUEST, "s")] == [("indexed", "")]
+
+
+def test_a_failed_file_without_text_is_not_there_for_a_guest(library: Library, notes: Path) -> None:
+    (notes / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    index(library, "s", notes)
+    assert view(library, "bad.md").document.state == "failed"
+    with pytest.raises(NotFound):
+        view(library, "bad.md", GUEST)

@@ -1,0 +1,335 @@
+"""Single files: their state on disk, taking one out and back, and reading one again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core.errors import NotFound, StoreError
+from rag_core.library import Library
+from rag_core.types import OWNER, Job
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.stored import found, keys, outcomes, paths
+
+
+@pytest.fixture
+def shelf(library: Library, notes: Path) -> Path:
+    """Three notes in store ``s``."""
+    for name in ("tea", "pot", "cup"):
+        (notes / f"{name}.md").write_text(f"# {name}\n\nThe {name} stands on the shelf.\n")
+    index(library, "s", notes)
+    return notes
+
+
+def run(library: Library) -> Job:
+    job = library.run(OWNER, "s")
+    assert job is not None
+    check_library(library, "s")
+    return job
+
+
+def states(library: Library) -> dict[str, str]:
+    return {file.path: file.state for file in library.files(OWNER, "s")}
+
+
+# --- states ---------------------------------------------------------------------------
+
+
+def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Path) -> None:
+    (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    (shelf / "photo.md").write_bytes(bytes(range(256)) * 8)
+    index(library, "s")
+    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
+    (shelf / "cup.md").unlink()
+    library.exclude_file(OWNER, "s", "photo.md")
+    expected = {
+        "bad.md": "failed",
+        "cup.md": "missing",
+        "photo.md": "excluded",
+        "pot.md": "changed",
+        "tea.md": "fresh",
+    }
+    assert states(library) == expected
+    assert {path: library.file(OWNER, "s", path).state for path in expected} == expected
+
+
+def test_a_failed_file_that_was_mended_is_changed(library: Library, shelf: Path) -> None:
+    (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    index(library, "s")
+    (shelf / "bad.md").write_text("Words again.\n")
+    assert states(library)["bad.md"] == "changed"
+
+
+def test_a_file_that_no_folder_holds_is_named(library: Library, shelf: Path) -> None:
+    for ask in (library.file, library.request_file, library.exclude_file):
+        with pytest.raises(NotFound, match=r"Store 's' has no (file|document) 'gone\.md'\."):
+            ask(OWNER, "s", "gone.md")
+
+
+# --- reading one again ----------------------------------------------------------------
+
+
+def test_reading_one_file_again_reads_no_other(library: Library, shelf: Path) -> None:
+    for name in ("tea", "pot"):
+        (shelf / f"{name}.md").write_text(f"# {name}\n\nThe {name} is broken.\n")
+    (shelf / "new.md").write_text("Nobody asked for it.\n")
+    library.request_file(OWNER, "s", "tea.md")
+    assert outcomes(run(library)) == {"tea.md": "changed"}
+    assert found(library, "is broken") == ["tea.md"]
+    assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}
+
+
+def test_a_file_is_read_again_though_it_did_not_change(library: Library, shelf: Path) -> None:
+    before = keys(library, "s", "tea.md")
+    library.request_file(OWNER, "s", "tea.md")
+    job = run(library)
+    assert (outcomes(job), job.texts_embedded) == ({"tea.md": "changed"}, 0)
+    assert keys(library, "s", "tea.md") == before
+
+
+def test_a_file_of_a_paused_folder_is_read_again(library: Library, shelf: Path) -> None:
+    library.pause_source(OWNER, "s", 1)
+    (shelf / "tea.md").write_text("# Tea\n\nThe leaves are wet.\n")
+    library.request_file(OWNER, "s", "tea.md")
+    run(library)
+    assert found(library, "leaves are wet") == ["tea.md"]
+
+
+def test_a_missing_file_that_is_to_be_read_again_is_forgotten(library: Library, shelf: Path) -> None:
+    (shelf / "tea.md").unlink()
+    (shelf / "pot.md").unlink()
+    library.request_file(OWNER, "s", "tea.md")
+    assert outcomes(run(library)) == {"tea.md": "deleted"}
+    assert states(library) == {"cup.md": "fresh", "pot.md": "missing"}
+
+
+def test_a_moved_file_that_is_to_be_read_again_is_found_where_it_is_now(
+    library: Library, shelf: Path
+) -> None:
+    before = keys(library, "s", "tea.md")
+    (shelf / "drinks").mkdir()
+    (shelf / "tea.md").rename(shelf / "drinks" / "tea.md")
+    (shelf / "new.md").write_text("Nobody asked for it.\n")
+    library.request_file(OWNER, "s", "tea.md")
+    job = run(library)
+    assert (outcomes(job), job.texts_embedded) == ({"drinks/tea.md": "moved"}, 0)
+    assert keys(library, "s", "drinks/tea.md") == before
+    assert "new.md" not in paths(library)
+
+
+def test_reading_one_file_again_complains_of_no_other(library: Library, shelf: Path) -> None:
+    (shelf / "loop").symlink_to(shelf)
+    assert "loop" in index(library, "s").message
+    library.request_file(OWNER, "s", "tea.md")
+    assert run(library).message == ""
+
+
+# --- taking out and back --------------------------------------------------------------
+
+
+def test_an_excluded_file_is_forgotten_and_listed_with_its_reason(library: Library, shelf: Path) -> None:
+    library.exclude_file(OWNER, "s", "tea.md", "It is a draft.")
+    assert outcomes(run(library)) == {"tea.md": "deleted"}
+    assert found(library, "tea stands") == []
+    excluded = library.file(OWNER, "s", "tea.md")
+    assert (excluded.state, excluded.reason, excluded.chunks) == ("excluded", "It is a draft.", 0)
+    assert excluded.root == str(shelf)
+
+
+def test_an_excluded_file_that_is_found_still_is_listed_with_its_passages(
+    library: Library, shelf: Path
+) -> None:
+    library.exclude_file(OWNER, "s", "tea.md", "It is a draft.")
+    for file in (library.file(OWNER, "s", "tea.md"), library.files(OWNER, "s")[-1]):
+        assert (file.path, file.state, file.reason, file.chunks) == (
+            "tea.md",
+            "excluded",
+            "It is a draft.",
+            1,
+        )
+    run(library)
+    assert library.file(OWNER, "s", "tea.md").chunks == 0
+
+
+def test_an_excluded_file_of_an_unplugged_disk_is_forgotten(
+    library: Library, shelf: Path, tmp_path: Path
+) -> None:
+    shelf.rename(tmp_path / "gone")
+    library.exclude_file(OWNER, "s", "tea.md")
+    job = run(library)
+    assert (outcomes(job), job.message) == ({"tea.md": "deleted"}, "")
+    assert found(library, "tea stands") == []
+    assert found(library, "pot stands") == ["pot.md"]
+
+
+def test_an_excluded_file_of_a_folder_that_cannot_be_listed_is_forgotten(
+    library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shelf / "herbs").mkdir()
+    for name in ("mint", "sage"):
+        (shelf / "herbs" / f"{name}.md").write_text(f"The {name} stands on the shelf.\n")
+    index(library, "s")
+    library.exclude_file(OWNER, "s", "herbs/mint.md")
+    library.cancel(OWNER, "s")
+    run(library)
+    scan = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if os.fsencode(path).endswith(b"herbs/"):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr("os.scandir", refuse)
+    index(library, "s")
+    assert found(library, "stands on the shelf") == ["cup.md", "herbs/sage.md", "pot.md", "tea.md"]
+
+
+def test_a_file_is_excluded_together_with_the_request_to_forget_it_or_not_at_all(
+    library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rag_core.store.work.add_request", full)
+        with pytest.raises(StoreError):
+            library.exclude_file(OWNER, "s", "tea.md")
+    assert states(library)["tea.md"] == "fresh"
+
+
+def test_a_file_stays_out_whatever_happens_to_it(library: Library, shelf: Path) -> None:
+    library.exclude_file(OWNER, "s", "tea.md")
+    run(library)
+    (shelf / "tea.md").write_text("# Tea\n\nWritten anew.\n")
+    index(library, "s")
+    index(library, "s", force=True)
+    (shelf / "tea.md").unlink()
+    index(library, "s")
+    (shelf / "tea.md").write_text("# Tea\n\nIt is back.\n")
+    library.change_source(OWNER, "s", 1, ["**/*.md", "tea.md"])
+    index(library, "s")
+    assert paths(library) == ["cup.md", "pot.md"]
+    assert states(library)["tea.md"] == "excluded"
+
+
+def test_an_overlapping_folder_does_not_bring_an_excluded_file_back(library: Library, notes: Path) -> None:
+    (notes / "sub").mkdir()
+    (notes / "sub" / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
+    index(library, "s", notes)
+    index(library, "s", notes / "sub")
+    library.exclude_file(OWNER, "s", "sub/a.md")
+    run(library)
+    index(library, "s", force=True)
+    assert paths(library) == []
+
+
+def test_a_dry_run_leaves_an_excluded_file_out(library: Library, shelf: Path) -> None:
+    library.exclude_file(OWNER, "s", "tea.md")
+    run(library)
+    plan = library.plan(OWNER, "s", library.source(OWNER, "s", 1), force=True)
+    assert [path for _, path, _ in plan.rows()] == ["cup.md", "pot.md"]
+
+
+def test_a_file_that_is_taken_back_is_read_and_nothing_else(library: Library, shelf: Path) -> None:
+    library.exclude_file(OWNER, "s", "tea.md")
+    run(library)
+    (shelf / "pot.md").write_text("# Pot\n\nThe pot is broken.\n")
+    library.take_back_file(OWNER, "s", "tea.md")
+    assert outcomes(run(library)) == {"tea.md": "added"}
+    assert found(library, "tea stands") == ["tea.md"]
+    assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}
+
+
+def test_a_file_that_is_taken_back_before_it_was_forgotten_keeps_its_passages(
+    library: Library, shelf: Path
+) -> None:
+    before = keys(library, "s", "tea.md")
+    library.exclude_file(OWNER, "s", "tea.md")
+    library.take_back_file(OWNER, "s", "tea.md")
+    run(library)
+    assert keys(library, "s", "tea.md") == before
+
+
+def test_only_an_excluded_file_can_be_taken_back(library: Library, shelf: Path) -> None:
+    with pytest.raises(NotFound, match=r"No file called 'tea\.md' is excluded from store 's'\."):
+        library.take_back_file(OWNER, "s", "tea.md")
+
+
+def test_a_file_is_excluded_by_its_path_so_that_it_comes_back_where_it_is_moved_to(
+    library: Library, shelf: Path
+) -> None:
+    library.exclude_file(OWNER, "s", "tea.md")
+    run(library)
+    (shelf / "tea.md").rename(shelf / "herbs.md")
+    index(library, "s")
+    assert paths(library) == ["cup.md", "herbs.md", "pot.md"]
+    assert states(library)["tea.md"] == "excluded"
+
+
+def test_a_document_that_moves_to_an_excluded_path_is_forgotten(library: Library, shelf: Path) -> None:
+    library.exclude_file(OWNER, "s", "tea.md")
+    run(library)
+    (shelf / "pot.md").rename(shelf / "tea.md")
+    assert outcomes(index(library, "s")) == {"pot.md": "deleted"}
+
+
+def test_adding_the_folder_again_does_not_bring_an_excluded_file_back(library: Library, shelf: Path) -> None:
+    library.exclude_file(OWNER, "s", "tea.md")
+    run(library)
+    index(library, "s", shelf, "**/*.txt")
+    assert paths(library) == ["cup.md", "pot.md"]
+
+
+def test_removing_the_folder_forgets_its_exclusions(library: Library, shelf: Path) -> None:
+    library.exclude_file(OWNER, "s", "tea.md")
+    library.remove_source(OWNER, "s", 1)
+    run(library)
+    assert library.files(OWNER, "s") == []
+    index(library, "s", shelf)
+    assert paths(library) == ["cup.md", "pot.md", "tea.md"]
+
+
+@pytest.mark.parametrize("inner_first", [True, False])
+def test_a_file_stays_out_when_another_folder_that_holds_it_is_removed(
+    library: Library, notes: Path, inner_first: bool
+) -> None:
+    (notes / "sub").mkdir()
+    for name in ("a", "b"):
+        (notes / "sub" / f"{name}.md").write_text(f"The {name} sleeps.\n")
+    library.create_store(OWNER, "s", "hashing")
+    for folder in (notes / "sub", notes) if inner_first else (notes, notes / "sub"):
+        library.add_source(OWNER, "s", folder, ["**/*"])
+    library.request_index(OWNER, "s")
+    run(library)
+    [out] = [path for path in paths(library) if path.endswith("a.md")]
+    library.exclude_file(OWNER, "s", out, "It is a draft.")
+    run(library)
+
+    library.remove_source(OWNER, "s", 1)
+    run(library)
+
+    assert found(library, "sleeps") == [path for path in paths(library) if path.endswith("b.md")]
+    [excluded] = [file for file in library.files(OWNER, "s") if file.state == "excluded"]
+    assert (excluded.path.split("/")[-1], excluded.reason) == ("a.md", "It is a draft.")
+    library.take_back_file(OWNER, "s", excluded.path)
+    run(library)
+    assert len(found(library, "sleeps")) == 2
+
+
+def test_a_file_of_a_second_folder_is_excluded_by_the_path_that_is_shown(
+    library: Library, shelf: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "tea.md").write_text("# Tea\n\nThe tea at work.\n")
+    index(library, "s", work)
+    library.exclude_file(OWNER, "s", "work/tea.md")
+    run(library)
+    assert paths(library) == ["cup.md", "pot.md", "tea.md"]
+    library.take_back_file(OWNER, "s", "work/tea.md")
+    run(library)
+    assert paths(library) == ["cup.md", "pot.md", "tea.md", "work/tea.md"]

@@ -1,0 +1,302 @@
+"""A document's page, run by AppTest on a real store: its text, its links, and what is done with it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+import streamlit as st
+
+from rag_core.types import OWNER, DocumentView, Viewer
+from tests.conftest import index
+from tests.files_page import drawn, idle, markup, open_page, page_links, press, said
+from tests.stored import long_note
+from ui.access import OWNER_HEADERS
+from ui.deps import library
+from ui.document_page import window
+
+PAGE = 20  # so many passages at once are enough here
+GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))
+HOSTILE = "![x](http://evil.example/x.png) <script>alert(1)</script> $x$ :red[x]"
+TEA = """---
+tags: [drink/tea]
+date: 2026-02-01
+aliases: [Camellia, "<i>Green</i>"]
+---
+# Tea
+
+See [[pot#Spout|the pot]], [[secret]] and [[<b>nowhere</b>]]; the pot stands on the shelf.
+
+## Drying
+
+Leaves are dried on racks in the sun, turned twice a day, and put away in tins.
+"""
+NOTES = {
+    "tea.md": TEA,
+    "pot & lid.md": "---\naliases: [pot]\n---\n# Pot\n\nFor [[Camellia]], and for [[tea]].\n",
+    "secret.md": "---\nprivate: true\n---\n# The hidden title\n\nThe spare key, see [[tea]].\n",
+    "odd `name` <b>.md": f'---\ntitle: "{HOSTILE}"\n---\n\nneedle <img src=http://evil.example/y.png>\n',
+}
+
+
+@pytest.fixture(autouse=True)
+def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The owner looks at an empty home, and nothing is remembered of other tests."""
+    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def shelf(notes: Path) -> Path:
+    """Store ``notes`` over a few linked files."""
+    for name, text in NOTES.items():
+        (notes / name).write_text(text, "utf-8")
+    index(library(), "notes", notes)
+    return notes
+
+
+@pytest.fixture
+def long_shelf(notes: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentView:
+    """A document that is shown in several parts."""
+    monkeypatch.setattr("ui.document_page.PAGE", PAGE)
+    (notes / "long.md").write_text(long_note(15 * PAGE), "utf-8")
+    index(library(), "notes", notes)
+    view = library().document(OWNER, "notes", "long.md")
+    assert len(view.chunks) > 2 * PAGE
+    return view
+
+
+def passages(body: str) -> list[tuple[str, str, str]]:
+    """(class, lines, text) of each passage, in order."""
+    where = r'<span class="cp-lines"><a[^>]*>Lines? ([\d-]+)</a></span>'
+    found = re.findall(rf'<div class="cp-passage ([\w -]+)"[^>]*>{where}(.*?)</div>', body, re.DOTALL)
+    return [(kind, lines, html.unescape(text)) for kind, lines, text in found]
+
+
+def anchors(body: str) -> dict[str, dict[str, str]]:
+    """Name → parameters of the links to the Files page, those of passages left out."""
+    found = re.findall(r'<a href="files\?([^"]*)">(.*?)</a>', body)
+    return {html.unescape(name): dict(parse_qsl(html.unescape(query))) for query, name in found}
+
+
+# --- the text -------------------------------------------------------------------------
+
+
+def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None:
+    page = open_page(store="notes", path="tea.md")
+    assert page.title[0].value == "Tea"
+    assert "tea.md · in notes · markdown · 2026-02-01" in said(page)
+    assert "#drink/tea" in said(page)
+    assert "Also called Camellia, <i>Green</i>" in said(page)
+    assert [(kind, lines) for kind, lines, _ in passages(markup(page))] == [
+        ("cp-beside", "6-8"),
+        ("cp-beside", "10-12"),
+    ]
+    assert re.findall("<h2>(.*?)</h2>", markup(page)) == ["Tea", "Tea › Drying"]
+    assert passages(markup(page))[1][2].startswith("## Drying\n\nLeaves are dried")
+    assert page.code[0].value == str(shelf / "tea.md")
+
+
+def test_code_keeps_its_indentation(notes: Path) -> None:
+    (notes / "kettle.py").write_text("    def boil(water):\n        return '<b>' + water\n")
+    index(library(), "notes", notes)
+    [(kind, _, text)] = passages(markup(open_page(store="notes", path="kettle.py")))
+    assert (kind, text) == ("cp-beside cp-mono", "    def boil(water):\n        return '<b>' + water")
+
+
+def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_shelf: DocumentView) -> None:
+    wanted = long_shelf.chunks[5]
+    page = open_page(store="notes", path="long.md", passage=wanted.key)
+    folded, _, shown = markup(page).partition("</details>")
+    assert "<summary>4 passages before</summary>" in folded
+    assert len(passages(folded)) == 4
+    kinds = [kind for kind, _, _ in passages(shown)]
+    assert kinds[:3] == ["cp-beside", "cp-here", "cp-beside"]
+    assert kinds.count("cp-here") == 1
+    assert shown.count('id="marked"') == 1
+    assert page.code[0].value.endswith(f"long.md:{wanted.start_line}")
+    assert f'<a href="#marked">Go to lines {wanted.start_line}-{wanted.end_line}</a>' in markup(page)
+
+
+def test_what_a_passage_repeats_is_shown_once_but_for_the_marked_one(long_shelf: DocumentView) -> None:
+    second = long_shelf.chunks[1]
+    repeated = second.content[: second.repeats]
+    assert repeated
+    body = markup(open_page(store="notes", path="long.md"))
+    assert html.unescape(body).count(repeated) == 1
+    body = markup(open_page(store="notes", path="long.md", passage=second.key))
+    assert html.unescape(body).count(repeated) == 2
+
+
+def test_a_passage_leads_to_itself_marked(shelf: Path) -> None:
+    page = open_page(store="notes", path="pot & lid.md")
+    [query] = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark lines 4-6">', markup(page))
+    [chunk] = library().document(OWNER, "notes", "pot & lid.md").chunks
+    assert dict(parse_qsl(html.unescape(query))) == {
+        "store": "notes",
+        "path": "pot & lid.md",
+        "passage": chunk.key,
+    }
+
+
+def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> None:
+    total = len(long_shelf.chunks)
+    page = open_page(store="notes", path="long.md")
+    assert len(passages(markup(page))) == PAGE
+    assert f"Passages 1 to {PAGE} of {total}" in said(page)
+    later = anchors(markup(page))["Later passages"]
+    assert later == {"store": "notes", "path": "long.md", "from": str(PAGE + 1)}
+    page = open_page(**later)
+    assert f"Passages {PAGE + 1} to {2 * PAGE} of {total}" in said(page)
+    assert anchors(markup(page))["Earlier passages"]["from"] == "1"
+    page = open_page(store="notes", path="long.md", **{"from": str(total)})
+    assert len(passages(markup(page))) == 1
+    assert "Later passages" not in anchors(markup(page))
+
+
+def test_the_page_of_a_long_document_is_the_one_around_the_mark(long_shelf: DocumentView) -> None:
+    for number, chunk in enumerate(long_shelf.chunks):
+        marked = library().document(OWNER, "notes", "long.md", chunk.key)
+        start, end = window(marked, 0)
+        assert start <= number < end
+        assert end - start == PAGE
+        if number in (0, PAGE, len(long_shelf.chunks) - 1):
+            shown = markup(open_page(store="notes", path="long.md", passage=chunk.key))
+            assert [kind for kind, _, _ in passages(shown)].count("cp-here") == 1
+    assert window(long_shelf, 10**6) == (0, PAGE)
+
+
+def test_a_link_to_a_passage_that_is_gone_says_so(shelf: Path) -> None:
+    page = open_page(store="notes", path="tea.md", passage="00000000")
+    assert "The passage that the link leads to is no longer in the document" in said(page)
+    assert len(passages(markup(page))) == 2
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "٣", "9" * 30])
+def test_a_senseless_number_shows_the_beginning(shelf: Path, number: str) -> None:
+    page = open_page(store="notes", path="tea.md", **{"from": number})
+    assert len(passages(markup(page))) == 2
+
+
+def test_warnings_of_the_reading_are_shown(notes: Path) -> None:
+    (notes / "a.md").write_text("---\ntags: [unclosed\n---\n# A\n\nWords.\n")
+    index(library(), "notes", notes)
+    assert "front matter" in open_page(store="notes", path="a.md").warning[0].value
+
+
+# --- links ----------------------------------------------------------------------------
+
+
+def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
+    page = open_page(store="notes", path="tea.md")
+    assert anchors(markup(page)) == {
+        "Pot": {"store": "notes", "path": "pot & lid.md"},
+        "The hidden title": {"store": "notes", "path": "secret.md"},
+    }
+    assert "<summary>Links to 3</summary>" in markup(page)
+    assert "<summary>Linked from 2</summary>" in markup(page)
+    assert "<b>nowhere</b> leads to nothing in this store" in " ".join(said(page).split())
+    assert open_page(**anchors(markup(page))["Pot"]).title[0].value == "Pot"
+
+
+def test_the_way_back_leads_to_the_list_of_the_store(shelf: Path) -> None:
+    assert page_links(open_page(store="notes", path="tea.md"))["All files"] == "store=notes"
+
+
+# --- states and actions ---------------------------------------------------------------
+
+
+def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
+    assert "Changed:" not in said(open_page(store="notes", path="tea.md"))
+    (shelf / "tea.md").write_text("Cold tea.\n")
+    page = open_page(store="notes", path="tea.md")
+    assert "Changed: the file is no longer what was read." in said(page)
+    idle(press(page, "file_Read again"))
+    assert "Changed:" not in said(page)
+    assert passages(markup(page))[0][2] == "Cold tea."
+
+
+def test_an_excluded_document_keeps_its_page_and_is_taken_back_there(shelf: Path) -> None:
+    page = idle(press(open_page(store="notes", path="tea.md"), "file_Exclude"))
+    assert "Excluded: The owner took it out." in said(page)
+    assert passages(markup(page)) == []
+    idle(press(page, "file_Take back"))
+    assert len(passages(markup(page))) == 2
+
+
+def test_a_file_without_text_says_why(shelf: Path) -> None:
+    (shelf / "photo.md").write_bytes(bytes(range(256)) * 8)
+    index(library(), "notes")
+    page = open_page(store="notes", path="photo.md")
+    assert page.title[0].value.replace("\\", "") == "photo.md"
+    assert "Skipped: 'photo.md' is binary data, not text." in said(page)
+
+
+def test_a_document_that_is_not_there_is_named(shelf: Path) -> None:
+    page = open_page(store="notes", path="sub/gone.md")
+    assert "Store 'notes' has no file 'sub/gone.md'." in said(page)
+    assert "All files" in page_links(page)
+
+
+def test_a_file_that_is_being_read_is_not_called_missing(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.file_actions.is_active", lambda *_: True)
+    page = open_page(store="notes", path="new.md")
+    assert "The file is not in the store, or not yet." in said(page)
+    assert "The store is being indexed." in said(page)
+    assert not page.error
+    monkeypatch.setattr("ui.file_actions.is_active", lambda *_: False)
+    assert "Store 'notes' has no file 'new.md'." in said(drawn(page.run()))
+
+
+# --- guests and hostile text ----------------------------------------------------------
+
+
+def test_a_guest_reads_without_actions_places_and_private_titles(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
+    (shelf / "tea.md").write_text(TEA + "\nChanged since.\n")
+    page = open_page(store="notes", path="tea.md")
+    assert len(passages(markup(page))) == 2
+    assert not page.button
+    assert page.code[0].value == "tea.md"
+    assert {*anchors(markup(page))} == {"Pot"}
+    for hidden in ("The hidden title", "secret.md", str(shelf), "Changed:"):
+        assert hidden not in said(page)
+
+
+def test_a_private_document_and_one_that_is_not_there_are_the_same_to_a_guest(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
+    hidden, missing = (said(open_page(store="notes", path=path)) for path in ("secret.md", "nobody.md"))
+    assert hidden.replace("secret", "nobody") == missing
+    assert "has no document" in missing
+
+
+def test_hostile_text_is_shown_as_it_stands(shelf: Path) -> None:
+    page = open_page(store="notes", path="odd `name` <b>.md")
+    assert HOSTILE in said(page)
+    assert "needle <img src=http://evil.example/y.png>" in said(page)
+    for tag in ("<script", "<img", "<b>", "<i>"):
+        assert tag not in markup(page)
+    assert {*re.findall(r'href="([^"?#]*)', markup(page))} == {"files"}
+
+
+def test_markup_in_links_and_names_of_others_is_escaped(shelf: Path) -> None:
+    (shelf / "more.md").write_text("[[odd `name` <b>]] [x](javascript:alert(1)) [y](http://evil.example)\n")
+    index(library(), "notes")
+    page = open_page(store="notes", path="more.md")
+    assert anchors(markup(page))[HOSTILE] == {"store": "notes", "path": "odd `name` <b>.md"}
+    for tag in ("<script", "<img", "<b>", 'href="javascript', 'href="http'):
+        assert tag not in markup(page)

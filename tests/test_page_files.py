@@ -1,0 +1,276 @@
+"""The Files page, run by AppTest on a real store: the list, its filters, and what is done with a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+from tests.conftest import index
+from tests.files_page import drawn, idle, open_page, page_links, press, said
+from tests.stored import store_of
+from ui.access import OWNER_HEADERS
+from ui.deps import library
+from ui.file_filters import FileFilters, to_params
+from ui.file_table import CHOSEN, chosen_rows, listing
+
+GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))
+HOSTILE = "![x](http://evil.example/x.png) <script>alert(1)</script> $x$ :red[x]"
+NOTES = {
+    "tea.md": "---\ntags: [drink/tea, garden]\n---\n# Tea\n\nGreen tea wants water.\n",
+    "coffee.md": "---\ntags: [drink]\n---\n# Coffee\n\nCoffee wants water nearly boiling.\n",
+    "code/kettle.py": "def boil(water):\n    return water\n",
+    "secret.md": "---\nprivate: true\n---\n# Secret\n\nThe spare key.\n",
+    "odd `name` <b>.md": f'---\ntitle: "{HOSTILE}"\n---\n\nNothing.\n',
+}
+
+
+@pytest.fixture(autouse=True)
+def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The owner looks at an empty home, and nothing is remembered of other tests."""
+    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def shelf(notes: Path) -> Path:
+    """Store ``notes`` over a few files, one of them broken."""
+    for name, text in NOTES.items():
+        (notes / name).parent.mkdir(exist_ok=True)
+        (notes / name).write_text(text, "utf-8")
+    (notes / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    index(library(), "notes", notes)
+    return notes
+
+
+def table(page: AppTest) -> pd.DataFrame:
+    return page.dataframe[0].value
+
+
+def paths(page: AppTest) -> list[str]:
+    return list(table(page)["Path"]) if len(page.dataframe) else []
+
+
+def choose(page: AppTest, path: str) -> AppTest:
+    page.session_state[CHOSEN] = ("notes", path)
+    return drawn(page.run())
+
+
+# --- the list -------------------------------------------------------------------------
+
+
+def test_a_time_that_is_none_as_an_imported_store_may_have_is_left_out(shelf: Path) -> None:
+    store = store_of(library(), "notes")
+    with store.write() as db:
+        db.execute("UPDATE documents SET indexed_at = 'soon' WHERE display = 'tea.md'")
+    store.close()
+    rows = table(open_page(store="notes")).set_index("Path")
+    assert list(rows.index[rows["Read"].isna()]) == ["tea.md"]
+
+
+def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
+    (shelf / "coffee.md").write_text("# Coffee\n\nCold now.\n")
+    page = open_page(store="notes")
+    rows = table(page).set_index("Path")
+    assert list(rows.index) == sorted([*NOTES, "bad.md"])
+    known = [rows.loc["tea.md", name] for name in ("Title", "State", "Type", "Passages", "Tags")]
+    assert known == ["Tea", "fresh", "markdown", 1, "#drink/tea #garden"]
+    assert rows.loc["coffee.md", "State"] == "changed"
+    assert rows.loc["bad.md", "State"] == "failed"
+    assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"])
+    assert str(rows.loc["tea.md", "Read"]) > "2020"
+    assert "6 files" in said(page)
+
+
+def test_the_states_are_counted_and_choosing_one_shows_its_files_with_the_reason(shelf: Path) -> None:
+    page = open_page(store="notes")
+    pills = page.get("button_group")[0]
+    assert [option.content for option in pills.proto.options] == ["5 fresh", "1 failed"]
+    page = open_page(store="notes", state="failed")
+    assert paths(page) == ["bad.md"]
+    assert "is marked as UTF-8" in table(page)["Reason"][0]
+    assert "1 of 6 files" in said(page)
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"q": "TEA"}, ["tea.md"]),
+        ({"q": "kettle code"}, ["code/kettle.py"]),
+        ({"q": "script alert"}, ["odd `name` <b>.md"]),
+        ({"type": "python"}, ["code/kettle.py"]),
+        ({"tag": "drink"}, ["coffee.md", "tea.md"]),
+        ({"tag": "drink/tea", "q": "t"}, ["tea.md"]),
+        ({"tag": "drink", "type": "python"}, []),
+        ({"type": "nonsense", "tag": "nonsense", "state": "nonsense", "q": "tea"}, ["tea.md"]),
+    ],
+)
+def test_the_address_says_what_is_listed(shelf: Path, params: dict[str, str], expected: list[str]) -> None:
+    assert paths(open_page(store="notes", **params)) == expected
+
+
+def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
+    page = open_page(store="notes")
+    page.text_input(key="files_q").set_value("e")
+    page.selectbox(key="files_tag").set_value("drink").run()
+    assert dict(drawn(page).query_params) == {"store": "notes", "q": "e", "tag": "drink"}
+    assert paths(page) == ["coffee.md", "tea.md"]
+    press(page, "files_clear")
+    assert dict(page.query_params) == {"store": "notes"}
+    assert len(paths(page)) == 6
+
+
+def test_a_filter_does_not_look_at_the_disk_again(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page(store="notes")
+    monkeypatch.setattr(Library, "files", lambda *_: pytest.fail("looked again"))
+    page.text_input(key="files_q").set_value("tea").run()
+    assert paths(drawn(page)) == ["tea.md"]
+
+
+def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
+    page = open_page(store="notes")
+    (shelf / "new.md").write_text("New.\n")
+    index(library(), "notes")
+    assert "new.md" in paths(drawn(page.run()))
+
+
+def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "plan.md").write_text("The plan.\n")
+    index(library(), "work", tmp_path / "work")
+    page = open_page()
+    assert "tea.md" in paths(page)
+    page.selectbox(key="files_store").set_value("work").run()
+    assert dict(drawn(page).query_params) == {"store": "work"}
+    assert paths(page) == ["plan.md"]
+
+
+def test_a_store_that_is_not_there_is_named(shelf: Path) -> None:
+    assert "There is no store called 'gone'." in said(open_page(store="gone"))
+
+
+def test_an_empty_store_leads_to_the_index_page() -> None:
+    library().create_store(OWNER, "notes", "hashing")
+    page = open_page(store="notes")
+    assert "There is no document to search yet." in said(page)
+    assert not page.dataframe
+
+
+def test_without_a_store_the_page_says_what_to_do() -> None:
+    assert "Choose a folder with notes" in said(open_page())
+
+
+# --- one file -------------------------------------------------------------------------
+
+
+def test_a_chosen_file_says_why_it_failed_and_leads_to_its_page(shelf: Path) -> None:
+    page = choose(open_page(store="notes"), "bad.md")
+    assert "Failed: 'bad.md' is marked as UTF-8 but is not valid UTF-8." in said(page)
+    assert page_links(page)["Open document"] == "store=notes&path=bad.md"
+
+
+def test_one_file_is_read_again_from_the_list(shelf: Path) -> None:
+    for name in ("tea.md", "coffee.md"):
+        (shelf / name).write_text("It is cold.\n")
+    page = choose(open_page(store="notes"), "tea.md")
+    assert "Changed: the file is no longer what was read." in said(page)
+    idle(press(page, "file_Read again"))
+    states = table(page).set_index("Path")["State"]
+    assert (states["tea.md"], states["coffee.md"]) == ("fresh", "changed")
+
+
+def test_a_file_is_excluded_and_taken_back_from_the_list(shelf: Path) -> None:
+    page = choose(open_page(store="notes"), "tea.md")
+    idle(press(page, "file_Exclude"))
+    assert table(page).set_index("Path")["State"]["tea.md"] == "excluded"
+    assert library().search(OWNER, '"Green tea"').hits == ()
+    idle(press(page, "file_Take back"))
+    assert table(page).set_index("Path")["State"]["tea.md"] == "fresh"
+    assert library().search(OWNER, '"Green tea"').hits
+
+
+def test_a_missing_file_may_be_looked_for(shelf: Path) -> None:
+    (shelf / "tea.md").rename(shelf / "code" / "tea.md")
+    page = choose(open_page(store="notes"), "tea.md")
+    idle(press(page, "file_Look for it"))
+    assert "code/tea.md" in paths(page)
+    assert "tea.md" not in paths(page)
+
+
+def test_a_chosen_file_that_is_gone_is_chosen_no_longer(shelf: Path) -> None:
+    page = choose(open_page(store="notes"), "tea.md")
+    assert "Open document" in page_links(page)
+    (shelf / "tea.md").unlink()
+    index(library(), "notes")
+    assert "Open document" not in page_links(drawn(page.run()))
+
+
+def test_the_choice_in_one_store_is_none_in_another(shelf: Path, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "tea.md").write_text("The tea at work.\n")
+    index(library(), "work", tmp_path / "work")
+    page = choose(open_page(store="notes"), "tea.md")
+    page.selectbox(key="files_store").set_value("work").run()
+    assert "Open document" not in page_links(drawn(page))
+
+
+def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
+    page = open_page(store="notes")
+    page.text_input(key="missing_file_path").set_value("bad.md")
+    page.text_input(key="missing_file_query").set_value("tea")
+    press(page, "missing_file_ask")
+    assert "bad.md cannot be found in notes" in said(page)
+    assert "It could not be read" in said(page)
+    assert "For 'tea' it is not among" in said(page)
+    index(library(), "notes")  # nothing is said any more of a store that has changed
+    assert "cannot be found" not in said(drawn(page.run()))
+
+
+# --- guests ---------------------------------------------------------------------------
+
+
+def test_a_guest_sees_granted_documents_without_states_actions_and_places(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
+    page = choose(open_page(store="notes"), "tea.md")
+    assert paths(page) == sorted({*NOTES} - {"secret.md"})
+    assert not {"State", "Reason"} & {*table(page).columns}
+    assert not page.get("button_group")
+    assert [button.label for button in page.button] == []
+    assert not page.get("expander")
+    assert "Open document" in page_links(page)
+    assert str(shelf) not in said(page)
+
+
+def test_a_guest_cannot_choose_a_private_file(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
+    page = choose(open_page(store="notes"), "secret.md")
+    assert "Open document" not in page_links(page)
+
+
+# --- parts ----------------------------------------------------------------------------
+
+
+def test_only_what_narrows_stands_in_the_address() -> None:
+    assert to_params("s", FileFilters()) == {"store": ["s"]}
+    assert to_params("s", FileFilters(q="a b", tag="x")) == {"store": ["s"], "q": ["a b"], "tag": ["x"]}
+
+
+def test_words_are_found_whatever_their_case_and_normal_form(notes: Path) -> None:
+    (notes / "Café.md").write_text("One.\n")
+    index(library(), "notes", notes)
+    rows = listing(OWNER, "notes").rows
+    assert len(chosen_rows(rows, FileFilters(q="cafe\u0301"))) == 1
+    assert len(chosen_rows(rows, FileFilters(q="CAFÉ"))) == 1
+    assert len(chosen_rows(rows, FileFilters(q="cafe"))) == 0

@@ -1,0 +1,559 @@
+"""A store as one portable file: written whole while all goes on, and taken in with every answer the same."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core import __version__, migrations
+from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.library import Library
+from rag_core.portable import Transfer
+from rag_core.types import OWNER, Viewer
+from tests import portable_file
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.runner import REPOSITORY, Gate, Run
+from tests.stored import contents, found, long_note, store_of
+from tests.test_refusals import no_file_grows, without_rights
+
+NOTES = {
+    "harbour.md": "---\ntags: [sea/port]\naliases: [Haven]\n---\n# Harbour\n\n"
+    "The harbour opens at six, see [[boats]].\n",
+    "boats.md": "# Boats\n\nBoats leave the harbour before dawn.\n",
+    "copy.md": "# Boats\n\nBoats leave the harbour before dawn.\n",
+    "diary.md": "---\nprivate: true\n---\n# Diary\n\nThe secret of the harbour.\n",
+    "left out.md": "# Left out\n\nA lighthouse.\n",
+    "code/sail.py": "def sail(boat):\n    return 'harbour'\n",
+}
+
+
+@pytest.fixture
+def sea(library: Library, notes: Path) -> Library:
+    """A library with a store called sea."""
+    (notes / "code").mkdir()
+    for name, text in NOTES.items():
+        (notes / name).write_text(text, "utf-8")
+    index(library, "sea", notes)
+    library.exclude_file(OWNER, "sea", "left out.md", "Not for me.")
+    index(library, "sea")
+    return library
+
+
+@pytest.fixture
+def exported(sea: Library, tmp_path: Path) -> Path:
+    """The portable file of sea."""
+    return sea.export_store(OWNER, "sea", tmp_path).path
+
+
+def answers(library: Library, store: str) -> list[Any]:
+    """Everything that a store answers, its own name left out."""
+    said: list[Any] = []
+    for mode in ("hybrid", "vector", "lexical"):
+        for query in ("harbour", "boats at dawn", '"opens at six"', "tag:sea", "harbour -secret", "Haven"):
+            hits = library.search(OWNER, query, [store], mode=mode, top_k=50).hits
+            said.append([replace(hit, store="", document=replace(hit.document, store="")) for hit in hits])
+    said.append([replace(each, store="") for each in library.files(OWNER, store)])
+    said.append(library.facets(OWNER, [store]))
+    said.append([(s.root, s.include, s.exclude, s.label, s.paused) for s in info(library, store).sources])
+    said.append(contents(library, store))
+    return said
+
+
+def info(library: Library, store: str) -> Any:
+    return library.store_info(OWNER, store)
+
+
+def leftovers(library: Library) -> list[str]:
+    """What exports and imports left beside the stores."""
+    names = (path.name for path in library.settings.store_dir.iterdir())
+    return [name for name in names if name.startswith(".") and name != ".portable-lock"]
+
+
+# --- there and back ---------------------------------------------------------------------
+
+
+def test_a_store_that_was_exported_and_imported_answers_the_same(sea: Library, exported: Path) -> None:
+    imported = sea.import_store(OWNER, exported, "back")
+
+    assert imported.name == "back"
+    assert answers(sea, "back") == answers(sea, "sea")
+    assert sea.verify(OWNER, "back", files=True).sound
+    check_library(sea, "back")
+
+
+def test_it_keeps_its_name_where_that_is_free(sea: Library, exported: Path) -> None:
+    sea.delete_store(OWNER, "sea")
+    assert sea.import_store(OWNER, exported).name == "sea"
+    assert found(sea, "opens at six", "sea") == ["harbour.md"]
+
+
+def test_private_notes_travel_and_stay_private(sea: Library, exported: Path) -> None:
+    sea.import_store(OWNER, exported, "back")
+    assert found(sea, "secret", "back") == ["diary.md"]
+    guest = Viewer("ann", stores=frozenset({"back"}))
+    assert "diary.md" not in [each.path for each in sea.documents(guest, "back")]
+
+
+def test_an_import_goes_on_where_the_store_was(sea: Library, exported: Path, notes: Path) -> None:
+    sea.import_store(OWNER, exported, "back")
+    (notes / "boats.md").write_text("# Boats\n\nA catamaran.\n", "utf-8")
+
+    job = index(sea, "back")
+
+    assert job.counts["changed"] == 1
+    assert job.texts_embedded == 1
+    assert found(sea, "catamaran", "back") == ["boats.md"]
+    assert found(sea, "catamaran", "sea") == []
+
+
+def test_an_import_is_a_store_of_its_own(sea: Library, exported: Path) -> None:
+    sea.import_store(OWNER, exported, "back")
+    stores = [store_of(sea, name) for name in ("sea", "back")]
+    assert stores[0].id != stores[1].id
+    for store in stores:
+        store.close()
+
+
+def test_a_cache_that_knew_a_store_of_this_name_does_not_take_the_import_for_it(
+    sea: Library, exported: Path
+) -> None:
+    for _ in range(3):  # the store goes on after the export, then comes back as it was
+        sea.exclude_file(OWNER, "sea", "boats.md")
+        sea.take_back_file(OWNER, "sea", "boats.md")
+    seen = dict(sea.generations(OWNER))["sea"]
+    sea.delete_store(OWNER, "sea")
+    assert sea.import_store(OWNER, exported).generation > seen
+
+
+def test_the_manifest_tells_what_is_in_the_file(sea: Library, exported: Path) -> None:
+    about = portable_file.manifest(exported)
+    assert (about["format"], about["program"], about["schema"]) == (1, __version__, migrations.VERSION)
+    wanted = info(sea, "sea")
+    assert about["store"]["name"] == "sea"
+    assert about["store"]["embedder"] == "hashing"
+    assert about["store"]["identity"] == wanted.identity
+    assert (about["store"]["files"], about["store"]["passages"]) == (wanted.file_count, wanted.chunk_count)
+    assert about["store"]["created_at"] == wanted.created_at
+    assert about["members"]["store.db"]["size"] == len(portable_file.members(exported)["store.db"])
+
+
+def test_only_the_owner_may_read_the_file(exported: Path) -> None:
+    assert exported.stat().st_mode & 0o077 == 0
+
+
+def test_what_was_deleted_before_is_not_in_the_file(sea: Library, notes: Path, tmp_path: Path) -> None:
+    (notes / "gone.md").write_text("# Gone\n\nThe password is xylophone7.\n", "utf-8")
+    index(sea, "sea")
+    (notes / "gone.md").unlink()
+    index(sea, "sea")
+    file = sea.export_store(OWNER, "sea", tmp_path).path
+    store = portable_file.members(file)["store.db"]
+    assert b"password is" not in store
+    assert b"opens at six" in store
+
+
+# --- while a run is under way -----------------------------------------------------------
+
+
+def test_a_store_can_be_exported_in_the_middle_of_a_run(
+    library: Library, notes: Path, tmp_path: Path
+) -> None:
+    for number in range(100):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n\nIt is about subject{number}.\n", "utf-8")
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ["**/*"])
+    library.request_index(OWNER, "s")
+    store, gate = store_of(library, "s"), Gate()
+    run = Run(store, gate)
+    gate.wait()
+    gate.go_on.release()  # the canary
+    gate.wait()
+
+    file = library.export_store(OWNER, "s", tmp_path).path
+    library.request_index(OWNER, "s", force=True)
+    assert runs_in(file) == []
+    gate.open()
+    assert run.end().state == "done"
+    store.close()
+    imported = library.import_store(OWNER, file, "half")
+
+    assert (imported.file_count, imported.pending) == (100, 100)
+    assert library.jobs(OWNER, "half") == []
+    assert not library.requested(OWNER, "half")
+    assert found(library, "subject42", "half") == ["42.md"]
+    assert index(library, "half").texts_embedded == 100
+    check_library(library, "half")
+
+
+def runs_in(file: Path) -> list[Any]:
+    """What a portable file holds of runs and requests."""
+    aside = file.with_suffix(".db")
+    aside.write_bytes(portable_file.members(file)["store.db"])
+    with closing(sqlite3.connect(aside)) as db:
+        return db.execute("SELECT state FROM jobs UNION ALL SELECT kind FROM requests").fetchall()
+
+
+def test_writers_do_not_wait_for_an_export(sea: Library, tmp_path: Path) -> None:
+    generations = []
+
+    def write(_: Transfer) -> None:
+        generations.append(sea.generations(OWNER)[0])
+        sea.pause_source(OWNER, "sea", 1, paused=len(generations) % 2 == 0)
+
+    exported = sea.export_store(OWNER, "sea", tmp_path, write)
+
+    assert len(set(generations)) == len(generations) > 1
+    assert sea.import_store(OWNER, exported.path, "back").file_count == 5
+
+
+# --- the target -------------------------------------------------------------------------
+
+
+def test_the_target_may_be_a_folder_or_a_file(sea: Library, tmp_path: Path) -> None:
+    assert sea.export_store(OWNER, "sea", tmp_path).path == tmp_path / "sea.commonplace"
+    done = sea.export_store(OWNER, "sea", tmp_path / "other.commonplace")
+    assert done.path == tmp_path / "other.commonplace"
+    assert (done.store, done.file_count, done.size_bytes) == ("sea", 5, done.path.stat().st_size)
+
+
+def test_an_existing_file_is_replaced_only_when_that_was_asked_for(sea: Library, exported: Path) -> None:
+    exported.write_text("mine")
+    with pytest.raises(InvalidInput, match="is there already") as refused:
+        sea.export_store(OWNER, "sea", exported)
+    assert "--force" in refused.value.suggestion
+    assert exported.read_text() == "mine"
+    sea.export_store(OWNER, "sea", exported, force=True)
+    assert portable_file.manifest(exported)["store"]["name"] == "sea"
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced(sea: Library, tmp_path: Path) -> None:
+    target = tmp_path / "sea.commonplace"
+
+    def appear(_: Transfer) -> None:
+        target.write_text("mine")
+
+    with pytest.raises(InvalidInput, match="is there already"):
+        sea.export_store(OWNER, "sea", target, appear)
+    assert target.read_text() == "mine"
+    assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("notes.db", "does not end in .commonplace"), ("missing/x.commonplace", "There is no folder")],
+)
+def test_a_target_that_cannot_be_one_is_refused(sea: Library, tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        sea.export_store(OWNER, "sea", tmp_path / name, force=True)
+
+
+def test_a_store_that_is_not_there_is_not_exported(sea: Library, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="'sae'"):
+        sea.export_store(OWNER, "sae", tmp_path)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# --- stopped, full, not allowed ---------------------------------------------------------
+
+
+class Stop(Exception):
+    """What a caller may raise to end an export or import."""
+
+
+def stop_at(phase: str, part: float = 0.0) -> Callable[[Transfer], None]:
+    def report(now: Transfer) -> None:
+        if now.phase == phase and now.done >= part * now.total:
+            raise Stop
+
+    return report
+
+
+@pytest.mark.parametrize("phase", ["copying", "packing"])
+def test_an_export_that_is_stopped_at_once_leaves_nothing(sea: Library, tmp_path: Path, phase: str) -> None:
+    with pytest.raises(Stop):
+        sea.export_store(OWNER, "sea", tmp_path, stop_at(phase))
+    assert names_in(tmp_path) == ["home", "notes"]
+    assert leftovers(sea) == []
+
+
+def test_an_export_can_be_stopped_while_its_copy_is_made(sea: Library, notes: Path, tmp_path: Path) -> None:
+    (notes / "long.md").write_text(long_note(1000), "utf-8")
+    index(sea, "sea")
+    told: list[Transfer] = []
+
+    def report(now: Transfer) -> None:
+        told.append(now)
+        if len(told) == 2:
+            raise Stop
+
+    with pytest.raises(Stop):
+        sea.export_store(OWNER, "sea", tmp_path, report)
+    assert [now.phase for now in told] == ["copying", "copying"]
+    assert told[1].done < told[1].total
+    assert leftovers(sea) == []
+
+
+@pytest.mark.parametrize(("phase", "part"), [("unpacking", 0), ("unpacking", 1), ("checking", 0.5)])
+def test_an_import_that_is_stopped_leaves_nothing(
+    sea: Library, exported: Path, phase: str, part: float
+) -> None:
+    with pytest.raises(Stop):
+        sea.import_store(OWNER, exported, "back", stop_at(phase, part))
+    assert sea.store_names(OWNER) == ["sea"]
+    assert leftovers(sea) == []
+
+
+def test_export_and_import_tell_how_far_they_are(sea: Library, tmp_path: Path) -> None:
+    told: list[Transfer] = []
+    file = sea.export_store(OWNER, "sea", tmp_path, told.append).path
+    sea.import_store(OWNER, file, "back", told.append)
+    for phase in ("copying", "packing", "unpacking"):
+        done = [now.done for now in told if now.phase == phase]
+        assert done == sorted(done)
+        assert (done[0], done[-1]) == (0, next(now.total for now in told if now.phase == phase))
+    assert [now.phase for now in told if now.phase != "copying"][-1] == "checking"
+
+
+def test_a_full_disk_ends_an_export_and_nothing_is_left(sea: Library, tmp_path: Path) -> None:
+    with no_file_grows(), pytest.raises(StoreError, match="'sea' cannot be exported") as refused:
+        sea.export_store(OWNER, "sea", tmp_path)
+    assert "is not full" in refused.value.suggestion
+    assert names_in(tmp_path) == ["home", "notes"]
+    assert leftovers(sea) == []
+
+
+def test_a_full_disk_ends_an_import_and_nothing_is_left(sea: Library, exported: Path) -> None:
+    with no_file_grows(), pytest.raises(StoreError, match="'back' cannot be made") as refused:
+        sea.import_store(OWNER, exported, "back")
+    assert "is not full" in refused.value.suggestion
+    assert sea.store_names(OWNER) == ["sea"]
+    assert leftovers(sea) == []
+
+
+def test_a_disk_without_enough_room_is_not_filled(sea: Library, exported: Path, tmp_path: Path) -> None:
+    def nearly_full(_: object) -> Any:
+        return type("usage", (), {"free": 1_000_000})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shutil.disk_usage", nearly_full)
+        for act in (
+            lambda: sea.export_store(OWNER, "sea", tmp_path / "x.commonplace"),
+            lambda: sea.import_store(OWNER, exported, "back"),
+        ):
+            with pytest.raises(StoreError, match=r"has 1\.0 MB left"):
+                act()
+    assert sea.store_names(OWNER) == ["sea"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(sea: Library, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    tmp_path.chmod(0o755)
+    for folder in (*(p for p in sea.settings.store_dir.parents if p.is_relative_to(tmp_path)), closed.parent):
+        folder.chmod(0o755)
+    sea.settings.store_dir.chmod(0o777)
+    for file in sea.settings.store_dir.iterdir():
+        file.chmod(0o666)
+    above = [parent for parent in tmp_path.parents if parent.name.startswith("pytest-")]
+    modes = {parent: parent.stat().st_mode for parent in above}
+    for parent in above:
+        parent.chmod(0o755)
+    try:
+        with without_rights(), pytest.raises(StoreError, match="Permission denied") as refused:
+            sea.export_store(OWNER, "sea", closed)
+    finally:
+        for parent, mode in modes.items():
+            parent.chmod(mode)
+    assert str(closed) in refused.value.suggestion
+
+
+def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None:
+    sea.close()
+    path = sea.settings.store_dir / "sea.db"
+    with closing(sqlite3.connect(path)) as db:
+        root = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()[0]
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+    with path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    with pytest.raises(StoreError, match="'sea' is damaged") as refused:
+        sea.export_store(OWNER, "sea", tmp_path)
+    assert "repair" in refused.value.suggestion
+    assert names_in(tmp_path) == ["home", "notes"]
+
+
+# --- killed -----------------------------------------------------------------------------
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.types import OWNER
+
+def stay(now):
+    if now.phase == sys.argv[3]:
+        print("there", flush=True)
+        time.sleep(60)
+
+home, file = Path(sys.argv[1]), Path(sys.argv[2])
+library = Library.open(Settings(home, home / "models", ()))
+if sys.argv[3] in ("copying", "packing"):
+    library.export_store(OWNER, "sea", file, stay)
+else:
+    library.import_store(OWNER, file, "back", stay)
+"""
+
+
+def kill_in(library: Library, phase: str, file: Path) -> None:
+    """Export to ``file`` or import it in a process of its own, and kill that in this phase."""
+    command = [sys.executable, "-c", KILLED, str(library.settings.data_dir), str(file), phase]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "there\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def test_a_killed_import_lists_no_store_and_the_next_one_removes_its_leftovers(
+    sea: Library, exported: Path
+) -> None:
+    kill_in(sea, "checking", exported)
+    assert sea.store_names(OWNER) == ["sea"]
+    assert leftovers(sea)
+    sea.import_store(OWNER, exported, "back")
+    assert leftovers(sea) == []
+    assert found(sea, "opens at six", "back") == ["harbour.md"]
+
+
+def test_a_killed_export_leaves_no_file_of_its_name_and_the_next_one_removes_its_leftovers(
+    sea: Library, tmp_path: Path
+) -> None:
+    kill_in(sea, "packing", tmp_path)
+    assert not (tmp_path / "sea.commonplace").exists()
+    sea.export_store(OWNER, "sea", tmp_path)
+    assert leftovers(sea) == []
+    assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]
+
+
+def test_one_that_is_at_work_is_not_taken_for_a_leftover(
+    sea: Library, exported: Path, tmp_path: Path
+) -> None:
+    def meanwhile(now: Transfer) -> None:
+        if now.phase == "checking" and now.done == 1:
+            sea.export_store(OWNER, "sea", tmp_path / "meanwhile.commonplace")
+
+    sea.import_store(OWNER, exported, "back", meanwhile)
+    assert found(sea, "opens at six", "back") == ["harbour.md"]
+
+
+def test_two_imports_of_one_name_make_one_store(sea: Library, exported: Path) -> None:
+    ended: list[object] = []
+    both = threading.Barrier(2)
+
+    def take() -> None:
+        def meet(now: Transfer) -> None:
+            if now.phase == "checking" and now.done == 1:
+                both.wait(20)
+
+        try:
+            ended.append(sea.import_store(OWNER, exported, "back", meet).name)
+        except InvalidInput as error:
+            ended.append(error.message)
+
+    threads = [threading.Thread(target=take) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(map(str, ended)) == ["A store called 'back' exists already.", "back"]
+    check_library(sea, "back")
+
+
+# --- the name ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", "sea", "SEA"])
+def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported: Path, name: str) -> None:
+    before = contents(sea, "sea")
+    with pytest.raises(InvalidInput, match="A store called 'sea' exists already") as refused:
+        sea.import_store(OWNER, exported, name)
+    assert "--name" in refused.value.suggestion
+    assert contents(sea, "sea") == before
+
+
+@pytest.mark.parametrize("name", ["../x", "a" * 64, ".hidden", "a b", "x\n"])
+def test_a_name_that_no_store_can_have_is_refused(sea: Library, exported: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be a store's name"):
+        sea.import_store(OWNER, exported, name)
+    about = portable_file.manifest(exported)
+    about["store"]["name"] = name
+    portable_file.write(exported, portable_file.members(exported)["store.db"], about)
+    with pytest.raises(InvalidInput, match="cannot be a store's name"):
+        sea.import_store(OWNER, exported)
+    assert sea.store_names(OWNER) == ["sea"]
+
+
+# --- another computer -------------------------------------------------------------------
+
+
+def test_folders_that_are_not_here_are_paused_and_named(
+    sea: Library, exported: Path, notes: Path, tmp_path: Path
+) -> None:
+    notes.rename(tmp_path / "elsewhere")
+    imported = sea.import_store(OWNER, exported, "back")
+
+    assert [source.paused for source in imported.sources] == [True]
+    assert len(imported.notices) == 1
+    assert str(notes) in imported.notices[0]
+    assert "1 folder is not on this computer and now paused" in imported.notices[0]
+    sea.request_index(OWNER, "back")
+    sea.run(OWNER, "back")
+    assert found(sea, "opens at six", "back") == ["harbour.md"], "its documents stay"
+
+
+def test_folders_that_are_here_are_named_because_the_next_run_reads_them(
+    sea: Library, exported: Path, notes: Path
+) -> None:
+    imported = sea.import_store(OWNER, exported, "back")
+    assert [source.paused for source in imported.sources] == [False]
+    assert imported.notices == (
+        f"The next run compares the store with 1 folder of this computer: '{notes}'.",
+    )
+
+
+def test_a_store_of_an_older_version_is_brought_up_to_date(
+    sea: Library, exported: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.db"
+    with closing(sqlite3.connect(old, isolation_level=None)) as db:
+        db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+        migrations._apply(db, 1)
+        db.executemany(
+            "INSERT INTO meta VALUES (?, ?)",
+            {
+                "id": "1", "created_at": "2026-01-01T00:00:00Z", "embedder": "hashing", "backend": "local",
+                "metric": "cosine", "max_tokens": "256", "chunk_sizes": json.dumps({"text": [800, 160]}),
+            }.items(),
+        )  # fmt: skip
+    portable_file.with_store(exported, old.read_bytes(), schema=1)
+
+    imported = sea.import_store(OWNER, exported, "old")
+
+    assert imported.created_at == "2026-01-01T00:00:00Z"
+    assert sea.verify(OWNER, "old").sound

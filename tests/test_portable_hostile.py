@@ -1,0 +1,382 @@
+"""A portable file may come from anywhere: what is not exactly one of ours makes no store and runs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import struct
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag_core import migrations
+from rag_core.errors import InvalidInput, RagError, StoreError
+from rag_core.library import Library
+from rag_core.types import OWNER, Progress
+from tests import portable_file
+from tests.conftest import index
+from tests.portable_file import MANIFEST, STORE
+from tests.stored import found
+
+
+@pytest.fixture
+def file(library: Library, notes: Path, tmp_path: Path) -> Path:
+    """A portable file, whose store is gone."""
+    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("# B\n\nThe [[a]] wakes.\n", "utf-8")
+    index(library, "s", notes)
+    path = library.export_store(OWNER, "s", tmp_path).path
+    library.delete_store(OWNER, "s")
+    return path
+
+
+def refusal(library: Library, file: Path, kind: type[RagError] = StoreError) -> str:
+    """What is said of a file that is not taken in, once it is sure that nothing is left of it."""
+    with pytest.raises(kind) as refused:
+        library.import_store(OWNER, file)
+    assert library.store_names(OWNER) == []
+    assert [path.name for path in library.settings.store_dir.glob("*") if path.name != ".portable-lock"] == []
+    assert refused.value.suggestion
+    return refused.value.message
+
+
+# --- the archive ------------------------------------------------------------------------
+
+Spoil = Callable[[Path], object]
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def added(path: Path, name: str) -> None:
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
+        warnings.simplefilter("ignore")  # of a name that is there twice
+        archive.writestr(name, b"x")
+
+
+def without(path: Path, name: str) -> None:
+    kept = portable_file.members(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for other in kept.keys() - {name}:
+            archive.writestr(other, kept[other])
+
+
+def encrypted(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        place = archive.start_dir
+    data = bytearray(path.read_bytes())
+    data[place + 8] |= 1  # the flags of the first member
+    path.write_bytes(data)
+
+
+def packed_otherwise(path: Path) -> None:
+    kept = portable_file.members(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, data in kept.items():
+            archive.writestr(name, data)
+
+
+def leading_out(path: Path) -> None:
+    without(path, MANIFEST)
+    added(path, "../../x")
+
+
+def many_members(path: Path) -> None:
+    """A directory of a hundred thousand names, told of in the long end record."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(70_000):
+            archive.writestr(zipfile.ZipInfo(str(number)), b"")
+
+
+def long_directory(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<L", data, len(data) - 10, 100_000)
+    path.write_bytes(data)
+
+
+ARCHIVES: dict[str, tuple[Spoil, str]] = {
+    "empty": (lambda path: path.write_bytes(b""), "no portable file"),
+    "text": (lambda path: path.write_text("hello " * 100), "no portable file"),
+    "cut off": (cut, "its end is missing"),
+    "one bit": (flip, "damaged|checksum"),
+    "one more member": (lambda path: added(path, "more.txt"), "something else"),
+    "the same twice": (lambda path: added(path, STORE), "something else"),
+    "a name that leads out": (leading_out, "something else"),
+    "no manifest": (lambda path: without(path, MANIFEST), "something else"),
+    "no store": (lambda path: without(path, STORE), "something else"),
+    "encrypted": (encrypted, "packed in a way that is not ours"),
+    "another packing": (packed_otherwise, "packed in a way that is not ours"),
+    "many members": (many_members, "something else"),
+    "a directory that is too long": (long_directory, "something else"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "said"), ARCHIVES.values(), ids=ARCHIVES)
+def test_an_archive_that_is_not_ours_is_refused(
+    library: Library, file: Path, spoil: Spoil, said: str
+) -> None:
+    spoil(file)
+    message = refusal(library, file)
+    assert message.startswith("'s.commonplace' cannot be imported: ")
+    assert any(part in message for part in said.split("|")), message
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: None], ids=["folder", "pipe", "nothing"])
+def test_what_is_no_file_is_not_opened(
+    library: Library, tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    library.settings.store_dir.mkdir(parents=True)
+    make(tmp_path / "x.commonplace")
+    assert "There is no file" in refusal(library, tmp_path / "x.commonplace", InvalidInput)
+
+
+def test_no_more_is_unpacked_than_there_is_room_for(library: Library, file: Path) -> None:
+    about = portable_file.manifest(file)
+    about["members"][STORE]["size"] = 10**15
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(MANIFEST, json.dumps(about))
+        archive.writestr(STORE, b"x" * 1000)
+        archive.filelist[1].file_size = 10**15
+    assert "takes 1000000.0 GB" in refusal(library, file)
+
+
+def test_a_member_that_is_longer_than_it_says_is_refused(library: Library, file: Path) -> None:
+    store, about = portable_file.members(file)[STORE], portable_file.manifest(file)
+    about["members"][STORE]["size"] = 1000
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, json.dumps(about))
+        archive.writestr(STORE, store)
+        archive.filelist[1].file_size = 1000
+    assert "damaged" in refusal(library, file)
+
+
+# --- the manifest -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "{",
+        "[" * 100_000,
+        '{"format": "1"}',
+        '{"format": true}',
+        '{"format": 1}',
+        '{"format": -1}',
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_manifest_that_is_none_is_refused(library: Library, file: Path, text: str) -> None:
+    store = portable_file.members(file)[STORE]
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(STORE, store)
+        archive.writestr(MANIFEST, text)
+    assert "its manifest" in refusal(library, file)
+
+
+@pytest.mark.parametrize("path", [("schema",), ("store", "name"), ("members",), ("members", STORE, "sha256")])
+def test_a_manifest_without_what_an_import_goes_by_is_refused(
+    library: Library, file: Path, path: tuple[str, ...]
+) -> None:
+    about = portable_file.manifest(file)
+    inner = about
+    for key in path[:-1]:
+        inner = inner[key]
+    del inner[path[-1]]
+    portable_file.write(file, portable_file.members(file)[STORE], about)
+    assert "its manifest does not say" in refusal(library, file)
+
+
+def test_a_store_with_another_checksum_is_refused(library: Library, file: Path) -> None:
+    about = portable_file.manifest(file)
+    about["members"][STORE]["sha256"] = "0" * 64
+    portable_file.write(file, portable_file.members(file)[STORE], about)
+    assert "does not match its checksum" in refusal(library, file)
+
+
+@pytest.mark.parametrize("what", ["format", "schema"])
+def test_a_file_of_a_newer_version_says_so(library: Library, file: Path, what: str) -> None:
+    about = portable_file.manifest(file) | {what: 99, "program": "7.0.0"}
+    about.pop("members" if what == "format" else "exported_at")  # who knows what a newer one holds
+    portable_file.write(file, portable_file.members(file)[STORE], about)
+    assert refusal(library, file) == (
+        f"'s.commonplace' was written by a newer version of Commonplace ('7.0.0', {what} 99)."
+    )
+
+
+# --- the store in it --------------------------------------------------------------------
+
+TRIGGER = "CREATE TRIGGER {} AFTER INSERT ON jobs BEGIN DELETE FROM documents; END"
+
+
+def rewritten(name: str, old: str, new: str) -> Callable[[sqlite3.Connection], object]:
+    """Change what the schema says of one of its parts."""
+
+    def change(db: sqlite3.Connection) -> None:
+        sql = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
+        assert old in sql
+        db.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql.replace(old, new), name))
+
+    return change
+
+
+def hidden_trigger(db: sqlite3.Connection) -> None:
+    """One whose name is kept for SQLite's own tables."""
+    db.execute(TRIGGER.format("evil"))
+    db.execute(
+        "UPDATE sqlite_master SET name = 'sqlite_evil', sql = replace(sql, 'evil', 'sqlite_evil')"
+        " WHERE name = 'evil'"
+    )
+
+
+def trigger_before_its_namesake(db: sqlite3.Connection) -> None:
+    db.execute(TRIGGER.format("exclusions"))
+    db.execute("UPDATE sqlite_master SET rowid = rowid + 1000 WHERE name = 'exclusions' AND type = 'table'")
+
+
+SCHEMAS: dict[str, Callable[[sqlite3.Connection], object]] = {
+    "a trigger": lambda db: db.execute(TRIGGER.format("evil")),
+    "a trigger called like a table": lambda db: db.execute(TRIGGER.format("documents")),
+    "a trigger that hides behind a table": trigger_before_its_namesake,
+    "a trigger called like a table of the word index": lambda db: db.execute(TRIGGER.format("words_data")),
+    "a trigger called like one of SQLite's": hidden_trigger,
+    "a trigger that does more": rewritten("chunks_removed", "BEGIN", "BEGIN DELETE FROM links;"),
+    "a view": lambda db: db.execute("CREATE VIEW evil AS SELECT * FROM documents"),
+    "a table": lambda db: db.execute("CREATE TABLE evil (x)"),
+    "an index": lambda db: db.execute("CREATE INDEX evil ON documents (upper(title))"),
+    "a missing index": lambda db: db.execute("DROP INDEX tags_by_name"),
+    "a column that computes": lambda db: db.execute("ALTER TABLE tags ADD COLUMN evil TEXT AS (hex(tag))"),
+    "a default that computes": rewritten(
+        "jobs", "message TEXT NOT NULL DEFAULT ''", "message TEXT DEFAULT (1)"
+    ),
+    "another word index": rewritten("words", "porter unicode61", "trigram --"),
+    "a word index changed inside quotes": rewritten("words", "Co M*", 'Co --\'", "\nM*'),
+    "a part of the word index that is a module": rewritten(
+        "words_config",
+        "CREATE TABLE 'words_config'(k PRIMARY KEY, v) WITHOUT ROWID",
+        "CREATE VIRTUAL TABLE words_config USING fts5vocab('words', 'row')",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", SCHEMAS.values(), ids=SCHEMAS)
+def test_a_store_with_anything_but_our_schema_is_refused(
+    library: Library, file: Path, change: Callable[[sqlite3.Connection], object]
+) -> None:
+    portable_file.changed(file, change)
+    assert "its store has a schema that is not ours" in refusal(library, file)
+
+
+PRAGMAS = {
+    "PRAGMA application_id = 1": "what is in it is not a Commonplace store",
+    "PRAGMA user_version = 1": "its store has another schema than its manifest says",
+    "PRAGMA user_version = -1": "its store has another schema than its manifest says",
+}
+
+
+@pytest.mark.parametrize(("pragma", "said"), PRAGMAS.items())
+def test_a_store_that_is_something_else_is_refused(
+    library: Library, file: Path, pragma: str, said: str
+) -> None:
+    portable_file.changed(file, lambda db: db.execute(pragma))
+    assert said in refusal(library, file)
+
+
+DAMAGES: dict[str, str] = {
+    "a row that belongs to nothing": "UPDATE chunks SET document_id = 99 WHERE id = 1",
+    "a text that is none": "UPDATE identities SET provider = CAST(x'fffe41' AS TEXT)",
+    "an embedder that is not known": "UPDATE meta SET value = 'gpt' WHERE key = 'embedder'",
+    "a metric that is none": "UPDATE meta SET value = 'far' WHERE key = 'metric'",
+    "a backend that is none": "UPDATE meta SET value = 'cloud' WHERE key = 'backend'",
+    "sizes that cannot be": "UPDATE meta SET value = '{\"text\": [10, 20]}' WHERE key = 'chunk_sizes'",
+    "sizes that are none": "UPDATE meta SET value = '{\"text\": [\"a\", 1]}' WHERE key = 'chunk_sizes'",
+    "nothing about itself": "DELETE FROM meta WHERE key = 'id'",
+    "folders that are no list of globs": "UPDATE sources SET include = '[[1]]'",
+}
+
+
+@pytest.mark.parametrize("sql", DAMAGES.values(), ids=DAMAGES)
+def test_a_store_that_cannot_be_used_is_refused(library: Library, file: Path, sql: str) -> None:
+    portable_file.changed(file, lambda db: db.execute(sql))
+    assert "cannot be imported" in refusal(library, file)
+
+
+def test_a_damaged_page_is_found(library: Library, file: Path) -> None:
+    store = bytearray(portable_file.members(file)[STORE])
+    aside = file.with_suffix(".db")
+    aside.write_bytes(store)
+    db = sqlite3.connect(aside)
+    page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks_by_hash'").fetchone()[0]
+    db.close()
+    start = (page - 1) * 8192
+    store[start : start + 8192] = bytes(8192)
+    portable_file.with_store(file, bytes(store))
+    assert "its store is damaged" in refusal(library, file)
+
+
+def test_faults_that_can_be_mended_are_mended_and_told(library: Library, file: Path) -> None:
+    portable_file.changed(file, lambda db: db.execute("UPDATE chunks SET start_line = -5"))
+    imported = library.import_store(OWNER, file)
+    assert imported.notices[0].startswith("Faults in it were mended: 2 passages")
+    assert library.verify(OWNER, "s").sound
+    assert found(library, "zebra") == ["a.md"]
+
+
+def test_an_embedder_that_has_to_be_set_up_here_is_named(library: Library, file: Path) -> None:
+    portable_file.changed(
+        file,
+        lambda db: db.execute("UPDATE meta SET value = 'ollama:nomic-embed-text' WHERE key = 'embedder'"),
+    )
+    imported = library.import_store(OWNER, file)
+    assert "Its embedder 'ollama:nomic-embed-text' has to be set up on this computer." in imported.notices
+    assert library.search(OWNER, "zebra", mode="lexical").hits[0].document.path == "a.md"
+
+
+def test_runs_that_could_not_be_shown_are_forgotten(library: Library, file: Path) -> None:
+    def change(db: sqlite3.Connection) -> None:
+        columns = "state, start_time, end_time, counts, progress"
+        copy = f"INSERT INTO jobs ({columns}) SELECT {{}} FROM jobs WHERE id = 1"
+        for odd in (
+            "'running', start_time, end_time, counts, progress",
+            "state, 'soon', end_time, counts, progress",
+            "state, start_time, '2026-01-01', counts, progress",
+            'state, start_time, end_time, \'{"added": "x"}\', progress',
+            "state, start_time, end_time, '{\"\\u001b[2J\": 1}', progress",
+        ):
+            db.execute(copy.format(odd))
+        db.execute(copy.format('state, start_time, end_time, counts, \'{"phase": [], "rate": "x"}\''))
+        db.execute("INSERT INTO requests (kind, created_at) VALUES ('index', '')")
+
+    portable_file.changed(file, change)
+    library.import_store(OWNER, file)
+    assert [(job.id, job.progress) for job in library.jobs(OWNER, "s")] == [
+        (number, Progress("done", 0, 0)) for number in (7, 1)
+    ]
+    assert not library.requested(OWNER, "s")
+
+
+def test_folders_are_never_taken_for_here_when_they_cannot_be(library: Library, file: Path) -> None:
+    portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' || x'00' AS BLOB)"))
+    assert library.import_store(OWNER, file).sources[0].paused
+    library.delete_store(OWNER, "s")
+    portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' AS BLOB)"))
+    assert library.import_store(OWNER, file).sources[0].paused
+
+
+def test_the_schema_of_every_version_can_be_told(library: Library, file: Path) -> None:
+    """A file of this version is taken; so the comparison is not just refusing everything."""
+    assert portable_file.manifest(file)["schema"] == migrations.VERSION
+    assert library.import_store(OWNER, file).file_count == 2

@@ -1,0 +1,87 @@
+"""One document: what is known of it, what can be done with it, its links, and its text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from rag_core import render
+from rag_core.errors import NotFound
+from rag_core.types import Document, DocumentView, Viewer
+from ui import hits, passages
+from ui.deps import library
+from ui.file_actions import runs_now, show_actions, show_run
+from ui.messages import show_warning
+from ui.runs import show_start_error
+
+FILES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "files.py"
+PAGE: Final = 200
+"""So many passages are shown at once."""
+_NOT_YET: Final = "The file is not in the store, or not yet."
+_CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
+
+
+def show_document(viewer: Viewer, store: str, path: str, passage: str = "", first: int = 0) -> None:
+    """The page of ``path``, the passage called ``passage`` marked, or from the passage number ``first`` on.
+
+    Raises NotFound when there is no such file for this viewer, and no run that may bring it.
+    """
+    st.page_link(FILES_PAGE, label="All files", icon=":material/arrow_back:", query_params={"store": store})
+    active = runs_now(viewer, store)
+    try:
+        view = library().document(viewer, store, path, passage)
+    except NotFound:
+        st.title(hits.label(passages.file_name(path)), anchor=False)
+        if not active:
+            raise
+        st.html(hits.paragraphs(_NOT_YET))  # it may be one that was taken back just now
+        show_run(viewer, store)
+        return
+    file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
+    st.title(hits.label(file.title or passages.file_name(path)), anchor=False)
+    _place(file, marked.start_line if marked else None)
+    show_start_error()
+    if active:
+        show_run(viewer, store)
+    st.html(passages.facts(view))
+    for warning in view.warnings:
+        show_warning(warning)
+    if viewer.is_owner:
+        with st.container(horizontal=True):
+            show_actions(viewer, file)
+    if links := passages.links(view):
+        st.html(links)
+    if passage and marked is None:
+        st.html(hits.paragraphs(_CHANGED))
+    if view.chunks:
+        _text(view, first)
+
+
+def _place(file: Document, line: int | None) -> None:
+    """Where the file is, to be copied with one click."""
+    path = render.absolute_path(file) or file.path
+    with st.container(key="place_document"):
+        st.code(hits.one_line(path if line is None else f"{path}:{line}"), language=None)
+
+
+def _text(view: DocumentView, first: int) -> None:
+    start, end = window(view, first)
+    turning = passages.turning(view, start, end, PAGE)
+    if turning:
+        st.html(turning)
+    st.html(passages.text(view, start, end))
+    if turning:
+        st.html(turning)
+
+
+def window(view: DocumentView, first: int) -> tuple[int, int]:
+    """Which passages to show: from number ``first`` (counted from 1) on, else those around the mark."""
+    total = len(view.chunks)
+    marked = next((number for number, chunk in enumerate(view.chunks) if chunk.is_hit), None)
+    if 1 <= first <= total:
+        start = first - 1
+    else:
+        start = 0 if marked is None else max(0, min(marked - PAGE // 2, total - PAGE))
+    return start, min(total, start + PAGE)

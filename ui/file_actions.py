@@ -1,0 +1,72 @@
+"""What the owner does with one file: have it read again, take it out or back; and the run that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import streamlit as st
+
+from rag_core.types import Document, Viewer
+from ui import file_table, hits
+from ui.deps import library
+from ui.job_status import describe
+from ui.runs import ask, is_active, newest_job
+
+_POLL_S: Final = 0.5
+_EXCLUDE: Final = (
+    "Leaves it out from now on, whatever the folder's patterns say. The file itself stays as it is; "
+    "moved to another path, it is a file like any other."
+)
+
+
+def show_actions(viewer: Viewer, file: Document) -> None:
+    """The buttons for ``file``."""
+    own = library()
+    if file.state == "excluded":
+        _button(viewer, file, "Take back", ":material/undo:", own.take_back_file, "Reads it again.")
+        return
+    if file.state == "missing":
+        looks = "Finds it where it has moved to in its folder, or forgets it."
+        _button(viewer, file, "Look for it", ":material/search:", own.request_file, looks)
+    else:
+        reads = "Reads this one file, changed or not."
+        _button(viewer, file, "Read again", ":material/refresh:", own.request_file, reads)
+    _button(viewer, file, "Exclude", ":material/block:", own.exclude_file, _EXCLUDE)
+
+
+def _button(
+    viewer: Viewer, file: Document, name: str, icon: str, act: Callable[[Viewer, str, str], None], helped: str
+) -> None:
+    st.button(
+        name, key=f"file_{name}", icon=icon, help=helped,
+        on_click=_do, args=(act, viewer, file.store, file.path),
+    )  # fmt: skip
+
+
+def _do(act: Callable[[Viewer, str, str], None], viewer: Viewer, store: str, path: str) -> None:
+    ask(viewer, store, lambda: act(viewer, store, path))
+    file_table.forget()
+
+
+def runs_now(viewer: Viewer, store: str) -> bool:
+    """Whether the store is being indexed; only the owner is told.
+
+    To be asked before anything is read of the store: else a run that ends in between leaves a page
+    that shows the state before, and nothing to draw it again.
+    """
+    return viewer.is_owner and is_active(viewer, store)
+
+
+def show_run(viewer: Viewer, store: str) -> None:
+    """How far the run of a store is that ``runs_now`` found, and the page anew when it has ended."""
+    st.fragment(_running, run_every=_POLL_S)(viewer, store)
+
+
+def _running(viewer: Viewer, store: str) -> None:
+    if not is_active(viewer, store):
+        file_table.forget()
+        st.rerun()
+    job = newest_job(viewer, store)
+    far = describe(job.progress) if job and job.state == "running" else "Starting …"
+    st.html(hits.paragraphs(f"The store is being indexed. {far}", status=True))

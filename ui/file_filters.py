@@ -1,0 +1,96 @@
+"""What the Files page is asked for, and how it stands in the address.
+
+The address is the truth, as on the Search page: a link, a reload and the browser's Back arrive as new
+parameters, which `restore` writes into the widgets; a widget's callback writes them back with `push`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Final
+
+import streamlit as st
+
+Params = dict[str, list[str]]
+
+STORE_BOX: Final = "files_store"
+_PREFIX: Final = "files_"
+_SEEN: Final = "files_seen"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFilters:
+    """Which files of a store are listed: the words are all in the path or the title, and the others
+    are as they say; None is any. The fields are named like the parameters of the address."""
+
+    q: str = ""
+    state: str | None = None
+    type: str | None = None
+    tag: str | None = None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is left out."""
+        return self != FileFilters()
+
+
+NAMES: Final = tuple(field.name for field in fields(FileFilters))
+
+
+def key(name: str) -> str:
+    """The session key of the widget for a field."""
+    return _PREFIX + name
+
+
+def follow_address() -> None:
+    """First of all on the page: let the browser show the parameters that a link within it has brought.
+
+    Streamlit runs the page with them and leaves the address as it was, where the page is the same
+    (observed with Streamlit 1.67); setting them again makes the entry that Back needs.
+    """
+    now = {name: st.query_params.get_all(name) for name in st.query_params}
+    if st.session_state.get(_SEEN, now) != now:
+        st.query_params.from_dict(now)
+    st.session_state[_SEEN] = now
+
+
+def restore(offered: Mapping[str, Sequence[str]]) -> None:
+    """Before the widgets: fill them from the address; a value that is not ``offered`` is none."""
+    words = st.query_params.get("q", "")
+    if st.session_state.get(key("q")) != words:  # set again, it would overwrite what is being typed
+        st.session_state[key("q")] = words
+    for name, values in offered.items():
+        value = st.query_params.get(name)
+        st.session_state[key(name)] = value if value in values else None
+
+
+def current() -> FileFilters:
+    """What the widgets say now."""
+    return FileFilters(**{name: st.session_state[key(name)] for name in NAMES})
+
+
+def push(store: str) -> None:
+    """As a callback: write what the widgets say into the address, as one entry of the history."""
+    _go(to_params(store, current()))
+
+
+def clear(store: str) -> None:
+    """As a callback: let every file of ``store`` be listed."""
+    _go(to_params(store))
+
+
+def choose_store() -> None:
+    """As a callback: go to all files of the store that was chosen."""
+    clear(st.session_state[STORE_BOX])
+
+
+def to_params(store: str, filters: FileFilters = FileFilters()) -> Params:
+    """The parameters of the address for the files of a store; what narrows nothing is left out."""
+    said = {name: [value] for name, value in asdict(filters).items() if value}
+    return {"store": [store], **said}
+
+
+def _go(params: Params) -> None:
+    st.query_params.from_dict(params)
+    st.session_state[_SEEN] = params

@@ -1,0 +1,130 @@
+"""The list on the Files page: filters, how many files have each state, the table, and the chosen file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import streamlit as st
+
+from rag_core.errors import NotFound
+from rag_core.types import Document, Viewer
+from rag_core.wording import plural
+from ui import file_filters, hits, passages
+from ui.deps import library
+from ui.document_page import FILES_PAGE
+from ui.file_actions import runs_now, show_actions, show_run
+from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
+from ui.file_table import CHOSEN, Listing, chosen_rows, listing, show_table
+from ui.missing_file import show_missing_file
+from ui.results import nothing_indexed
+from ui.runs import show_start_error
+
+_HOW: Final = "Choose a row to see more of a file; with the keyboard, go to it and press Shift and Space."
+_MOST: Final = 500  # options that a browser takes without choking
+
+
+def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
+    """The files of ``store``, and what can be done with the one that is chosen."""
+    st.title("Files", anchor=False)
+    if len(stores) > 1:
+        st.session_state[STORE_BOX] = store if store in stores else None
+        st.selectbox("Store", stores, key=STORE_BOX, on_change=choose_store, label_visibility="collapsed")
+    active = runs_now(viewer, store)
+    found = listing(viewer, store)
+    file_filters.restore({"state": list(found.states), "type": list(found.types), "tag": list(found.tags)})
+    show_start_error()
+    if active:
+        show_run(viewer, store)
+    if found.rows.empty:
+        nothing_indexed(viewer)
+    else:
+        _list(viewer, store, found)
+    show_missing_file(viewer, store)
+
+
+def _list(viewer: Viewer, store: str, found: Listing) -> None:
+    _filters(store, found)
+    if found.states:
+        _states(store, found.states)
+    rows = chosen_rows(found.rows, current())
+    _count(store, len(rows), len(found.rows))
+    if not rows.empty:
+        show_table(store, rows)
+    _chosen(viewer, store)
+
+
+def _filters(store: str, found: Listing) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
+        st.text_input(
+            "Words in path or title", key=key("q"), type="search", placeholder="Words in path or title",
+            on_change=push, args=(store,), label_visibility="collapsed",
+        )  # fmt: skip
+        _select(store, "Type", "type", found.types, str)
+        _select(store, "Tag", "tag", found.tags, lambda tag: f"#{tag}")
+
+
+def _select(
+    store: str, name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]
+) -> None:
+    chosen = st.session_state[key(field)]
+    offered = list(counts)[:_MOST]  # the most frequent come first
+    st.selectbox(
+        name,
+        offered if chosen in (None, *offered) else [*offered, chosen],
+        key=key(field),
+        on_change=push,
+        args=(store,),
+        format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
+        placeholder=f"Any {name.lower()}",
+        label_visibility="collapsed",
+        disabled=not counts,
+    )
+
+
+def _states(store: str, counts: Mapping[str, int]) -> None:
+    st.pills(
+        "State", list(counts), key=key("state"), on_change=push, args=(store,), label_visibility="collapsed",
+        format_func=lambda state: f"{counts.get(state, 0):,} {state}",
+    )  # fmt: skip
+
+
+def _count(store: str, shown: int, total: int) -> None:
+    if not current().narrows:
+        st.html(hits.paragraphs(plural(total, "file"), status=True))
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(hits.paragraphs(f"{shown:,} of {plural(total, 'file')}", status=True), width="content")
+        st.button("Clear filters", key="files_clear", type="tertiary", on_click=clear, args=(store,))
+
+
+# --- the chosen file --------------------------------------------------------------------
+
+
+def _chosen(viewer: Viewer, store: str) -> None:
+    """The file whose row was chosen: its state and why, its page, and what can be done with it."""
+    file = _look_up(viewer, store)
+    if file is None:
+        st.html(hits.paragraphs(_HOW))
+        return
+    with st.container(border=True, key="files_chosen_box"):
+        st.html(passages.heading(file))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.page_link(
+                FILES_PAGE, label="Open document", icon=":material/description:",
+                query_params=passages.address(store, file.path),
+            )  # fmt: skip
+            if viewer.is_owner:
+                show_actions(viewer, file)
+
+
+def _look_up(viewer: Viewer, store: str) -> Document | None:
+    of, path = st.session_state.get(CHOSEN, ("", ""))
+    if of != store or not path:
+        return None
+    try:
+        if viewer.is_owner:
+            return library().file(viewer, store, path)
+        return library().document(viewer, store, path).document
+    except NotFound:  # it is gone since
+        return None

@@ -1,0 +1,148 @@
+"""The files of a store as a table: made once for what the store and the disk are, then only filtered."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+from zlib import crc32
+
+import pandas as pd
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.types import Document, FileState, Viewer
+from ui.deps import library
+from ui.file_filters import FileFilters
+from ui.hits import one_line
+
+STATES: Final = get_args(FileState)
+CHOSEN: Final = "files_chosen"
+"""The session key of (store, path) of the row that was chosen last."""
+_FRESH_S: Final = 5  # seconds for which the disk is not looked at again
+_WORDS, _TAGS, _PATH = "_words", "_tags", "_path"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Every file of a store that a viewer may see: a row each, by path, and how many have each state,
+    type and tag. A guest's has no states. The columns that begin with ``_`` are for `chosen_rows`."""
+
+    rows: pd.DataFrame
+    states: Mapping[str, int]
+    types: Mapping[str, int]
+    tags: Mapping[str, int]
+
+
+def listing(viewer: Viewer, store: str) -> Listing:
+    """The files of a store. For a few seconds the states are what they were, unless the store changes."""
+    return _listing(load(), viewer, library().generations(viewer, [store]))
+
+
+def forget() -> None:
+    """Look at the disk again the next time."""
+    _listing.clear()
+
+
+# A resource is shared, not copied, by all who look: nobody may change it.
+@st.cache_resource(max_entries=8, ttl=_FRESH_S, show_spinner=False)
+def _listing(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    generations: tuple[tuple[str, int], ...],
+) -> Listing:
+    store = generations[0][0]
+    found = library().files(viewer, store) if viewer.is_owner else library().documents(viewer, store)
+    states = [document.state for document in found] if viewer.is_owner else []
+    return Listing(
+        rows=_rows(found, with_states=viewer.is_owner),
+        states={state: states.count(state) for state in STATES if state in states},
+        types=_counts([document.file_type for document in found if document.file_type]),
+        tags=_counts([tag for document in found for tag in document.tags]),
+    )
+
+
+def _rows(found: Sequence[Document], *, with_states: bool) -> pd.DataFrame:
+    columns: dict[str, Any] = {
+        "Path": [one_line(document.path) for document in found],
+        "Title": [one_line(document.title) for document in found],
+    }
+    if with_states:
+        columns["State"] = [document.state for document in found]
+        columns["Reason"] = [document.reason for document in found]
+    columns |= {
+        "Type": [document.file_type for document in found],
+        "Passages": [document.chunks for document in found],
+        "Size": [document.size for document in found],
+        "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
+        "Read": pd.to_datetime(
+            pd.Series([each.indexed_at for each in found], dtype=str), errors="coerce", utc=True
+        ),
+        _PATH: [document.path for document in found],
+        _WORDS: [_folded(f"{document.path} {document.title}") for document in found],
+        _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in found],
+    }
+    return pd.DataFrame(columns)
+
+
+def _counts(values: Sequence[str]) -> dict[str, int]:
+    """Each value with its number, the most frequent first."""
+    return {str(value): int(count) for value, count in pd.Series(values, dtype=str).value_counts().items()}
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
+    """The rows that ``filters`` leave; a tag holds for those below it, as in a search."""
+    for word in _folded(filters.q).split():
+        rows = rows[rows[_WORDS].str.contains(word, regex=False)]
+    if filters.state:
+        rows = rows[rows["State"] == filters.state]
+    if filters.type:
+        rows = rows[rows["Type"] == filters.type]
+    if filters.tag:
+        tag = _folded(filters.tag)
+        in_it = rows[_TAGS].str.contains(f"\n{tag}\n", regex=False)
+        rows = rows[in_it | rows[_TAGS].str.contains(f"\n{tag}/", regex=False)]
+    return rows
+
+
+def show_table(store: str, rows: pd.DataFrame) -> None:
+    """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
+    paths = rows[_PATH].tolist()
+    hidden = {_PATH, _WORDS, _TAGS}
+    if not all(rows.get("Reason", ())):  # where only some have one, it stands below the table
+        hidden.add("Reason")
+    table = f"files_{crc32(chr(10).join(paths).encode()):08x}"  # no selection outlives the rows it is among
+    with st.container(key="files_table"):
+        st.dataframe(
+            rows[[name for name in rows.columns if name not in hidden]],
+            key=table,
+            hide_index=True,
+            on_select=lambda: _choose(table, store, paths),
+            selection_mode="single-row",
+            column_config=_COLUMNS,
+            alt="The files of the store by path. Choose a row to see below what can be done with it.",
+        )
+
+
+_text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
+_COLUMNS: Final[Mapping[str, Any]] = {
+    "Path": _text(width=320),
+    "Title": _text(width=200),
+    "State": _text(width=75),
+    "Reason": _text(width=300),
+    "Type": _text(width=90),
+    "Passages": _number(width=75, format="localized"),
+    "Size": _number(width=70, format="bytes"),
+    "Tags": _text(width=120),
+    "Read": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
+}
+
+
+def _choose(table: str, store: str, paths: Sequence[str]) -> None:
+    rows = st.session_state[table]["selection"]["rows"]
+    st.session_state[CHOSEN] = (store, paths[rows[0]]) if rows else ("", "")

@@ -1,0 +1,51 @@
+"""Why a file is not found: asked by path, and perhaps for a query."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from rag_core.types import Diagnosis, Viewer
+from rag_core.wording import ranked
+from ui.deps import library
+from ui.hits import label
+
+_ANSWER: Final = "missing_file_answer"
+_MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":material/close:"}
+
+
+def show_missing_file(viewer: Viewer, store: str) -> None:
+    """A form for a path and a query, and what there is to say. Only the owner is told."""
+    if not viewer.is_owner:
+        return
+    with st.expander("Why is a file not found?", icon=":material/help:", key="missing_file"):
+        with st.form("missing_file_form", border=False):
+            path = st.text_input(
+                "Path of the file", key="missing_file_path", placeholder="notes/tea.md", autocomplete="off",
+                help="As this page lists it, or where it is on this computer.",
+            )  # fmt: skip
+            query = st.text_input(
+                "Query that should find it", key="missing_file_query", placeholder="Optional",
+                autocomplete="off",
+            )  # fmt: skip
+            asked = st.form_submit_button("Tell me why", key="missing_file_ask")
+        now = library().generations(viewer, [store])
+        if asked and path.strip():
+            found = library().explain_file(viewer, path.strip(), [store], query=query.strip())
+            st.session_state[_ANSWER] = now, found
+        then, answer = st.session_state.get(_ANSWER, (None, ()))
+        if then == now:  # what was true of another state of the store is not said again
+            for diagnosis in answer:
+                _show(diagnosis)
+
+
+def _show(found: Diagnosis) -> None:
+    verdict = "can be found" if found.findable else "cannot be found"
+    st.markdown(f"**{label(found.path)} {verdict} in {label(found.store)}**")
+    said = [f"{_MARKS[step.state]} {label(step.sentence)}" for step in found.steps]
+    if found.query:
+        said.append(f":material/search: {label(ranked(found))}")
+    if found.advice:
+        said.append(f"**Next:** {label(found.advice)}")
+    st.markdown("  \n".join(said))

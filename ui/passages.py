@@ -1,0 +1,166 @@
+"""A document as HTML: what is known of it, its links, and its text in reading order.
+
+The same rules hold as in `ui.hits`, the other module that builds HTML: whatever comes from a file goes
+through `html.escape`. Links are plain ones to the Files page, and to no other place.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlencode
+
+from rag_core.types import Document, DocumentLink, DocumentView, Neighbour
+from rag_core.wording import lines, plural, size
+from ui.hits import PROSE, one_line
+
+_OPEN = 8  # as many links are shown without being asked for
+_MARK = "marked"
+
+
+def address(store: str, path: str, passage: str = "", first: int = 0) -> dict[str, str]:
+    """The parameters of a document's page: the passage that is marked, or the number of the first shown."""
+    parameters = {"store": store, "path": path, "passage": passage, "from": str(first or "")}
+    return {name: value for name, value in parameters.items() if value}
+
+
+def _anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
+    aria = f' aria-label="{html.escape(named)}"' if named else ""
+    return f'<a href="files?{html.escape(urlencode(parameters))}"{aria}>{html.escape(text)}</a>'
+
+
+# --- what is known ----------------------------------------------------------------------
+
+
+def heading(file: Document) -> str:
+    """The file that was chosen in a list: its title and path, and its state with the reason."""
+    title, path = one_line(file.title) or file_name(file.path), one_line(file.path)
+    state = f"<p>{html.escape(one_line(said_of(file)))}</p>"
+    name = f'<h2>{html.escape(title)}</h2><p class="cp-quiet">{html.escape(path)}</p>'
+    return f'<div class="cp">{name}{state}</div>'
+
+
+def file_name(path: str) -> str:
+    """The last part of a path."""
+    return one_line(path.rpartition("/")[2])
+
+
+def said_of(file: Document) -> str:
+    """The state of a file in a sentence, with its reason; nothing for what is as it was read."""
+    match file.state:
+        case "changed":
+            return "Changed: the file is no longer what was read."
+        case "missing":
+            return "Missing: the file is no longer where it was."
+        case "failed" | "skipped" | "excluded":
+            kept = " Its last good text is below." if file.state == "failed" and file.chunks else ""
+            return f"{file.state.capitalize()}: {file.reason}{kept}"
+        case _:
+            return ""
+
+
+def facts(view: DocumentView) -> str:
+    """What is known of a document, in quiet lines: where it is, what it is, its state, and the way to
+    the passage that is marked."""
+    file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
+    known = [file.path, f"in {file.store}", file.file_type, file.date[:10], "private" if file.private else ""]
+    if file.indexed_at:
+        known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if file.chunks else ""))
+        known.append(f"read {file.indexed_at[:16].replace('T', ' ')} UTC")
+    said = [" · ".join(each for each in known if each), " ".join(f"#{tag}" for tag in file.tags)]
+    said.append(f"Also called {', '.join(view.aliases)}" if view.aliases else "")
+    quiet = "".join(f'<p class="cp-quiet">{html.escape(one_line(each))}</p>' for each in said if each)
+    state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
+    way = f'<p><a href="#{_MARK}">Go to {html.escape(_lines(marked).lower())}</a></p>' if marked else ""
+    return f'<div class="cp">{quiet}{state}{way}</div>'
+
+
+def _lines(chunk: Neighbour) -> str:
+    several = "" if chunk.start_line == chunk.end_line else "s"
+    return f"Line{several} {lines(chunk.start_line, chunk.end_line)}"
+
+
+# --- links ------------------------------------------------------------------------------
+
+
+def links(view: DocumentView) -> str:
+    """The documents that this one leads to, and those that lead to it, folded away where they are many
+    or a passage is marked; nothing when there are none."""
+    store, parts = view.document.store, []
+    most = 0 if any(chunk.is_hit for chunk in view.chunks) else _OPEN
+    for name, found in (("Links to", view.links_out), ("Linked from", view.links_in)):
+        if items := dict.fromkeys(f"<li>{_link(store, link)}</li>" for link in found):
+            opened = " open" if len(items) <= most else ""
+            summary = f"<summary>{name} {len(items):,}</summary>"
+            parts.append(f"<details{opened}>{summary}<ul>{''.join(items)}</ul></details>")
+    return f'<div class="cp cp-links">{"".join(parts)}</div>' if parts else ""
+
+
+def _link(store: str, link: DocumentLink) -> str:
+    heading = f" › {link.heading}" if link.heading else ""
+    if link.path is None:
+        written = html.escape(one_line(link.target + heading))
+        return f'{written} <span class="cp-quiet">leads to nothing in this store</span>'
+    title = one_line(link.title or "") or file_name(link.path)
+    where = html.escape(one_line(link.path + heading))
+    return f'{_anchor(address(store, link.path), title)} <span class="cp-quiet">{where}</span>'
+
+
+# --- the text ---------------------------------------------------------------------------
+
+
+def text(view: DocumentView, start: int, end: int) -> str:
+    """The passages from ``start`` to ``end`` of a document in reading order, what repeats left out.
+
+    Before the one that is marked a single passage is shown, the others can be unfolded: so the mark
+    stands near the top without any script that scrolls to it.
+    """
+    shown = view.chunks[start:end]
+    marked = next((number for number, chunk in enumerate(shown) if chunk.is_hit), 0)
+    folded = max(0, marked - 1)
+    before = _passages(view.document, shown[:folded], ())
+    body = _passages(view.document, shown[folded:], shown[folded - 1].heading_path if folded else ())
+    if before:
+        before = f"<details><summary>{plural(folded, 'passage')} before</summary>{before}</details>"
+    return f'<div class="cp cp-text">{before}{body}</div>'
+
+
+def _passages(document: Document, shown: Iterable[Neighbour], trail: tuple[str, ...]) -> str:
+    parts = []
+    for chunk in shown:
+        if chunk.heading_path != trail and (trail := chunk.heading_path):
+            parts.append(f"<h2>{html.escape(' › '.join(map(one_line, trail)))}</h2>")
+        parts.append(_passage(document, chunk))
+    return "".join(parts)
+
+
+def _passage(document: Document, chunk: Neighbour) -> str:
+    prose = document.file_type in PROSE
+    before, new = chunk.content[: chunk.repeats], chunk.content[chunk.repeats :]
+    if not chunk.is_hit or not before:
+        before, new = "", new.strip() if prose else new.strip("\r\n")
+    if not before and not new:
+        if chunk.content.strip():  # all of it stands in the passage before
+            return ""
+        new = "There is only the title."
+    kind = ("cp-here" if chunk.is_hit else "cp-beside") + ("" if prose else " cp-mono")
+    mark = f' id="{_MARK}"' if chunk.is_hit else ""
+    own = address(document.store, document.path, chunk.key)
+    link = _anchor(own, _lines(chunk), named=f"Mark {_lines(chunk).lower()}")
+    quiet = f'<span class="cp-quiet">{html.escape(before)}</span>' if before else ""
+    body = f'<span class="cp-lines">{link}</span>{quiet}{html.escape(new)}'
+    return f'<div class="cp-passage {kind}"{mark}>{body}</div>'
+
+
+def turning(view: DocumentView, start: int, end: int, most: int) -> str:
+    """Which passages are shown, and links to those before and behind them; nothing when all are."""
+    document, total = view.document, len(view.chunks)
+    if end - start == total:
+        return ""
+    parts = [f"<span>Passages {start + 1:,} to {end:,} of {total:,}</span>"]
+    if start:
+        earlier = address(document.store, document.path, first=max(1, start + 1 - most))
+        parts.insert(0, _anchor(earlier, "Earlier passages"))
+    if end < total:
+        parts.append(_anchor(address(document.store, document.path, first=end + 1), "Later passages"))
+    return f'<div class="cp cp-turning">{"".join(parts)}</div>'

@@ -1,0 +1,121 @@
+"""What is known of a store, as HTML.
+
+The same rules hold as in `ui.hits`: whatever comes from a store goes through `html.escape`.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import islice
+
+from rag_core.files import display
+from rag_core.types import Finding, Health, Metric, StoreInfo
+from rag_core.wording import plural, size
+from ui.hits import one_line
+
+MOST_BARS = 12
+
+METRICS: Mapping[Metric, str] = {
+    "cosine": "Cosine",
+    "euclidean": "Euclidean distance",
+    "dot_product": "Dot product",
+}
+SAME_ORDER = "Every vector has length 1, so all three metrics give the same order."
+
+
+def counts(info: StoreInfo) -> str:
+    """A store in one line of plain text: how much is in it, and what is not done."""
+    if not info.file_count and not info.sources:
+        return f"empty · {info.embedder}"
+    parts = [
+        plural(info.file_count, "file"),
+        plural(info.chunk_count, "passage"),
+        size(info.size_bytes),
+        info.embedder,
+    ]
+    undone = ((info.pending, "to embed"), (info.failed, "failed"), (info.skipped, "skipped"))
+    return " · ".join([*parts, *(f"{count:,} {what}" for count, what in undone if count)])
+
+
+def sheet(info: StoreInfo) -> str:
+    """Everything that a store says about itself."""
+    facts = {
+        "Files": f"{info.file_count:,}",
+        "Passages": f"{info.chunk_count:,}",
+        "To embed": f"{info.pending:,}",
+        "Failed": f"{info.failed:,}",
+        "Skipped": f"{info.skipped:,}",
+        "Size on disk": size(info.size_bytes),
+        "Embedder": info.embedder,
+        "Model": info.identity or "nothing embedded yet",
+        "Dimension": f"{info.dimension:,}" if info.dimension else "",
+        "Metric": f"{METRICS.get(info.distance_metric, info.distance_metric)}. {SAME_ORDER}",  # type: ignore[call-overload]
+        "Vectors": "local, in the store's own file" if info.backend == "local" else info.backend,
+        "Created": moment(info.created_at),
+    }
+    rows = "".join(
+        f"<dt>{name}</dt><dd>{html.escape(one_line(value))}</dd>" for name, value in facts.items() if value
+    )
+    return f'<div class="cp"><dl>{rows}</dl></div>'
+
+
+def moment(written: str) -> str:
+    """A time of a store in this computer's time zone, or as it stands when it is none."""
+    try:
+        return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:  # an imported store may say anything
+        return written
+
+
+def types(info: StoreInfo) -> str:
+    """How many files of each type, as bars with their numbers."""
+    most = max(info.types.values(), default=1)
+    rows = list(islice(info.types.items(), MOST_BARS))
+    rest = sum(info.types.values()) - sum(count for _, count in rows)
+    rows += [("others", rest)] if rest else []
+    bars = "".join(_bar(name, count, count / max(most, rest)) for name, count in rows)
+    return f'<div class="cp"><dl class="cp-bars">{bars}</dl></div>'
+
+
+def _bar(name: str, count: int, part: float) -> str:
+    width = f"{max(part * 100, 0.5):.1f}%"
+    return (
+        f'<dt>{html.escape(one_line(name))}</dt><dd><span class="cp-track" aria-hidden="true">'
+        f'<i style="width:{width}"></i></span><span class="cp-count">{count:,}</span></dd>'
+    )
+
+
+def folders(info: StoreInfo) -> str:
+    """The folders of a store and what is taken of them."""
+    rows = []
+    for source in info.sources:
+        patterns = "  ".join(source.include or ("**/*",))
+        without = f"  without {'  '.join(source.exclude)}" if source.exclude else ""
+        paused = " · paused" if source.paused else ""
+        paused = " · being removed" if source.removed else paused
+        rows.append(
+            f"<li>{html.escape(one_line(display(os.fsencode(source.root))))}"
+            f'<p class="cp-quiet">{html.escape(one_line(patterns + without + paused))}</p></li>'
+        )
+    return f'<div class="cp"><ul class="cp-folders">{"".join(rows)}</ul></div>'
+
+
+def health(found: Health) -> str:
+    """What the checks of a store found, the faults first."""
+    how = f"{plural(len(found.checks), 'check')} on {moment(found.checked_at)}"
+    if not found.findings:
+        return f'<div class="cp" role="status"><p>Sound: {how} found nothing wrong.</p></div>'
+    faults = [finding for finding in found.findings if finding.severity == "fault"]
+    notes = [finding for finding in found.findings if finding.severity == "note"]
+    said = f"{plural(len(faults), 'fault')} in {how}:" if faults else f"Sound, with a note, by {how}:"
+    rows = "".join(map(_finding, (*faults, *notes)))
+    return f'<div class="cp" role="status"><p>{said}</p><ul class="cp-folders">{rows}</ul></div>'
+
+
+def _finding(finding: Finding) -> str:
+    examples = "; ".join(map(one_line, finding.examples))
+    more = "; …" if finding.count > len(finding.examples) > 0 else ""
+    return f'<li>{html.escape(finding.sentence)}<p class="cp-quiet">{html.escape(examples)}{more}</p></li>'

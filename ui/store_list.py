@@ -1,0 +1,122 @@
+"""Every store in a line, the damaged ones with what is wrong; making a new one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from rag_core.embedders import known_facts
+from rag_core.errors import RagError
+from rag_core.types import METRICS, StoreInfo, Viewer
+from ui import hits, store_facts
+from ui.deps import library
+from ui.messages import show_done, show_error
+from ui.results import INDEX_PAGE
+from ui.runs import is_active
+from ui.store_choice import EMBEDDERS
+from ui.store_import import offer_import
+from ui.task_status import STORES_PAGE, show_tasks, under_way
+
+_DONE: Final = "stores_done"
+_SMALLEST, _LARGEST = 8, 4096  # what the hashing embedder takes
+
+
+def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
+    """The list, what is under way, and the ways to another store; first ``error``, if there was one."""
+    st.title("Stores", anchor=False)
+    with st.container():
+        if error is not None:
+            show_error(error)
+        show_done(st.session_state.pop(_DONE, ""))
+    # Containers that are always there: else the expanders would close when the list grows above them.
+    with st.container():
+        _list(viewer)
+    with st.container():
+        show_tasks(("import",), polling=under_way(("import",)))
+    with st.expander("New store", icon=":material/add:"):
+        _new_store(viewer)
+    with st.expander("Import a store", icon=":material/upload_file:"):
+        offer_import(viewer)
+
+
+def say_later(sentence: str) -> None:
+    """Have the list say this once, when it is drawn next."""
+    st.session_state[_DONE] = sentence
+
+
+def _list(viewer: Viewer) -> None:
+    names = library().store_names(viewer)
+    if not names:
+        st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
+        st.page_link(INDEX_PAGE, label="**Choose a folder**", icon=":material/folder_open:")
+    for name in names:
+        with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
+            _row(viewer, name)
+
+
+def _row(viewer: Viewer, name: str) -> None:
+    try:
+        info, active = library().store_info(viewer, name), is_active(viewer, name)
+    except RagError as error:  # a damaged store must not hide the others
+        _name(name, "Damaged", ":material/error:", "red")
+        show_error(error)
+        return
+    if active:
+        _name(name, "Being indexed", ":material/sync:", "blue")
+    else:
+        _name(name)
+    st.html(hits.paragraphs(store_facts.counts(info)))
+
+
+def _name(name: str, badge: str = "", icon: str = "", colour: str = "") -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.page_link(STORES_PAGE, label=f"**{hits.label(name)}**", query_params={"store": name})
+        if badge:
+            st.badge(badge, icon=icon, color=colour)  # type: ignore[arg-type]
+
+
+# --- a new one --------------------------------------------------------------------------
+
+
+def _new_store(viewer: Viewer) -> None:
+    name = st.text_input("Name", key="stores_new_name", placeholder="notes", autocomplete="off")
+    usual = library().settings.embedder
+    offered = list(dict.fromkeys((*EMBEDDERS, usual)))
+    embedder = st.selectbox(
+        "Embedder", offered, index=offered.index(usual), key="stores_embedder",
+        format_func=lambda each: EMBEDDERS.get(each, each),
+    )  # fmt: skip
+    dimension = _dimension(embedder)
+    metric = st.selectbox(
+        "Metric", METRICS, key="stores_metric", format_func=store_facts.METRICS.__getitem__,
+        help=f"How vectors are compared. {store_facts.SAME_ORDER} The name is kept for other programs.",
+    )  # fmt: skip
+    if not st.button("Create store", key="stores_create", type="primary"):
+        return
+    try:
+        chosen = "hashing" if dimension else embedder  # without the number that it may carry
+        made = library().create_store(viewer, name.strip(), chosen, metric=metric, dimension=dimension)
+    except RagError as error:
+        show_error(error)
+    else:
+        open_store(made)
+
+
+def _dimension(embedder: str) -> int | None:
+    """How many numbers a vector is to have; there is a choice only where the embedder leaves one."""
+    known = known_facts(embedder)
+    if not embedder.startswith("hashing"):
+        if known:
+            st.html(hits.paragraphs(f"A vector of this embedder has {known.dimension:,} numbers."))
+        return None
+    given = known.dimension if known else _SMALLEST
+    return int(
+        st.number_input("Numbers in a vector", _SMALLEST, _LARGEST, given, key=f"stores_dimension_{embedder}")
+    )
+
+
+def open_store(info: StoreInfo) -> None:
+    """Go to the page of a store."""
+    st.query_params["store"] = info.name
+    st.rerun()

@@ -1,0 +1,228 @@
+"""One store in full: what is in it, whether it is sound, and exporting, renaming and deleting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from rag_core.errors import NotFound, RagError, StoreError
+from rag_core.portable import SUFFIX, Transfer
+from rag_core.types import Health, StoreInfo, Viewer
+from rag_core.wording import plural
+from ui import hits, store_facts, tasks
+from ui.deps import library
+from ui.document_page import FILES_PAGE
+from ui.file_actions import runs_now, show_run
+from ui.folders import shown, typed_folder
+from ui.messages import show_error
+from ui.results import INDEX_PAGE
+from ui.store_list import open_store, say_later, show_stores
+from ui.task_status import STORES_PAGE, found, library_name, show_tasks, under_way
+from ui.tasks import Kind
+
+SEARCH_PAGE: Final = INDEX_PAGE.with_name("search.py")
+_ERROR: Final = "stores_export_error"
+_HEALTH: Final[tuple[Kind, ...]] = ("verify", "repair")
+
+
+def show_store(viewer: Viewer, name: str) -> None:
+    """The page of one store; the list with an error where there is none of this name."""
+    try:
+        running = runs_now(viewer, name)
+        info = library().store_info(viewer, name)
+    except NotFound as error:
+        show_stores(viewer, error)
+        return
+    except StoreError as error:
+        _title(name)
+        show_error(error)
+        _delete(viewer, name, "")
+        return
+    _title(name)
+    _links(info)
+    if running:
+        show_run(viewer, name)
+    st.html(store_facts.sheet(info))
+    _contents(info)
+    _health(viewer, name)
+    _export(viewer, name)
+    _rename(viewer, name)
+    _delete(viewer, name, f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}")
+
+
+def _title(name: str) -> None:
+    st.page_link(STORES_PAGE, label="All stores", icon=":material/arrow_back:")
+    st.title(hits.label(name), anchor=False)
+
+
+def _links(info: StoreInfo) -> None:
+    pages = (
+        (SEARCH_PAGE, "Search", ":material/search:"),
+        (FILES_PAGE, "Files", ":material/folder:"),
+        (INDEX_PAGE, "Folders and runs", ":material/sync:"),
+    )
+    with st.container(horizontal=True):
+        for page, name, icon in pages if info.file_count else pages[2:]:
+            st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
+
+
+def _contents(info: StoreInfo) -> None:
+    if info.types:
+        st.header("File types", anchor=False)
+        st.html(store_facts.types(info))
+    if info.sources:
+        st.header("Folders", anchor=False)
+        st.html(store_facts.folders(info))
+
+
+# --- health -----------------------------------------------------------------------------
+
+
+def _health(viewer: Viewer, name: str) -> None:
+    st.header("Health", anchor=False)
+    st.html(hits.paragraphs("Verify checks every promise of the store; it can be searched meanwhile."))
+    files = st.checkbox("Compare the documents with their files, too", key=f"store_files_{name}")
+    at_work = under_way(_HEALTH, name)
+    with st.container(horizontal=True):
+        st.button(
+            "Verify", key=f"store_verify_{name}", icon=":material/health_and_safety:", disabled=at_work,
+            on_click=_verify, args=(viewer, name, files),
+        )  # fmt: skip
+        if _has_faults(name):
+            st.button(
+                "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
+                disabled=at_work, on_click=_repair, args=(viewer, name),
+                help="Makes anew what can be made anew; the next run reads the rest again.",
+            )  # fmt: skip
+    show_tasks(_HEALTH, name, polling=at_work)
+
+
+def _has_faults(name: str) -> bool:
+    return any(isinstance(task.result, Health) and not task.result.sound for task in found(("verify",), name))
+
+
+def _verify(viewer: Viewer, name: str, files: bool) -> None:
+    own = library()
+
+    def act(report: tasks.Report) -> Health:
+        def checked(done: int, total: int) -> None:
+            report(Transfer("checking", done, total))
+
+        return own.verify(viewer, name, files=files, report=checked)
+
+    _forget(name)
+    tasks.start(library_name(), "verify", name, act)
+
+
+def _repair(viewer: Viewer, name: str) -> None:
+    own = library()
+    _forget(name)
+    tasks.start(library_name(), "repair", name, lambda _: own.repair(viewer, name))
+
+
+def _forget(name: str) -> None:
+    """What was found before is not so any more."""
+    _close(name, _HEALTH)
+
+
+# --- export -----------------------------------------------------------------------------
+
+
+def _export(viewer: Viewer, name: str) -> None:
+    st.header("Export", anchor=False)
+    st.html(
+        hits.paragraphs(
+            "One file with all that is in the store, private notes too, to keep or to take to another"
+            " computer. The store can be searched and indexed meanwhile."
+        )
+    )
+    box, force = f"store_export_{name}", f"store_export_force_{name}"
+    st.session_state.setdefault(box, shown(_exports()))
+    st.text_input("Folder or file", key=box, autocomplete="off")
+    st.checkbox(f"Replace a file of the same name ({name}{SUFFIX})", key=force)
+    at_work = under_way(("export",), name)
+    st.button(
+        "Export", key=f"store_export_start_{name}", icon=":material/save:", disabled=at_work,
+        on_click=_start_export, args=(viewer, name, box, force),
+    )  # fmt: skip
+    if error := st.session_state.pop(_ERROR, None):
+        show_error(error)
+    show_tasks(("export",), name, polling=at_work)
+
+
+def _exports() -> Path:
+    return library().settings.data_dir / "exports"
+
+
+def _start_export(viewer: Viewer, name: str, box: str, force: str) -> None:
+    own, usual = library(), _exports()
+    replace = bool(st.session_state[force])
+    try:
+        target = typed_folder(st.session_state[box]) or usual
+    except RagError as error:
+        st.session_state[_ERROR] = error
+        return
+    if target == usual:
+        with suppress(OSError):  # then the export says that there is no such folder
+            usual.mkdir(parents=True, exist_ok=True, mode=0o700)
+    tasks.start(
+        library_name(), "export", name,
+        lambda report: own.export_store(viewer, name, target, report, force=replace),
+    )  # fmt: skip
+
+
+# --- name and end -----------------------------------------------------------------------
+
+
+def _rename(viewer: Viewer, name: str) -> None:
+    st.header("Name", anchor=False)
+    with (
+        st.form(f"store_rename_{name}", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        new = st.text_input("New name", name, key=f"store_new_name_{name}", autocomplete="off")
+        asked = st.form_submit_button("Rename")
+    if not asked:
+        return
+    try:
+        renamed = library().rename_store(viewer, name, new.strip())
+    except RagError as error:
+        show_error(error)
+        return
+    _close(name, ("export", *_HEALTH))
+    open_store(renamed)
+
+
+def _delete(viewer: Viewer, name: str, contents: str) -> None:
+    st.header("Delete", anchor=False)
+    lost = f"Deleting the store forgets its {contents}." if contents else ""
+    st.html(hits.paragraphs(f"{lost} The files that it was read from stay. Type its name to delete it."))
+    with (
+        st.form(f"store_delete_{name}", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        typed = st.text_input("Name of the store", key=f"store_delete_name_{name}", autocomplete="off")
+        asked = st.form_submit_button("Delete store")
+    if not asked:
+        return
+    try:
+        if typed.strip() != name:
+            raise RagError("That is not the store's name.", "Nothing was deleted.")
+        library().delete_store(viewer, name)
+    except RagError as error:
+        show_error(error)
+        return
+    _close(name, ("export", *_HEALTH))
+    say_later(f"Store {name!r} is deleted; its files are untouched.")
+    del st.query_params["store"]
+    st.rerun()
+
+
+def _close(name: str, kinds: Sequence[Kind]) -> None:
+    """Take away what was said of the store."""
+    for task in found(kinds, name):
+        tasks.close(library_name(), task)

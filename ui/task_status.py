@@ -1,0 +1,122 @@
+"""What a long piece of work says while it is under way, and at its end until that is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from rag_core.portable import Exported
+from rag_core.types import Health, Repair, StoreInfo
+from rag_core.wording import plural, size
+from ui import hits, store_facts, tasks
+from ui.deps import library
+from ui.folders import shown
+from ui.messages import show_done, show_error
+from ui.tasks import Kind, Result, Task
+
+_POLL_S: Final = 0.5
+_MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is held in memory
+STORES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "stores.py"
+
+
+def library_name() -> str:
+    """By what the tasks of this library are known."""
+    return str(library().settings.store_dir)
+
+
+def found(kinds: Sequence[Kind], name: str | None = None) -> list[Task]:
+    """The tasks of these kinds, of one store or file or of all."""
+    return [
+        task
+        for task in tasks.known(library_name())
+        if task.kind in kinds and (name is None or task.name == name)
+    ]
+
+
+def under_way(kinds: Sequence[Kind], name: str | None = None) -> bool:
+    """Whether one of these tasks is at work."""
+    return any(task.running for task in found(kinds, name))
+
+
+def show_tasks(kinds: Sequence[Kind], name: str | None = None, *, polling: bool) -> None:
+    """Each task of these kinds, which moves by itself while one is under way.
+
+    ``polling`` is what `under_way` said before what depends on it was drawn: a task that has ended
+    since has the page drawn again.
+    """
+    if polling or found(kinds, name):
+        st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
+
+
+def _show(kinds: Sequence[Kind], name: str | None, *, polling: bool) -> None:
+    if polling and not under_way(kinds, name):
+        st.rerun()  # in whole: a button works again, or there is one more store
+    for number, task in enumerate(found(kinds, name)):
+        if task.running:
+            _show_running(task, f"{task.kind}_{number}")
+        else:
+            _show_ended(task, f"{task.kind}_{number}")
+
+
+def _show_running(task: Task, key: str) -> None:
+    with st.container(border=True, gap="small", key=f"task_{key}"):
+        st.progress(task.part, text=f"{hits.label(task.headline)} · {task.said}")
+        if task.stopping:
+            st.html(hits.paragraphs("Stopping …", status=True))
+        elif task.kind != "repair":  # which is short steps that each leave a sound store
+            st.button("Cancel", key=f"task_cancel_{key}", on_click=task.cancel)
+
+
+def _show_ended(task: Task, key: str) -> None:
+    if task.error is not None:
+        show_error(task.error)
+    elif task.result is None:
+        st.html(hits.paragraphs(f"{task.headline} was cancelled; nothing was changed.", status=True))
+    match task.result:
+        case Exported() as done:
+            _say_exported(done)
+        case StoreInfo() as info:
+            _say_imported(info)
+        case Health() as health:
+            st.html(store_facts.health(health))
+        case Repair() as repair:
+            _say_repaired(repair)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _offer_next(task.result, key)
+        st.button(
+            "Close", key=f"task_close_{key}", type="tertiary",
+            on_click=tasks.close, args=(library_name(), task),
+        )  # fmt: skip
+
+
+def _offer_next(result: Result | None, key: str) -> None:
+    if isinstance(result, StoreInfo):
+        st.page_link(
+            STORES_PAGE, label="Look at it", icon=":material/database:", query_params={"store": result.name}
+        )
+    if isinstance(result, Exported) and result.size_bytes <= _MOST_DOWNLOADED and result.path.is_file():
+        st.download_button(
+            "Download", result.path.read_bytes, result.path.name, "application/octet-stream",
+            key=f"task_download_{key}", on_click="ignore", icon=":material/download:",
+        )  # fmt: skip
+
+
+def _say_exported(done: Exported) -> None:
+    counted = f"{plural(done.chunk_count, 'passage')} of {plural(done.file_count, 'file')}"
+    show_done(f"Exported {counted} to {shown(done.path)} ({size(done.size_bytes)}).")
+
+
+def _say_imported(info: StoreInfo) -> None:
+    counted = f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}"
+    show_done(f"Store {info.name!r} is ready: {counted}.")
+    if info.notices:
+        st.html(hits.paragraphs(*info.notices))
+
+
+def _say_repaired(repair: Repair) -> None:
+    show_done(" ".join(repair.done) or "There was nothing to repair.")
+    if repair.reread:
+        st.html(hits.paragraphs(f"The next run reads {plural(repair.reread, 'document')} again."))
