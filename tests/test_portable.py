@@ -537,6 +537,17 @@ def test_folders_that_are_here_are_named_because_the_next_run_reads_them(
     )
 
 
+def test_a_folder_that_holds_the_whole_home_is_paused(
+    sea: Library, exported: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(notes))
+    imported = sea.import_store(OWNER, exported, "back")
+    assert [source.paused for source in imported.sources] == [True]
+    assert imported.notices == (
+        f"Folders that hold so much that they should be chosen here are paused: '{notes}'.",
+    )
+
+
 def test_a_store_of_an_older_version_is_brought_up_to_date(
     sea: Library, exported: Path, tmp_path: Path
 ) -> None:

@@ -264,6 +264,22 @@ def test_a_request_after_a_cancel_is_done(library: Library, store: Store, notes:
     assert (job.state, job.texts_embedded) == ("done", 1)
 
 
+def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it(
+    library: Library, store: Store, notes: Path, tmp_path: Path
+) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "b.md").write_text("The walrus wakes.\n")
+    other = library.add_source(OWNER, "s", tmp_path / "other", ["*.md"])
+    first = library.store_info(OWNER, "s").sources[0]
+    library.request_index(OWNER, "s", [first.id])
+    library.cancel(OWNER, "s")
+    library.request_index(OWNER, "s", [other.id])
+    library.run(OWNER, "s")
+    assert (found(library, "zebra"), found(library, "walrus")) == ([], ["other/b.md"])
+    assert not library.requested(OWNER, "s")
+
+
 def test_a_request_right_behind_a_cancel_is_not_swallowed_by_it(
     library: Library, store: Store, notes: Path
 ) -> None:
