@@ -14,7 +14,7 @@ CANDIDATES := python3 python3.13 python3.12 python3.11
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup model test check bench dist clean
+.PHONY: help run setup model test torture check bench dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ model: $(VENV)/installed
 
 test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
 	@$(BIN)/python -m pytest $(ARGS)
+
+torture: $(VENV)/installed-dev  ## Kill what writes a store 500 times, which takes minutes
+	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest tests/test_crash.py $(ARGS)
 
 check: $(VENV)/installed-dev  ## Lint, formatting and types
 	@$(BIN)/ruff check .

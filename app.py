@@ -22,6 +22,7 @@ from starlette.middleware import Middleware  # noqa: E402
 from rag_core import jobs  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
 from rag_core.types import OWNER  # noqa: E402
+from ui import tasks  # noqa: E402
 from ui.access import AccessGate  # noqa: E402
 from ui.front import page_routes  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
@@ -30,7 +31,7 @@ from ui.security_headers import SecurityHeaders  # noqa: E402
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Say that the app is up (``app.state["on_ready"]``, if set), and go on with the runs that its last
-    end interrupted; at its own end, interrupt those under way."""
+    end interrupted; at its own end, interrupt those under way, and exports and imports."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
@@ -38,6 +39,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        await asyncio.to_thread(tasks.stop_all)
         await asyncio.to_thread(jobs.stop_all)
 
 

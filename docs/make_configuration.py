@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rag_core.chunk import CHUNK_SIZES, chunk_spec
 from rag_core.config.keys import KEYS, LATER
-from rag_core.embedders import DEFAULT_EMBEDDER, reading_limit
+from rag_core.embedders.minilm import MAX_TOKENS
+from rag_core.embedders.options import OLLAMA_MODEL
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
 OTHER_TOOLS = PAGE.with_name("other_tools.tsv")
@@ -50,6 +51,9 @@ TABLES = """
 ```yaml
 chunking:                   # file type: sizes in characters, for stores made from now on
   markdown: {chunk_size: 700, chunk_overlap: 100}
+
+prompts:                    # embedder: what is put in front, where the model's own is not known or not right
+  ollama:my-model: {query: 'query: ', document: 'passage: '}
 
 stores:                     # made by `commonplace serve` at its start, if they are not there
   notes:
@@ -120,9 +124,32 @@ class Row(NamedTuple):
     note: str = ""
 
 
+EMBEDDERS = """
+## Embedders
+
+- `minilm`: the built-in model.
+- `ollama:MODEL`: a model of Ollama at `ollama_url`; `ollama` alone is `ollama:{model}`. It needs
+  `pip install 'commonplace[ollama]'`.
+- `openai:MODEL`: a server with `/v1/embeddings` at `embedding_base_url`, such as llama.cpp, LM Studio, vLLM or
+  a hosted one.
+- `sentence-transformers:FOLDER`: a model in a folder of this computer, with
+  `pip install 'commonplace[sentence-transformers]'`.
+- `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; not tried on one yet.
+- `hashing`, `hashing:DIMENSION`: for tests; compares spellings.
+
+A server gets the text of passages and queries, the others keep it in this process. Private documents are
+never sent to a server on another computer; they are found by their words. Keys are read from the environment
+and `.env` alone. Where a model can shorten its vectors, `--dimension 256` makes a store with
+`ollama:MODEL@256`.
+"""
+
+
 def page() -> str:
     """The whole page."""
-    return "".join((INTRODUCTION, *_settings(), TABLES, *_sizes(), ENV, LOGGING, *_later(), *_other_tools()))
+    embedders = EMBEDDERS.format(model=OLLAMA_MODEL)
+    return "".join(
+        (INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), ENV, LOGGING, *_later(), *_other_tools())
+    )
 
 
 def other_tools() -> list[Row]:
@@ -156,9 +183,8 @@ def _aliases(names: tuple[str, ...]) -> str:
 
 
 def _sizes() -> Iterator[str]:
-    limit = reading_limit(DEFAULT_EMBEDDER)
-    scaled = chunk_spec(limit).sizes
-    yield SIZES.format(limit=limit)
+    scaled = chunk_spec(MAX_TOKENS).sizes
+    yield SIZES.format(limit=MAX_TOKENS)
     rows = ((kind, f"{a} / {b}", "{} / {}".format(*scaled[kind])) for kind, (a, b) in CHUNK_SIZES.items())
     yield _table(("file type", "sizes", "for the built-in model"), rows)
 

@@ -9,9 +9,10 @@ piece and finds earlier twins of repeated text.) Overlap and trimming are done h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_core.errors import InvalidInput
@@ -66,10 +67,15 @@ _WORD_TOKENS = [0] + [1 + (n - 1) // 6 if n <= 12 else (n + 1) // 2 - 3 for n in
 TokenCounter = Callable[[str], int]
 
 
-def chunk_spec(max_tokens: int) -> ChunkSpec:
+def chunk_spec(
+    max_tokens: int,
+    for_all: tuple[int, int] | None = None,
+    by_type: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+) -> ChunkSpec:
     """Sizes for an embedder that reads ``max_tokens`` of a text: the seed's, scaled down where needed.
 
-    256 tokens make 800 characters of text, with an overlap of 160.
+    256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands
+    in place of the seed's, ``by_type`` in place of both; these are taken as they are.
     """
     if max_tokens < _MIN_TOKENS:
         raise InvalidInput(
@@ -80,7 +86,9 @@ def chunk_spec(max_tokens: int) -> ChunkSpec:
     sizes = {
         kind: (round(size * factor), round(overlap * factor)) for kind, (size, overlap) in CHUNK_SIZES.items()
     }
-    return ChunkSpec(max_tokens, sizes)
+    if for_all is not None:
+        sizes = dict.fromkeys(sizes, for_all)
+    return ChunkSpec(max_tokens, {**sizes, **by_type})
 
 
 def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None) -> list[Passage]:

@@ -7,10 +7,11 @@ import platform
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rag_core.embedders import Embedder
+from rag_core.embedders.address import destination
 from rag_core.errors import RagError
 from rag_core.types import Step, StoreInfo
 from rag_core.wording import plural, size
@@ -59,6 +60,19 @@ def _model(open_model: Callable[[], Embedder]) -> Step:
     except RagError as error:
         return Step("no", f"{error} Until then search goes by words.")
     return Step("ok", f"The built-in model is ready: {identity}.")
+
+
+def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str]) -> Step:
+    """An embedder that stores use or new ones get, opened: a server is asked for its model."""
+    stores = f" Stores that use it: {', '.join(used_by)}." if used_by else ""
+    try:
+        opened = open_it()
+    except RagError as error:
+        return Step("no" if used_by else "note", f"The embedder {name!r} cannot be had. {error}{stores}")
+    where = f" at {opened.server}" if opened.server else ""
+    return Step(
+        "ok", f"The embedder {opened.identity}{where} is ready; text {destination(opened.server)}.{stores}"
+    )
 
 
 def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:

@@ -9,8 +9,10 @@ RagError
 ├── ExtractError        a file that could not be read as text
 │   └── NotText         a file that holds no text to read; skipped, not failed
 ├── EmbedderError       an embedder that is missing or failed
-│   └── ModelMissing    the weights or the server are not there yet
+│   ├── ModelMissing    the weights are not there yet, here or on the server
+│   └── Unreachable     the server does not answer, or fails whatever it is given
 └── Cancelled           the owner stopped the work
+    └── Stopped         the program ends; the work waits for its next start
 """
 
 from __future__ import annotations
@@ -62,7 +64,11 @@ class EmbedderError(RagError):
 
 
 class ModelMissing(EmbedderError):
-    """The weights or the server of an embedder are not there yet."""
+    """The weights of an embedder are not there yet, on this machine or on its server."""
+
+
+class Unreachable(EmbedderError):
+    """An embedder's server that does not answer, or fails whatever it is given; no text is at fault."""
 
 
 class Cancelled(RagError):
@@ -70,3 +76,10 @@ class Cancelled(RagError):
 
     def __init__(self) -> None:
         super().__init__("The run was cancelled.", "Start it again to go on where it stopped.")
+
+
+class Stopped(Cancelled):
+    """The program that did the work is ending; the request for it stays."""
+
+    def __init__(self) -> None:
+        RagError.__init__(self, "The program was closed during the run.", "Its next start goes on with it.")

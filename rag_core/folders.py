@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from rag_core import index, plan
-from rag_core.errors import Forbidden, InvalidInput, NotFound
-from rag_core.files import validate_globs
+from rag_core import plan
+from rag_core.errors import Forbidden, NotFound
+from rag_core.files import real_folder, validate_globs
 from rag_core.plan import Plan
 from rag_core.reader import Reader
 from rag_core.reports import SourceInfo
-from rag_core.store import sources
+from rag_core.store import sources, work
 from rag_core.types import Source, Viewer
 
 
@@ -57,37 +57,39 @@ class Folders(Reader):
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
         """Give a folder of a store other globs, in place of those it has; the next run follows them."""
-        source = self.source(viewer, store, source_id)
+        owner_only(viewer, "choose folders")
         include, exclude = _globs(include, exclude)
-        return self._put_source(viewer, store, replace(source, include=include, exclude=exclude))
+        with self._stores.open(viewer, store).store.write() as db:
+            source = replace(_source(db, store, source_id), include=include, exclude=exclude)
+            sources.change_source(db, source)
+        return source
 
     def pause_source(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
         """Leave a folder out of runs over all folders, or take it in again; its documents stay."""
-        source = self.source(viewer, store, source_id)
-        return self._put_source(viewer, store, replace(source, paused=paused))
+        owner_only(viewer, "choose folders")
+        with self._stores.open(viewer, store).store.write() as db:
+            source = replace(_source(db, store, source_id), paused=paused)
+            sources.change_source(db, source)
+        return source
 
     def remove_source(self, viewer: Viewer, store: str, source_id: int) -> Source:
         """Take a folder out of a store; the run that this asks for forgets its documents.
 
         Files that another folder of the store chooses too are read again by the same run.
         """
-        source = self.source(viewer, store, source_id)
-        removed = self._put_source(viewer, store, replace(source, removed=True))
-        opened = self._stores.open(viewer, store).store
-        with opened.read() as db:
+        owner_only(viewer, "choose folders")
+        with self._stores.open(viewer, store).store.write() as db:
+            source = replace(_source(db, store, source_id), removed=True)
+            sources.change_source(db, source)
             heirs = [heir.id for heir in sources.overlapping(db, source) if not heir.paused]
-        index.request(opened, [source_id, *heirs])
-        return removed
+            work.add_request(db, "index", [source_id, *heirs])
+        return source
 
     def source(self, viewer: Viewer, store: str, source_id: int) -> Source:
         """One folder of a store. Raises NotFound."""
         owner_only(viewer, "see folders")
         with self._stores.open(viewer, store).store.read() as db:
-            found = sources.all_sources(db)
-        if source := next((source for source in found if source.id == source_id), None):
-            return source
-        known = ", ".join(f"{source.id} ({source.root})" for source in found) or "none"
-        raise NotFound(f"Store {store!r} has no folder with the number {source_id}.", f"There are: {known}.")
+            return _source(db, store, source_id)
 
     def sources(self, viewer: Viewer, store: str) -> list[SourceInfo]:
         """Every folder of a store, oldest first, with the number of its files and whether it is there."""
@@ -111,11 +113,6 @@ class Folders(Reader):
             if source.removed or not source.paused
         ]
 
-    def _put_source(self, viewer: Viewer, store: str, source: Source) -> Source:
-        with self._stores.open(viewer, store).store.write() as db:
-            sources.change_source(db, source)
-        return source
-
 
 def owner_only(viewer: Viewer, what: str) -> None:
     """Raise Forbidden unless the owner asks."""
@@ -123,13 +120,12 @@ def owner_only(viewer: Viewer, what: str) -> None:
         raise Forbidden(f"Only the owner may {what}.", "Ask the owner of this library.")
 
 
-def real_folder(root: str | Path) -> Path:
-    """The real folder that ``root`` names, ``~`` and links resolved. Raises InvalidInput."""
-    with suppress(OSError, RuntimeError, ValueError):  # no permission, no such user, a NUL
-        folder = Path(root).expanduser().resolve()
-        if folder.is_dir():
-            return folder
-    raise InvalidInput(f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk.")
+def _source(db: sqlite3.Connection, store: str, source_id: int) -> Source:
+    found = sources.all_sources(db)
+    if source := next((source for source in found if source.id == source_id), None):
+        return source
+    known = ", ".join(f"{source.id} ({source.root})" for source in found) or "none"
+    raise NotFound(f"Store {store!r} has no folder with the number {source_id}.", f"There are: {known}.")
 
 
 def _globs(include: Sequence[str], exclude: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -11,33 +11,51 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeVar
 
-import numpy as np
-
 from rag_core.chunk import cut
 from rag_core.embedders import Embedder
-from rag_core.errors import Cancelled, EmbedderError, InvalidInput, NotText, RagError, StoreError
+from rag_core.embedders.address import host_of, leaves
+from rag_core.errors import (
+    Cancelled,
+    EmbedderError,
+    InvalidInput,
+    ModelMissing,
+    NotText,
+    RagError,
+    Stopped,
+    StoreError,
+    Unreachable,
+)
 from rag_core.extract import EXTRACTOR_VERSION, extract
 from rag_core.extract.naming import title_of_name
-from rag_core.files import read_bytes
+from rag_core.files import display, read_bytes
 from rag_core.plan import MAX_FILE_BYTES, Move, Plan, make_plan
-from rag_core.runlog import Report, RunLog
-from rag_core.store import Store, lock, sources, work
+from rag_core.runlog import EndState, Report, RunLog
+from rag_core.store import Store, chunks, lock, sources, work
 from rag_core.store import documents as write
 from rag_core.store import embeddings as vectors
 from rag_core.types import Extracted, FileResult, Job, Passage, Source
 
 BATCH = 32
 MAX_ATTEMPTS = 3
-CANARY_COSINE = 0.999
 _WARNINGS_SHOWN = 20
 _ROWS_A_WRITE = 500
 
 _Row = TypeVar("_Row")
 OpenEmbedder = Callable[[], Embedder]
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many texts are embedded at once, and how large a file may be to be read."""
+
+    batch_size: int = BATCH
+    max_file_bytes: int = MAX_FILE_BYTES
 
 
 def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = False) -> None:
@@ -46,10 +64,10 @@ def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = Fal
         work.add_request(db, "index", source_ids, force=force)
 
 
-def request_file(store: Store, source_id: int, path: bytes) -> None:
-    """Ask for one file to be read again, changed or not."""
+def request_files(store: Store, source_id: int, paths: Sequence[bytes]) -> None:
+    """Ask for files of a source to be read again, changed or not."""
     with store.note() as db:
-        work.add_request(db, "index", [source_id], force=True, paths=[path])
+        work.request_files(db, source_id, paths)
 
 
 def requested(store: Store) -> bool:
@@ -65,29 +83,42 @@ def cancel(store: Store) -> None:
             work.add_request(db, "cancel")
 
 
-def run(store: Store, open_embedder: OpenEmbedder, report: Report | None = None) -> Job | None:
+def run(
+    store: Store,
+    open_embedder: OpenEmbedder,
+    report: Report | None = None,
+    limits: Limits = Limits(),
+    stop: Stop | None = None,
+) -> Job | None:
     """Become the runner and work off every request; returns the last job, None if there was
-    nothing to do. ``report`` gets a snapshot several times a second, in this thread.
+    nothing to do. ``report`` gets a snapshot several times a second, in this thread. When ``stop``
+    says so, the run ends as *interrupted* and leaves its requests for the next one.
 
     Raises StoreBusy when another runner is at work, which then takes the requests.
     """
     job = None
-    while requested(store):
+    while requested(store) and not (stop and stop()):
         with lock.hold(store.path):
-            job = Runner(store, open_embedder).run(report) or job
+            job = Runner(store, open_embedder, limits, stop).run(report) or job
     return job
 
 
 class Runner:
     """One run, from the first request to the last vector. Made and used under the store's lock."""
 
-    def __init__(self, store: Store, open_embedder: OpenEmbedder) -> None:
+    def __init__(
+        self, store: Store, open_embedder: OpenEmbedder, limits: Limits, stop: Stop | None = None
+    ) -> None:
         self._store = store
+        self._stop = stop
+        self._limits = limits
         self._open_embedder = open_embedder
         self._embedder: Embedder | None = None
         self._identity_id = 0
         self._last = 0  # the newest request seen
         self._waiting: list[work.Request] = []  # seen, and not yet begun
+        self._left_over = False  # whether the run before may have left vectors that nobody needs
+        self._counted: set[int] = set()  # the sources whose unchanged files are in the job
         self._log: RunLog
 
     def run(self, report: Report | None) -> Job | None:
@@ -99,6 +130,8 @@ class Runner:
         try:
             self._work()
             self._end("done")
+        except Stopped as error:
+            self._end("interrupted", str(error))
         except Cancelled:
             self._end("cancelled")
         except KeyboardInterrupt:
@@ -112,16 +145,20 @@ class Runner:
         return self._log.job
 
     def _start(self) -> int | None:
-        """Open a job for the requests that wait. A cancel older than they are is void."""
+        """Open a job for the requests that wait. A cancel voids what was asked before it, and is void
+        itself when something was asked behind it."""
         with self._store.read() as db:
             found = work.requests_after(db, 0)
-        self._waiting = [asked for asked in found if asked.kind == "index"]
+        cancelled = max((each.id for each in found if each.kind == "cancel"), default=0)
+        asked = [each for each in found if each.kind == "index"]
+        self._waiting = [each for each in asked if each.id > cancelled] or asked
         with self._store.note() as db:
             if not self._waiting:
                 work.drop_requests(db, found[-1].id if found else 0)
                 return None
             self._last = self._waiting[-1].id
             vectors.retry_failures(db)
+            self._left_over = not work.last_ended_well(db)
             return work.start_job(db)
 
     def _work(self) -> None:
@@ -131,12 +168,14 @@ class Runner:
             requests, self._waiting = self._waiting, []
             self._read(requests)
             self._embed_queue()
-        if self._log.text_was_dropped():
+        if self._left_over or self._log.text_was_dropped():
             self._drop_unused()
 
     def _look_for_requests(self) -> None:
         """See what was asked since the last look; raises Cancelled if that was to stop. What was
-        asked after the cancel waits for the next run."""
+        asked after the cancel waits for the next run. Raises Stopped when the process is to end."""
+        if self._stop and self._stop():
+            raise Stopped
         with self._store.read() as db:
             found = work.requests_after(db, self._last)
         cancels = [asked.id for asked in found if asked.kind == "cancel"]
@@ -146,12 +185,13 @@ class Runner:
         self._last = found[-1].id if found else self._last
         self._waiting += found
 
-    def _end(self, state: Literal["done", "cancelled", "failed"], message: str = "") -> None:
+    def _end(self, state: EndState, message: str = "") -> None:
         if message:
             self._log.say(message)
         self._log.end(state)
-        with self._store.note() as db:
-            work.drop_requests(db, self._last)
+        if state != "interrupted":
+            with self._store.note() as db:
+                work.drop_requests(db, self._last)
 
     # --- words ----------------------------------------------------------------------
 
@@ -159,33 +199,49 @@ class Runner:
         """Bring every source that is asked for up to date, once however often it is."""
         with self._store.read() as db:
             every = sources.all_sources(db)
+        every.sort(key=attrgetter("removed"), reverse=True)  # another one may take their files
+        read: list[Source] = []
+        again: dict[int, Source] = {}  # those that may take what one behind them gave up
         for source in every:
             asked = [request for request in requests if request.wants(source)]
             whole = [request for request in asked if request.paths is None]
             parts = [request for request in asked if request.paths is not None]
             if whole:
-                self._source(source, force=any(request.force for request in whole))
+                if self._source(source, force=any(request.force for request in whole)):
+                    again |= {each.id: each for each in read if sources.overlap(each, source)}
+                read.append(source)
             if parts:
                 paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
                 self._source(source, force=any(request.force for request in parts), only=paths)
+        for source in again.values():
+            self._source(source, force=False)
 
-    def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> None:
+    def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
+        """Bring a source up to date, or ``only`` some files of it; whether it gave any up."""
         self._log.phase("scanning", 0)
         try:
-            plan = make_plan(self._store, source, force=force, only=only, on_progress=self._log.reach)
+            plan = make_plan(
+                self._store, source, force=force, only=only,
+                max_bytes=self._limits.max_file_bytes, on_progress=self._log.reach,
+            )  # fmt: skip
         except Cancelled:
             raise
         except RagError as error:
             self._failed_source(source, error)
-        else:
-            self._apply(plan)
-            if source.removed:
-                with self._store.write() as db:
-                    sources.drop_source(db, source.id)
+            return False
+        if only is None and source.id not in self._counted:  # a second look finds the same files
+            self._counted.add(source.id)
+            self._log.unchanged(plan.unchanged + len(plan.touched))
+        self._apply(plan)
+        if source.removed:
+            with self._store.write() as db:
+                sources.drop_source(db, source.id)
+        return bool(plan.deleted)
 
     def _failed_source(self, source: Source, error: RagError) -> None:
         self._log.say(str(error))
-        result = FileResult(source.root, "failure", "failed", message=error.message)
+        root = display(os.fsencode(source.root))
+        result = FileResult(root, "failure", "failed", message=error.message)
         with self._store.note() as db:
             self._log.result(db, result)
         self._log.count(result)
@@ -195,7 +251,6 @@ class Runner:
         root = Path(plan.source.root)
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self._log.say(warning)
-        self._log.unchanged(len(plan.unchanged) + len(plan.touched))
         self._log.phase("reading", len(plan.rows()))
         for moves in _batches(plan.touched):
             with self._store.write() as db:
@@ -230,7 +285,7 @@ class Runner:
         """Read one file and store it whole, or the reason why not."""
         started = time.monotonic()
         try:
-            data = read_bytes(root, file.path, MAX_FILE_BYTES)
+            data = read_bytes(root, file.path, self._limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, PurePosixPath(file.display))
             counter = self._embedder.count_tokens if self._embedder else None
@@ -252,8 +307,9 @@ class Runner:
         started: float,
     ) -> None:
         notes = " ".join(doc.warnings)
+        rows = chunks.rows(file.display, doc, passages)
         with self._store.write() as db:
-            change = write.put(db, file, doc, passages, EXTRACTOR_VERSION)
+            change = write.put(db, file, doc, rows, EXTRACTOR_VERSION)
             result = FileResult(
                 file.display, "success", outcome, change.added, change.skipped, notes, _ms(started)
             )
@@ -278,6 +334,11 @@ class Runner:
             embedder = self._open_embedder()
             self._identity_id = _same_identity(self._store, embedder)
             self._embedder = embedder
+            if embedder.max_tokens < self._store.spec.max_tokens:  # its server or `embedding_context` changed
+                self._log.say(
+                    f"The embedder reads {embedder.max_tokens} tokens of a passage, and those of this store have"
+                    f" up to {self._store.spec.max_tokens}: the rest of one is found by words only."
+                )
         except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
             self._log.say(f"Only words are indexed for now. {error}")
 
@@ -288,13 +349,30 @@ class Runner:
         with self._store.read() as db:
             waiting = vectors.pending_count(db)
         self._log.phase("embedding", waiting)
+        away = leaves(self._embedder.server)
         while not self._waiting:
             self._look_for_requests()
             with self._store.read() as db:
-                batch = vectors.pending(db, BATCH, MAX_ATTEMPTS)
+                batch = vectors.pending(db, self._limits.batch_size, MAX_ATTEMPTS, private=not away)
             if not batch:
+                break
+            try:
+                self._embed(self._embedder, batch)
+            except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
+                self._log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
+                self._embedder = None
                 return
-            self._embed(self._embedder, batch)
+        if away:
+            self._withhold_private(self._embedder)
+
+    def _withhold_private(self, embedder: Embedder) -> None:
+        """Leave the texts that only private documents hold where they are, and say so."""
+        with self._store.note() as db:
+            count = vectors.withhold_private(db, "It is private, and the embedder's server is not here.")
+        if count:
+            where = host_of(embedder.server)
+            are = "text is" if count == 1 else "texts are"
+            self._log.say(f"{count:,} private {are} not sent to {where}; words find what is in them.")
 
     def _drop_unused(self) -> None:
         with self._store.read() as db:
@@ -315,10 +393,17 @@ class Runner:
             self._embed_readable(embedder, readable)
 
     def _embed_readable(self, embedder: Embedder, batch: list[vectors.Pending]) -> None:
-        """Embed a batch; what the embedder refuses is bisected out and recorded."""
+        """Embed a batch; what the embedder refuses is bisected out and recorded.
+
+        Raises ModelMissing or Unreachable when it is not the texts: a whole outage must not be taken
+        for so many bad ones.
+        """
         try:
             rows = embedder.embed_documents([item.text for item in batch])
+        except (ModelMissing, Unreachable):
+            raise
         except EmbedderError as error:
+            _require_working(embedder)
             if len(batch) == 1:
                 with self._store.note() as db:
                     vectors.put_failure(db, batch[0], error.message)
@@ -334,6 +419,16 @@ class Runner:
         self._log.step(count=len(batch))
 
 
+def _require_working(embedder: Embedder) -> None:
+    """Raise Unreachable when an embedder that refused texts refuses a harmless one, too."""
+    try:
+        embedder.embed_documents([vectors.CANARY_TEXT])
+    except (ModelMissing, Unreachable):
+        raise
+    except EmbedderError as error:
+        raise Unreachable(f"It fails whatever it is given: {error.message}", error.suggestion) from error
+
+
 def _same_identity(store: Store, embedder: Embedder) -> int:
     """The row id of the embedder's identity, which becomes the store's if it has none yet.
 
@@ -347,7 +442,7 @@ def _same_identity(store: Store, embedder: Embedder) -> int:
         with store.write() as db:
             return vectors.set_identity(db, embedder.identity, canary)
     identity_id, identity, known = active
-    if identity != embedder.identity or float(np.dot(known, canary)) < CANARY_COSINE:
+    if identity != embedder.identity or not vectors.same_canary(known, canary):
         raise EmbedderError(
             f"The vectors of store {store.name!r} are from {identity}, this machine has {embedder.identity}.",
             "Search goes on by words; to change the model, create a new store and index the folder into it.",

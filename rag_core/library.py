@@ -19,10 +19,10 @@ from pathlib import Path
 from rag_core import diagnosis, doctor, portable
 from rag_core.chunk import chunk_spec
 from rag_core.config import DeclaredStore
-from rag_core.embedders import DEFAULT_EMBEDDER, reading_limit, with_dimension
+from rag_core.embedders import DEFAULT_EMBEDDER, asks_others, full_name, reading_limit, with_dimension
 from rag_core.errors import InvalidInput, NotFound, RagError, StoreError
-from rag_core.files import display
-from rag_core.folders import owner_only, real_folder
+from rag_core.files import display, expanded, real_folder
+from rag_core.folders import owner_only
 from rag_core.freshness import file_states
 from rag_core.portable import Exported, Report
 from rag_core.reader import MAX_TOP_K
@@ -64,15 +64,16 @@ class Library(Runs):
         """Make an empty store whose vectors have ``dimension`` numbers (None: what ``embedder`` gives).
 
         Without ``embedder`` it gets the one of the settings, and always their sizes of passages.
-        Raises InvalidInput for a name, embedder, metric or dimension that cannot be used.
+        Raises InvalidInput for a name, embedder, metric or dimension that cannot be used, EmbedderError
+        when the embedder's server does not answer or lacks the model.
         """
         owner_only(viewer, "create a store")
         path = self._stores.free_path(viewer, name)
         if metric not in METRICS:
             raise InvalidInput(f"There is no metric called {metric!r}.", f"Use {', '.join(METRICS)}.")
-        embedder = with_dimension(embedder or self.settings.embedder, dimension)
+        embedder = with_dimension(embedder or self.settings.embedder, dimension, self._embedders.get)
         sizes = self.settings.chunk_sizes, dict(self.settings.chunking)
-        spec = chunk_spec(reading_limit(embedder), *sizes)
+        spec = chunk_spec(reading_limit(embedder, self._embedders.get), *sizes)
         Store.create(path, embedder=embedder, spec=spec, backend="local", metric=metric).close()
         return self.store_info(viewer, name)
 
@@ -129,7 +130,7 @@ class Library(Runs):
         """
         owner_only(viewer, "export a store")
         return portable.export_store(
-            self._stores.open(viewer, store).store, target.expanduser(), force=force, report=report
+            self._stores.open(viewer, store).store, expanded(target), force=force, report=report
         )
 
     def import_store(
@@ -143,7 +144,7 @@ class Library(Runs):
         the file is not one that this program can take in.
         """
         owner_only(viewer, "import a store")
-        with portable.opened(file.expanduser()) as packed:
+        with portable.opened(expanded(file)) as packed:
             path = self._free_path_for_import(viewer, name or packed.manifest.name)
             notices = portable.import_store(packed, path, report)
         return replace(self.store_info(viewer, path.stem), notices=notices)
@@ -278,16 +279,32 @@ class Library(Runs):
         return replace(found, query=query, rank=hit.rank if hit else None, score=hit.score if hit else None)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
-        """The installation, checked: Python, SQLite, folders, model, stores and their folders."""
+        """The installation, checked: Python, SQLite, folders, models, servers, stores and their folders."""
         owner_only(viewer, "check the installation")
         steps = doctor.installation(self.settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
         try:
             names = self.store_names(viewer)
         except StoreError as error:
             return [*steps, Step("no", str(error))]
+        used_by: dict[str, list[str]] = {name: [] for name in self._configured_embedders()}
         for name in names:
-            steps += doctor.store(name, partial(self.store_info, viewer, name))
-        return steps
+            found = doctor.store(name, partial(self.store_info, viewer, name))
+            steps += found
+            if found[0].state == "ok":
+                used_by.setdefault(self._stores.open(viewer, name).store.embedder, []).append(name)
+        return [
+            *steps,
+            *(
+                doctor.embedder(name, partial(self._embedders.get, name), stores)
+                for name, stores in used_by.items()
+                if asks_others(name)
+            ),
+        ]
+
+    def _configured_embedders(self) -> list[str]:
+        """The embedders that new stores get or that a server is configured for."""
+        configured = [full_name(self.settings.embedder)]
+        return [*configured, full_name("ollama")] if self.settings.ollama_url else configured
 
 
 def _files(db: sqlite3.Connection, store: str, viewer: Viewer, path: str | None = None) -> list[Document]:
@@ -295,12 +312,19 @@ def _files(db: sqlite3.Connection, store: str, viewer: Viewer, path: str | None 
     ids = None if path is None else documents.ids(db, path)
     out = {each.display: each for each in sources.excluded_files(db) if path in (None, each.display)}
     found = find.documents(db, store, viewer, ids, file_states(db, ids))
-    listed = [document for document in found if document.path not in out]
-    return sorted([*listed, *(_excluded(store, each) for each in out.values())], key=attrgetter("path"))
+    listed = [_marked(document, out.get(document.path)) for document in found]
+    there = {document.path for document in found}
+    forgotten = [_excluded(store, each) for each in out.values() if each.display not in there]
+    return sorted([*listed, *forgotten], key=attrgetter("path"))
+
+
+def _marked(document: Document, out: sources.Exclusion | None) -> Document:
+    """``document`` as excluded, if it is; its passages are found until the next run."""
+    return replace(document, state="excluded", reason=out.reason) if out else document
 
 
 def _excluded(store: str, out: sources.Exclusion) -> Document:
-    """An excluded file as the faces list it: nothing of it is known but where it is."""
+    """An excluded file that a run forgot, as the faces list it: nothing is known but where it is."""
     return Document(
         store=store,
         id=0,
@@ -326,7 +350,7 @@ def _missing(info: StoreInfo, declared: DeclaredStore) -> str:
     """What ``declared`` says that the store does not have, in a sentence; empty when it has it all."""
     sources = {source.root: source for source in info.sources if not source.removed}
     lacks = []
-    if declared.embedder not in (None, info.embedder):
+    if declared.embedder and full_name(declared.embedder) != info.embedder:
         lacks.append(f"the embedder {declared.embedder!r} (it has {info.embedder!r})")
     for folder in declared.folders:
         source = sources.get(os.path.realpath(folder.root))

@@ -6,25 +6,29 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from rag_core.errors import ExtractError, StoreError
-from rag_core.extract import EXTRACTOR_VERSION, file_type
-from rag_core.files import FileStat, display, read_bytes, scan
+from rag_core.extract import EXTRACTOR_VERSION, file_type, hardly_text
+from rag_core.files import FileStat, Walk, display, preview, read_bytes, scan, with_sep
 from rag_core.store import Store
-from rag_core.store.documents import FileRecord, stored_inode
+from rag_core.store.documents import FileRecord
+from rag_core.store.sources import excluded_below, shown_path
 from rag_core.types import Outcome, Source
+from rag_core.wording import plural
 
-MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_FILE_BYTES = 64_000_000
 HashOf = Callable[[FileRecord], str]
+_A_LOOK = 10_000  # so many names are looked at for a hint
+_KINDS_SHOWN = 8
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
 
 
 class Known(NamedTuple):
-    """What the store remembers of a file. A tuple, for there is one a file even when nothing changed."""
+    """What the store remembers of a file. A tuple, for there are as many as files."""
 
     id: int
     path: bytes
@@ -59,13 +63,13 @@ class Plan:
     moved: tuple[Move, ...] = ()
     touched: tuple[Move, ...] = ()
     deleted: tuple[Known, ...] = ()
-    unchanged: tuple[Known, ...] = ()
+    unchanged: int = 0
     warnings: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
         """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
-        rows: list[tuple[Outcome, str, str]] = [("added", f.display, "") for f in self.new]
-        rows += [("changed", f.display, "") for f in self.changed]
+        rows: list[tuple[Outcome, str, str]] = [("added", f.display, _note(f)) for f in self.new]
+        rows += [("changed", f.display, _note(f)) for f in self.changed]
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [("deleted", k.display, "") for k in self.deleted]
         return rows
@@ -77,8 +81,12 @@ class Plan:
             "changed": len(self.changed),
             "moved": len(self.moved),
             "deleted": len(self.deleted),
-            "unchanged": len(self.unchanged) + len(self.touched),
+            "unchanged": self.unchanged + len(self.touched),
         }
+
+    def unlikely(self) -> int:
+        """How many of the files to read will probably be skipped, by their names: pictures, archives, …"""
+        return sum(hardly_text(file.display) for file in (*self.new, *self.changed))
 
 
 @dataclass(slots=True)
@@ -88,50 +96,53 @@ class _Draft:
     new: list[FileRecord] = field(default_factory=list)
     changed: list[FileRecord] = field(default_factory=list)
     touched: list[Move] = field(default_factory=list)
-    unchanged: list[Known] = field(default_factory=list)
+
+
+def _note(file: FileRecord) -> str:
+    return "probably no text" if hardly_text(file.display) else ""
 
 
 def make_plan(
-    store: Store, source: Source, *, force: bool = False, on_progress: Callable[[int], None] | None = None
+    store: Store,
+    source: Source,
+    *,
+    force: bool = False,
+    only: Set[bytes] | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Plan:
     """Walk a source and compare. Reads a file only when its stat says it may have changed,
     or when it may be the new place of a document whose file is gone.
 
-    Raises InvalidInput when the folder is gone or unreadable, StoreError when a folder that
-    held documents is suddenly empty (an unmounted disk looks like that).
+    ``force`` takes every file for changed; ``only`` looks at no other files than these, and for where
+    they have moved to. A source that was removed has no file any more. Raises InvalidInput when the
+    folder is gone or unreadable, StoreError when a folder that held documents is suddenly empty (an
+    unmounted disk looks like that); files that the owner took out are forgotten without a look at it.
     """
+    forgotten = _forgotten(store, source, only)
+    if forgotten is not None:
+        return Plan(source, deleted=tuple(forgotten))
     started_ns = time.time_ns()
     root = Path(source.root)
     walk = scan(root, source.include, source.exclude, on_progress=on_progress)
     with store.read() as db:
-        known = _known(db, source.id)
-        excluded = {r[0] for r in db.execute("SELECT path FROM exclusions WHERE source_id = ?", (source.id,))}
-        elsewhere = _indexed_elsewhere(db, source)
-    if known and not walk.files and not walk.unreadable and not force:
-        raise StoreError(
-            f"Nothing is left in {source.root!r}, which held {len(known):,} documents.",
-            "If its disk is not mounted, mount it; if the files are really gone, run again with --force.",
-        )
+        sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes)
+    nothing = [] if walk.files or walk.unreadable else [_nothing_matches(root, source, sides.documents)]
 
     def hash_of(file: FileRecord) -> str:
         if on_progress:
             on_progress(len(walk.files))
-        return file_hash(root, file)
+        return file_hash(root, file, max_bytes)
 
-    files = [f for f in walk.files if f.path not in excluded and f.path not in elsewhere]
     draft = _Draft()
-    for stat in files:
-        before = known.get(stat.path)
-        if before and not force and _is_settled(before, stat):
-            draft.unchanged.append(before)
-        else:
-            _compare(draft, hash_of, before, _record(stat, source, started_ns), force=force)
-    present = {f.path for f in files}
-    gone = [k for k in known.values() if k.path not in present and not _below(k.path, walk.unreadable)]
-    moved = _pair_moves(hash_of, gone, draft.new)
+    for stat in sides.files:
+        if stat not in sides.settled:
+            file = _record(stat, source, started_ns)
+            _compare(draft, hash_of, sides.known.get(stat.path), file, force=force)
+    gone = _gone(sides, walk)
+    beside = [_record(stat, source, started_ns) for stat in sides.beside]
+    moved = _pair_moves(hash_of, gone, draft.new + beside)
     old, placed = {move.known.path for move in moved}, {move.file.path for move in moved}
-    warnings = [f"{display(p)}: {why}." for p, why in walk.skipped]
-    warnings += [f"{display(p)}: the folder cannot be listed." for p in walk.unreadable]
     return Plan(
         source=source,
         new=tuple(file for file in draft.new if file.path not in placed),
@@ -139,9 +150,100 @@ def make_plan(
         moved=tuple(moved),
         touched=tuple(draft.touched),
         deleted=tuple(known for known in gone if known.path not in old),
-        unchanged=tuple(draft.unchanged),
-        warnings=tuple(warnings),
+        unchanged=len(sides.settled),
+        warnings=(*nothing, *_warnings(walk, only)),
     )
+
+
+class _Sides(NamedTuple):
+    """The files of a source that are looked at, and what the store remembers of them.
+
+    ``settled`` are those that did not change; ``known`` is empty where that is all of both.
+    ``beside`` are the files where one that is looked at may have moved to.
+    """
+
+    files: list[FileStat]
+    settled: set[FileStat]
+    known: dict[bytes, Known]
+    beside: list[FileStat]
+    excluded: Set[bytes]
+    documents: int
+
+
+def _sides(
+    db: sqlite3.Connection,
+    source: Source,
+    walk: Walk,
+    only: Set[bytes] | None,
+    *,
+    force: bool,
+    max_bytes: int,
+) -> _Sides:
+    excluded = excluded_below(db, source.root).keys()
+    left_out = excluded | _indexed_elsewhere(db, source)
+    files = [f for f in walk.files if f.path not in left_out and (only is None or f.path in only)]
+    settled = set() if force else _settled(db, source.id, max_bytes).intersection(files)
+    count = _count(db, source.id)
+    known = _known(db, source.id) if len(settled) < max(count, len(files)) else {}
+    if only is None:
+        return _Sides(files, settled, known, [], excluded, count)
+    others = known.keys() | left_out | only
+    beside = [file for file in walk.files if file.path not in others]
+    asked = {path: row for path, row in known.items() if path in only}
+    return _Sides(files, settled, asked, beside, excluded, count)
+
+
+def _gone(sides: _Sides, walk: Walk) -> list[Known]:
+    """The documents whose file is not there any more, or was taken out by the owner."""
+    present = {file.path for file in sides.files} if sides.known else set()
+    return [
+        known
+        for path, known in sides.known.items()
+        if path in sides.excluded or not (path in present or _below(path, walk.unreadable))
+    ]
+
+
+def _forgotten(store: Store, source: Source, only: Set[bytes] | None) -> list[Known] | None:
+    """The documents to forget whatever is on the disk, where there is nothing else to do: those of a
+    removed source, or those asked for when the owner took all of them out."""
+    with store.read() as db:
+        if source.removed:
+            return list(_known(db, source.id).values())
+        if only is None or not only <= excluded_below(db, source.root).keys():
+            return None
+        return [known for known in _known(db, source.id).values() if known.path in only]
+
+
+def _warnings(walk: Walk, only: Set[bytes] | None) -> list[str]:
+    """A sentence for every path that was passed over, if it matters for the files asked for."""
+    skipped = [(path, why) for path, why in walk.skipped if only is None or path in only]
+    skipped += [
+        (folder, "the folder cannot be listed")
+        for folder in walk.unreadable
+        if only is None or any(_below(path, [folder]) for path in only)
+    ]
+    return [f"{display(path)}: {why}." for path, why in skipped]
+
+
+def _nothing_matches(root: Path, source: Source, documents: int) -> str:
+    """Two sentences for a source without files: what it was asked for, and what would match.
+
+    Raises StoreError when the folder held documents and is empty now.
+    """
+    deeper = tuple(f"**/{glob}" for glob in source.include)
+    below = preview(root, deeper, source.exclude, max_files=_A_LOOK)
+    there = preview(root, (), max_files=_A_LOOK)
+    if documents and not there.count:
+        raise StoreError(
+            f"Nothing is left in {source.root!r}, which held {plural(documents, 'document')}.",
+            "If its disk is not mounted, mount it; if the files are really gone, remove this folder"
+            " from the store.",
+        )
+    sentence = f"No file below {source.root!r} matches {' '.join(source.include)!r}."
+    if below.count:
+        return f"{sentence} Did you mean {' '.join(deeper)!r}? That matches {plural(below.count, 'file')}."
+    kinds = ", ".join(suffix or "no suffix" for suffix in list(there.by_suffix)[:_KINDS_SHOWN])
+    return f"{sentence} " + (f"Its files end in {kinds}." if kinds else "The folder holds no files.")
 
 
 def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
@@ -153,12 +255,32 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
     return {known.path: known for known in map(Known._make, rows)}
 
 
+def _settled(db: sqlite3.Connection, source_id: int, max_bytes: int) -> set[FileStat]:
+    """What a scan finds again of the files that were read well, and had been as they were for a while by
+    then; also of those that are too large (skipped without a look at their bytes)."""
+    cursor = db.cursor()
+    cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
+    return set(
+        cursor.execute(
+            "SELECT path, size, mtime_ns, ctime_ns, inode FROM documents WHERE source_id = ?"
+            " AND max(mtime_ns, ctime_ns) < scanned_ns - ? AND state <> 'failed' AND extractor >= ?"
+            " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
+            (source_id, _FRESH_NS, EXTRACTOR_VERSION, max_bytes),
+        )
+    )
+
+
+def _count(db: sqlite3.Connection, source_id: int) -> int:
+    row = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source_id,)).fetchone()
+    return int(row[0])
+
+
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
     """Paths below this root that another source of the store indexes already."""
-    here = os.fsencode(source.root).rstrip(b"/") + b"/"
+    here = with_sep(os.fsencode(source.root))
     found = set()
     for row in db.execute("SELECT id, root FROM sources WHERE id <> ?", (source.id,)):
-        there = row["root"].rstrip(b"/") + b"/"
+        there = with_sep(row["root"])
         if here.startswith(there) or there.startswith(here):
             paths = db.execute("SELECT path FROM documents WHERE source_id = ?", (row["id"],))
             whole = (there + path for (path,) in paths)
@@ -167,11 +289,10 @@ def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
 
 
 def _record(stat: FileStat, source: Source, scanned_ns: int) -> FileRecord:
-    shown = display(stat.path)
     return FileRecord(
         source_id=source.id,
         path=stat.path,
-        display=f"{source.label}/{shown}" if source.label else shown,
+        display=shown_path(source.label, stat.path),
         size=stat.size,
         mtime_ns=stat.mtime_ns,
         ctime_ns=stat.ctime_ns,
@@ -192,23 +313,10 @@ def _compare(draft: _Draft, hash_of: HashOf, known: Known | None, file: FileReco
         draft.changed.append(file)
 
 
-def _is_settled(known: Known, stat: FileStat) -> bool:
-    """Whether the file was read well, is as it was then, and had been so for a while."""
-    fresh_ns = known.scanned_ns - _FRESH_NS
-    return (
-        known.mtime_ns == stat.mtime_ns < fresh_ns
-        and known.ctime_ns == stat.ctime_ns < fresh_ns
-        and known.size == stat.size
-        and known.inode == stored_inode(stat.inode)
-        and known.state != "failed"
-        and known.extractor >= EXTRACTOR_VERSION
-    )
-
-
-def file_hash(root: Path, file: FileRecord) -> str:
+def file_hash(root: Path, file: FileRecord, max_bytes: int = MAX_FILE_BYTES) -> str:
     """sha256 of the file's bytes, or ``''`` when they cannot be read (the run will say why)."""
     try:
-        return hashlib.sha256(read_bytes(root, file.path, MAX_FILE_BYTES)).hexdigest()
+        return hashlib.sha256(read_bytes(root, file.path, max_bytes)).hexdigest()
     except (ExtractError, OSError):
         return ""
 

@@ -147,12 +147,17 @@ def _day(key: str, value: str) -> str:
 
 
 def merge(first: Filters, second: Filters) -> Filters:
-    """Both filters at once; values of one field are alternatives, dates narrow."""
+    """Both filters at once; values of one field are alternatives, dates narrow.
+
+    Raises InvalidInput for too many.
+    """
     lists = {
-        f.name: tuple(dict.fromkeys((*getattr(first, f.name), *getattr(second, f.name))))
+        f.name: tuple(dict.fromkeys(map(_storable, (*getattr(first, f.name), *getattr(second, f.name)))))
         for f in fields(Filters)
         if f.name not in ("after", "before")
     }
+    if (count := sum(map(len, lists.values()))) > MAX_OPERATORS:
+        raise InvalidInput(f"The search has {count:,} filters.", f"Use at most {MAX_OPERATORS}.")
     after = max(filter(None, (first.after, second.after)), default=None)
     before = min(filter(None, (first.before, second.before)), default=None)
     return replace(Filters(**lists), after=after, before=before)  # type: ignore[arg-type]

@@ -12,15 +12,17 @@ from typing import Self
 from rag_core import config
 from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
-from rag_core.embedders import DEFAULT_EMBEDDER, dimension_of
+from rag_core.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
+from rag_core.embedders.options import OLLAMA_URL, Prompts
 from rag_core.embedders.shared import SharedEmbedders
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError
 from rag_core.query import merge, parse
 from rag_core.rank import calibration_for
-from rag_core.search import MAX_DEPTH, Scope, Wanted, search
+from rag_core.search import Scope, Wanted, search
 from rag_core.store import about, embeddings, find, view
 from rag_core.stores import Opened, Stores, first_step
 from rag_core.types import (
+    MAX_DEPTH,
     Answer,
     Document,
     DocumentView,
@@ -31,6 +33,7 @@ from rag_core.types import (
     Notice,
     Query,
     StoreInfo,
+    Vectors,
     Viewer,
 )
 
@@ -43,8 +46,8 @@ class Reader:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._stores = Stores(settings.store_dir)
-        self._embedders = SharedEmbedders(settings.model_dir)
+        self._stores = Stores(settings.store_dir, settings.busy_timeout_s)
+        self._embedders = SharedEmbedders(embedder_options(settings))
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
@@ -64,7 +67,18 @@ class Reader:
     def store_info(self, viewer: Viewer, name: str) -> StoreInfo:
         """A store's counts, sizes and sources."""
         info = about.info(self._stores.open(viewer, name).store, viewer)
-        return replace(info, dimension=info.dimension or dimension_of(info.embedder))
+        return replace(info, dimension=info.dimension or self._dimension(info.embedder))
+
+    def _dimension(self, embedder: str) -> int:
+        """How many numbers its vectors have; 0 where only its server can tell, or nobody."""
+        opened = self._embedders.known(embedder)
+        if opened is not None:
+            return opened.identity.dimension
+        try:
+            facts = known_facts(embedder)
+        except InvalidInput:
+            return 0
+        return facts.dimension if facts else 0
 
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
         """(store, generation) of the named stores (none: all that can be read): what a cache keys on."""
@@ -80,8 +94,8 @@ class Reader:
         text: str,
         stores: Sequence[str] = (),
         *,
-        mode: Mode = "hybrid",
-        top_k: int = 10,
+        mode: Mode | None = None,
+        top_k: int | None = None,
         min_score: float | None = None,
         filters: Filters | None = None,
         max_tokens: int | None = None,
@@ -92,10 +106,15 @@ class Reader:
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it.
         ``offset`` passes over the first hits; one list, up to 1,000 long, is behind every
         ``offset`` and ``top_k``, so pages fit together as long as no store changes.
-        ``max_tokens`` keeps the first hits whose text fits. Raises InvalidInput for an empty
+        ``max_tokens`` keeps the first hits whose text fits. ``mode`` and the numbers are as the
+        settings have them where they are None. Raises InvalidInput for an empty
         query or a number out of range, NotFound for a store that is not there for this viewer.
         """
         started = time.perf_counter()
+        usual = self.settings
+        mode, top_k = mode or usual.mode, usual.top_k if top_k is None else top_k
+        min_score = usual.min_score if min_score is None else min_score
+        max_tokens = usual.max_tokens if max_tokens is None else max_tokens
         _check_range(top_k, min_score, max_tokens, offset)
         query = parse(text)
         query = replace(query, filters=merge(query.filters, filters or Filters()))
@@ -105,8 +124,9 @@ class Reader:
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise NotFound("There is no store yet.", first_step(viewer))
-        scopes = {each.store.name: partial(self._scope, each, query, mode) for each in opened}
-        answer = search(scopes, query, Wanted(mode, top_k, min_score, offset), viewer)
+        scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
+        wanted = Wanted(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
+        answer = search(scopes, query, wanted, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
         took_ms = (time.perf_counter() - started) * 1000
         return replace(
@@ -169,27 +189,60 @@ class Reader:
             return str(error)
         return ""
 
-    def _scope(self, opened: Opened, query: Query, mode: Mode) -> Scope:
-        """A store ready to search; without its embedder it is searched by words, and says so."""
+    def _scope(self, viewer: Viewer, opened: Opened, query: Query, mode: Mode) -> Scope:
+        """A store ready to search; without its embedder it is searched by words, and says so: to the owner
+        why, which may name a server that is nobody else's business."""
         calibration = calibration_for(opened.store.embedder)
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.index, None, calibration)
         try:
-            embedder = self._embedders.get(opened.store.embedder)
-            with opened.store.read() as db:
-                active = embeddings.active_identity(db)
-            if active is None:
-                return Scope(opened.store, opened.index, None, calibration)
-            if active[1] != embedder.identity:
-                raise EmbedderError(
-                    f"Its vectors are from {active[1]}, this machine has {embedder.identity}."
-                )
-            if not embedder.reads(query.text):
-                raise EmbedderError("Its model reads only Latin script.")
-            vector = self._embedders.query_vector(embedder, query.text)
+            with self._embedders.soon(opened.store.embedder):
+                vector = self._query_vector(opened, query.text)
         except (EmbedderError, InvalidInput) as error:
-            return Scope(opened.store, opened.index, None, calibration, warning=str(error))
+            may_know = viewer.is_owner or isinstance(error, _OtherScript)
+            why = str(error) if may_know else "Its embedder is not at hand just now."
+            return Scope(opened.store, opened.index, None, calibration, warning=why)
         return Scope(opened.store, opened.index, vector, calibration)
+
+    def _query_vector(self, opened: Opened, text: str) -> Vectors | None:
+        """The vector of a query for a store; None while the store has no vectors.
+
+        Raises EmbedderError when the embedder cannot be had, or is not the one of the store's vectors.
+        """
+        embedder = self._embedders.get(opened.store.embedder)
+        with opened.store.read() as db:
+            active = embeddings.active_identity(db)
+        if active is None:
+            return None
+        _, identity, canary = active
+        if identity != embedder.identity:
+            raise EmbedderError(f"Its vectors are from {identity}, this machine has {embedder.identity}.")
+        if not embedder.reads(text):
+            raise _OtherScript("Its model reads only Latin script.")
+        if not identity.digest:  # then only vectors tell whether it is the same model still
+            now = self._embedders.passage_vector(embedder, embeddings.CANARY_TEXT)
+            if not embeddings.same_canary(canary, now):
+                raise EmbedderError(f"Its vectors are from another model that was called {identity.model!r}.")
+        return self._embedders.query_vector(embedder, text)
+
+
+class _OtherScript(EmbedderError):
+    """A query in a script that the model never learnt."""
+
+
+def embedder_options(settings: Settings) -> EmbedderOptions:
+    """What of the settings embedders are opened with."""
+    return EmbedderOptions(
+        model_dir=settings.model_dir,
+        ollama_url=settings.ollama_url or OLLAMA_URL,
+        openai_url=settings.embedding_base_url or "",
+        openai_key=settings.embedding_api_key or "",
+        timeout_s=settings.embedding_timeout_s,
+        context=settings.embedding_context,
+        prompts=tuple((name, Prompts(*written)) for name, written in settings.prompts),
+        device=settings.device,
+        offline=settings.offline,
+    )
 
 
 def _check_range(top_k: int, min_score: float | None, max_tokens: int | None, offset: int) -> None:

@@ -90,7 +90,7 @@ class Runs(Folders):
         owner_only(viewer, "index")
         opened = self._stores.open(viewer, store).store
         limits = Limits(self.settings.batch_size, self.settings.max_file_bytes)
-        job = index.run(opened, lambda: self._embedders.get(opened.embedder), report, limits, stop)
+        job = index.run(opened, lambda: self._embedders.renewed(opened.embedder), report, limits, stop)
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
 
     def cancel(self, viewer: Viewer, store: str) -> None:

@@ -20,7 +20,6 @@ from rag_core.snippet import best_window, highlight
 from rag_core.store import Store, embeddings, find
 from rag_core.types import MAX_DEPTH, Answer, Document, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
-from rag_core.words import match_any
 
 CANDIDATES = 100  # by words, and as many by meaning
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
@@ -207,8 +206,8 @@ def _ranked(
     near: dict[int, float],
 ) -> list[Ranked]:
     """Everything found by words, by name or by meaning, with each measure that is known, in order."""
-    match = match_any(query.words) if mode != "vector" else ""
-    bm25 = dict(find.by_words(db, match, allowed, reach)) if match else {}
+    words = query.words if mode != "vector" else ()
+    bm25 = dict(find.by_words(db, words, allowed, reach)) if words else {}
     named = set(find.by_name(db, query.text, allowed)) if mode != "vector" else set()
     ids = {**bm25, **dict.fromkeys(named), **near}
     similarity = near

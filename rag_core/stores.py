@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rag_core.errors import InvalidInput, NotFound, StoreError
@@ -30,8 +32,9 @@ class Opened:
 class Stores:
     """Every store of a folder. Safe to share between threads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, busy_timeout_s: float) -> None:
         self._folder = folder
+        self._busy_timeout_s = busy_timeout_s
         self._lock = threading.RLock()
         self._opened: dict[str, Opened] = {}
 
@@ -40,8 +43,20 @@ class Stores:
         return self._folder / f"{name}.db"
 
     def names(self, viewer: Viewer) -> list[str]:
-        """The names of the stores that ``viewer`` may see, sorted without regard to case."""
-        names = [f.stem for f in self._folder.glob("*.db") if _STORE_NAME.fullmatch(f.stem) and f.is_file()]
+        """The names of the stores that ``viewer`` may see, sorted without regard to case.
+
+        Raises StoreError when their folder cannot be read.
+        """
+        try:
+            with os.scandir(self._folder) as entries:
+                names = [entry.name.removesuffix(".db") for entry in entries if _is_store(entry)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            where = f" {str(self._folder)!r}" if viewer.is_owner else ""
+            raise StoreError(
+                f"The folder of stores{where} cannot be read: {error.strerror}.", "Check who may read it."
+            ) from error
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def free_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
@@ -72,12 +87,12 @@ class Stores:
                 inode = -1
             known = self._opened.get(name)
             if known is not None and known.inode != inode:
-                self._opened.pop(name).store.close()
+                self._close(name)
                 known = None
             if inode == -1:
                 raise self.unknown(viewer, name)
             if known is None:
-                store = Store(self.path(name))
+                store = Store(self.path(name), self._busy_timeout_s)
                 known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             return known
 
@@ -101,17 +116,18 @@ class Stores:
         """Remove a store's files, sound or damaged. Raises NotFound, StoreBusy."""
         self.require(viewer, name)
         with self._lock:
-            known = self._opened.get(name)
-            store_file.remove(self.path(name), known.store if known else None)
-            self._opened.pop(name, None)
+            store_file.remove(self.path(name), partial(self._close, name))
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
         """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
         self.require(viewer, name)
         target = self.free_path(viewer, new_name, but=name)
         with self._lock:
-            known = self._opened.pop(name, None)
-            store_file.rename(self.path(name), target, known.store if known else None)
+            store_file.rename(self.path(name), target, partial(self._close, name))
+
+    def _close(self, name: str) -> None:
+        if known := self._opened.pop(name, None):
+            known.store.close()
 
     def require(self, viewer: Viewer, name: str) -> None:
         """Raise NotFound unless there is a store called ``name`` that ``viewer`` may see."""
@@ -134,6 +150,13 @@ class Stores:
             self._opened.clear()
 
 
+def _is_store(entry: os.DirEntry[str]) -> bool:
+    stem, _, suffix = entry.name.rpartition(".")
+    return suffix == "db" and _STORE_NAME.fullmatch(stem) is not None and os.path.isfile(entry)  # noqa: PTH113
+
+
 def first_step(viewer: Viewer) -> str:
     """What to do where there is no store yet."""
-    return "Create one: `commonplace init FOLDER`." if viewer.is_owner else "Ask the owner to share one."
+    if viewer.is_owner:
+        return "Make one on the Index page, or with `commonplace init FOLDER`."
+    return "Ask the owner to share one."

@@ -260,7 +260,7 @@ def show_job(job: Job) -> None:
     """What a run did, the failures by name."""
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in job.counts.items() if count) or "no files"
     click.echo(
-        f"{job.state.capitalize()} in {duration(job.duration_ms / 1000)}: {counts};"
+        f"{job.state.capitalize()} in {duration(job.duration_ms / 1000)}: {line(counts)};"
         f" {plural(job.total_chunks_added, 'passage')} added, {plural(job.texts_embedded, 'text')} embedded."
     )
     for result in [r for r in job.results if r.outcome in ("failed", "skipped")][:_MAX_ROWS]:

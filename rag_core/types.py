@@ -145,7 +145,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
-    """What a vector depends on. Two stores may share vectors only if this is equal."""
+    """What a vector depends on. Two stores may share vectors only if this is equal.
+
+    ``digest`` is that of the weights, empty where a server does not tell it; ``prompts`` stands for what
+    is put in front of every passage.
+    """
 
     provider: str
     model: str
@@ -154,7 +158,8 @@ class EmbedderIdentity:
     prompts: str
 
     def __str__(self) -> str:
-        return f"{self.provider}:{self.model}@{self.digest[:12]}/{self.dimension}/{self.prompts}"
+        digest = self.digest[:12] or "unknown"
+        return f"{self.provider}:{self.model}@{digest}/{self.dimension}/{self.prompts}"
 
 
 # --- query ------------------------------------------------------------------------------
@@ -194,6 +199,10 @@ class Query:
     stores: tuple[str, ...] = ()
     filters: Filters = Filters()
     excluded: Filters = Filters()
+
+
+MAX_DEPTH = 1000
+"""How many hits the list behind a search has at most, over all its pages."""
 
 
 # --- answers ----------------------------------------------------------------------------
@@ -405,6 +414,7 @@ class StoreInfo:
     generation: int
     sources: tuple[Source, ...] = ()
     types: dict[str, int] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()  # what an import has to say, in sentences
 
 
 # --- health -----------------------------------------------------------------------------
@@ -448,3 +458,26 @@ class Repair:
     done: tuple[str, ...]
     reread: int
     took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a diagnosis. ``no`` ends the way; a ``note`` is worth knowing."""
+
+    state: Literal["ok", "note", "no"]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a
+    query that was asked, None when it is not among the hits; ``advice`` may be empty."""
+
+    store: str
+    path: str
+    findable: bool
+    steps: tuple[Step, ...]
+    advice: str = ""
+    query: str = ""
+    rank: int | None = None
+    score: float | None = None

@@ -83,11 +83,10 @@ def extra_terms(text: str) -> str:
 
 
 def _extra(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text):
-        word = match.group()
+    for word in _WORD.findall(text):
         if not word.isascii():
             yield from _extra_of(word)
-        elif len(word) > 2 and _MIXED.search(word):
+        elif not (word.isalpha() and word[1:].islower()) and len(word) > 2 and _MIXED.search(word):
             yield from _parts(word)
 
 

@@ -1,4 +1,4 @@
-"""What the stand-ins for services share: a real HTTP server on the loopback that remembers what it was asked."""
+"""What the stand-ins for services share: a real HTTP server that remembers what it was asked."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import json
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_core.embedders.hashing import Hashing
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class StandIn:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, asked: Asked) -> Any:
-        """What a sound request gets: a value for JSON, or an iterator of lines."""
+        """What a sound request gets: a value for JSON, its bytes, or an iterator of lines."""
         raise NotImplementedError
 
     def fail(self, path: str, *refusals: Refusal) -> None:
@@ -87,7 +93,8 @@ class Handler(BaseHTTPRequestHandler):
     def _do(self, body: Any) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
-            answer = self.stand_in.handle(Asked(self.command, self.path, headers, body))
+            path = urlsplit(self.path).path  # as a proxy it gets whole addresses
+            answer = self.stand_in.handle(Asked(self.command, path, headers, body))
         except Refusal as refusal:
             if not refusal.status:
                 self.close_connection = True
@@ -100,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send(200, answer, {})
 
     def _send(self, status: int, body: Any, headers: dict[str, str]) -> None:
-        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        data = body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else _json(body)
         self.send_response(status)
         self.send_header("Content-Type", "text/plain" if isinstance(body, str) else "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -119,8 +126,12 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.write(b"0\r\n\r\n")
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that it has
         """Nothing: pytest would show it as the program's."""
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
 
 
 class _Server(ThreadingHTTPServer):
@@ -147,6 +158,15 @@ def serving(stand_in: S, path: str = "") -> Iterator[S]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def vector_of(words: Sequence[str], dimension: int) -> npt.NDArray[np.float32]:
+    """A vector of length 1 in which every word counts, however many there are."""
+    hashing = Hashing(dimension)
+    parts = [hashing.embed_query(" ".join(words[at : at + 50])) for at in range(0, max(1, len(words)), 50)]
+    total = np.sum(parts, axis=0)
+    found: npt.NDArray[np.float32] = (total / np.linalg.norm(total)).astype(np.float32)
+    return found
 
 
 def nobody() -> str:

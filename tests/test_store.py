@@ -259,7 +259,10 @@ def test_a_rename_takes_the_place_of_no_store_that_was_made_meanwhile(tmp_path: 
     assert (tmp_path / "b.db").read_bytes() == before
 
 
-def test_a_store_is_not_made_while_another_is_renamed_or_made_to_its_name(tmp_path: Path) -> None:
+def test_a_store_is_not_made_while_another_is_renamed_or_made_to_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.store.lock._PROBE_S", 0.05)
     with lock.hold(tmp_path / "a.db"), pytest.raises(StoreBusy):
         new_store(tmp_path / "a.db")
     new_store(tmp_path / "b.db").close()
@@ -269,8 +272,9 @@ def test_a_store_is_not_made_while_another_is_renamed_or_made_to_its_name(tmp_pa
 
 
 def test_a_store_that_is_being_indexed_stays_open_when_it_is_not_renamed_or_deleted(
-    library: Library,
+    library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("rag_core.store.lock._PROBE_S", 0.05)
     library.create_store(OWNER, "s", "hashing")
     stores = Stores(library.settings.store_dir, 1.0)
     opened = stores.open(OWNER, "s")

@@ -1,4 +1,4 @@
-"""Searching, and listing what can be found."""
+"""Searching."""
 
 from __future__ import annotations
 
@@ -8,31 +8,41 @@ from typing import Any
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, store_option, stores_option
+from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
 from rag_core.errors import InvalidInput
 from rag_core.query import FILTER_KEYS, filters_from
-from rag_core.terminal import show_answer, show_documents
+from rag_core.terminal import show_answer, show_notices
 from rag_core.types import OWNER
 
 
 # A word with a minus is part of the query, so what looks like a short option is left alone.
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("text", nargs=-1)
-@stores_option
+@setting_option(
+    "--store", "stores", setting="default_stores", multiple=True, metavar="NAME",
+    help="A store; repeat for several.",
+)  # fmt: skip
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read the query from standard input.")
-@click.option("--top-k", default=10, show_default=True, type=int, help="How many passages.")
-@click.option("--min-score", type=float, help="Only passages of at least this score, 0 to 1.")
+@setting_option("--top-k", setting="top_k", type=int, help="How many passages.")
+@setting_option(
+    "--min-score", setting="min_score", type=float, help="Only passages of at least this score, 0 to 1."
+)
 @click.option(
     "--filter", "filters", multiple=True, metavar="KEY=VALUE", help=f"One of {', '.join(FILTER_KEYS)}."
 )
-@click.option(
-    "--mode", type=click.Choice(["hybrid", "vector", "lexical"]), default="hybrid", show_default=True
+@setting_option("--mode", setting="mode", type=click.Choice(["hybrid", "vector", "lexical"]))
+@setting_option(
+    "--max-tokens",
+    setting="max_tokens",
+    type=int,
+    help="Stop before the passages take more tokens than this.",
 )
-@click.option("--max-tokens", type=int, help="Stop before the passages take more tokens than this.")
+@click.option("--offset", type=int, default=0, show_default=True, help="Pass over so many passages first.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")
 @json_option
 def query(
     text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, top_k: int, min_score: float | None,
-    filters: tuple[str, ...], mode: Any, max_tokens: int | None, as_json: bool,
+    filters: tuple[str, ...], mode: Any, max_tokens: int | None, offset: int, as_csv: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Find passages. TEXT may hold type:, tag:, path:, after:, before:, "exact words" and -without."""
     if unknown := next((word for word in text if word.startswith("--")), None):
@@ -41,11 +51,17 @@ def query(
         raise InvalidInput(
             "There is no query." if not text else "There are two queries.", "Give TEXT or --stdin."
         )
+    if as_csv and as_json:
+        raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
     words = _standard_input() if from_stdin else " ".join(text)
     answer = library_of_owner().search(
         OWNER, words, stores, mode=mode, top_k=top_k, min_score=min_score,
-        filters=filters_from(_pair(f) for f in filters), max_tokens=max_tokens,
+        filters=filters_from(_pair(f) for f in filters), max_tokens=max_tokens, offset=offset,
     )  # fmt: skip
+    if as_csv:
+        show_notices(answer)
+        click.echo(render.hits_csv(answer, OWNER), nl=False)
+        return
     emit(as_json, render.answer(answer), lambda: show_answer(answer))
 
 
@@ -58,16 +74,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals:
         raise InvalidInput(f"The filter {text!r} has no '='.", "Write it like type=python.")
     return key.strip(), value.strip()
-
-
-@click.command("list")
-@store_option
-@json_option
-def list_documents(store: str, as_json: bool) -> None:
-    """List the files of a store, with their state."""
-    documents = library_of_owner().documents(OWNER, store)
-    emit(
-        as_json,
-        {"store": store, "files": [render.document(d) for d in documents]},
-        lambda: show_documents(documents),
-    )

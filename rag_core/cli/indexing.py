@@ -12,7 +12,7 @@ from rag_core import render
 from rag_core.cli.options import emit, json_option, library_of_owner, store_option
 from rag_core.cli.runs import work_off
 from rag_core.errors import InvalidInput
-from rag_core.files import MANY_FILES, doubt, preview, split_glob
+from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
 from rag_core.terminal import show_plans
 from rag_core.types import OWNER, StoreInfo
@@ -30,12 +30,11 @@ yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk
 def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
     """Index FOLDER with everything readable in it, into a store that is made if needed."""
     library = library_of_owner()
+    folder = real_folder(folder)
     name = store or _name_after(folder)
     if not yes:
         _doubt(library, name, folder, ("**/*",))
     if name not in library.store_names(OWNER):
-        if not folder.expanduser().is_dir():
-            raise InvalidInput(f"{str(folder)!r} is not a folder.", "Check the spelling, or mount its disk.")
         library.create_store(OWNER, name)
         click.echo(f"Made store {name!r}.", err=True)
     elif store is None:
@@ -52,7 +51,7 @@ def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
 def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
     """A store that only happens to be called like the folder is not added to without being asked."""
     roots = [source.root for source in info.sources]
-    if roots and str(folder.expanduser().resolve()) not in roots:
+    if roots and str(folder) not in roots:
         raise InvalidInput(
             f"There is a store {info.name!r} already, for {', '.join(roots)}.",
             f"Choose another name with --store NAME, or add to it with --store {info.name}.",
@@ -60,7 +59,7 @@ def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
 
 
 def _name_after(folder: Path) -> str:
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.expanduser().resolve().name).strip("-_")[:63]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:63]
     return name or "notes"
 
 
@@ -110,12 +109,10 @@ def _doubt(
     library: Library, store: str, folder: Path, globs: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
     """Refuse a folder that is new to a store and so large that it may be a slip."""
+    root = real_folder(folder)
     known = store in library.store_names(OWNER)
-    if not folder.expanduser().is_dir() or (
-        known and library.draft_source(OWNER, store, folder, globs, exclude).id
-    ):
+    if known and library.draft_source(OWNER, store, root, globs, exclude).id:
         return
-    root = folder.expanduser().resolve()
     if why := doubt(root, globs, preview(root, globs, exclude, max_files=MANY_FILES)):
         raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
 

@@ -1,31 +1,46 @@
-"""Making, listing, showing and deleting stores."""
+"""Making, listing, showing, renaming, deleting and moving stores."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner
-from rag_core.embedders import DEFAULT_EMBEDDER
+from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
-from rag_core.terminal import show_status, show_store
-from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import plural
+from rag_core.portable import Exported
+from rag_core.terminal import Line, line, plain, show_status, show_store
+from rag_core.types import METRICS, OWNER, Metric, StoreInfo
+from rag_core.wording import plural, size
 
 
 @click.group(no_args_is_help=False)
 def store() -> None:
-    """Make, list, show and delete stores."""
+    """Make, list, show, rename, delete, export and import stores."""
 
 
 @store.command("create")
 @click.argument("name")
-@click.option("--embedder", default=DEFAULT_EMBEDDER, show_default=True, help="Who turns text into vectors.")
+@setting_option("--embedder", setting="embedder", help="Who turns text into vectors.")
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    default=METRICS[0],
+    show_default=True,
+    help="How vectors are compared. They have length 1, so all three give the same order.",
+)
+@click.option(
+    "--dimension",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="How many numbers a vector has, where the embedder leaves a choice.",
+)
 @json_option
-def store_create(name: str, embedder: str, as_json: bool) -> None:
+def store_create(name: str, embedder: str, metric: Metric, dimension: int | None, as_json: bool) -> None:
     """Make an empty store."""
-    info = library_of_owner().create_store(OWNER, name, embedder)
+    info = library_of_owner().create_store(OWNER, name, embedder, metric=metric, dimension=dimension)
     emit(
         as_json,
         render.store(info),
@@ -63,6 +78,65 @@ def store_info(name: str, as_json: bool) -> None:
     emit(as_json, render.store(info), lambda: show_store(info))
 
 
+@store.command("rename")
+@click.argument("name")
+@click.argument("new_name", metavar="NEW")
+@json_option
+def store_rename(name: str, new_name: str, as_json: bool) -> None:
+    """Give a store another name; all that is in it stays."""
+    info = library_of_owner().rename_store(OWNER, name, new_name)
+    emit(as_json, render.store(info), lambda: click.echo(f"Store {name!r} is called {new_name!r} now."))
+
+
+@store.command("export")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path), default=".", metavar="[FILE]")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@json_option
+def store_export(name: str, file: Path, force: bool, as_json: bool) -> None:
+    """Write a store into one portable file, private notes too.
+
+    FILE is the file or its folder; without it, NAME.commonplace here. The store can be searched and indexed
+    meanwhile.
+    """
+    progress = Line()
+    try:
+        done = library_of_owner().export_store(
+            OWNER, name, file, lambda now: progress.say(now.said), force=force
+        )
+    finally:
+        progress.clear()
+    emit(
+        as_json,
+        render.exported(done),
+        lambda: click.echo(
+            f"Store {name!r} is in {line(str(done.path))} ({size(done.size_bytes)}): {_counted(done)}"
+        ),
+    )
+
+
+@store.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--name", default="", metavar="NAME", help="What to call the store (default: as it was called)."
+)
+@json_option
+def store_import(file: Path, name: str, as_json: bool) -> None:
+    """Make a store of a portable file. Its folders that are not on this computer are paused."""
+    progress = Line()
+    try:
+        info = library_of_owner().import_store(OWNER, file, name, lambda now: progress.say(now.said))
+    finally:
+        progress.clear()
+    emit(as_json, {**render.store(info), "notices": list(info.notices)}, lambda: _show_imported(info))
+
+
+def _show_imported(info: StoreInfo) -> None:
+    click.echo(f"Store {info.name!r} is ready: {_counted(info)}")
+    for notice in info.notices:
+        click.echo(plain(notice))
+
+
 @store.command("delete")
 @click.argument("name")
 @click.option("--force", is_flag=True, help="Do not ask.")
@@ -86,7 +160,11 @@ def _contents(library: Library, name: str) -> str:
         info = library.store_info(OWNER, name)
     except StoreError as error:  # a damaged store is there to be deleted, too
         return error.message
-    return f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}."
+    return _counted(info)
+
+
+def _counted(found: StoreInfo | Exported) -> str:
+    return f"{plural(found.chunk_count, 'passage')} of {plural(found.file_count, 'file')}."
 
 
 @click.command()

@@ -20,7 +20,12 @@ NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")
 """What variables may begin with that are no settings: the rest is for the test suite."""
 
 STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
-_EMBEDDER = re.compile(r"minilm|hashing(?::\d{1,4})?")
+_EMBEDDER = re.compile(
+    r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
+    r"|(?:sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
+)
+_KEY = re.compile(r"[\x21-\x7e]{1,1000}")
+_DEVICE = re.compile(r"[a-z]{2,10}(?::[0-9]{1,2})?")
 
 
 # --- kinds of values --------------------------------------------------------------------
@@ -86,6 +91,32 @@ class Folders:
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """The address of a server. One without scheme and port gets ``port``; keys never stand in it."""
+
+    port: int | None = None
+
+    def __str__(self) -> str:
+        return "an address like http://127.0.0.1:8080, without user, password, '?' and '#'"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Yes or no."""
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptsByEmbedder:
+    """Embedder → what is put in front of a query and of a passage. In YAML only."""
+
+    def __str__(self) -> str:
+        return "embedders, each with `query` and `document`"
+
+
+@dataclass(frozen=True, slots=True)
 class SizesByType:
     """File type → chunk_size and chunk_overlap. In YAML only."""
 
@@ -101,10 +132,13 @@ class Stores:
         return "store names, each with `embedder` and `folders`"
 
 
-Plain = Whole | Number | Choice | Word | Folder | Folders
+Plain = Whole | Number | Choice | Word | Folder | Folders | Address | Switch
 """What can be written as one text, and so in a variable."""
 
-Kind = Plain | SizesByType | Stores
+Tables = SizesByType | Stores | PromptsByEmbedder
+"""What only YAML can hold."""
+
+Kind = Plain | Tables
 
 
 # --- the table --------------------------------------------------------------------------
@@ -113,7 +147,8 @@ Kind = Plain | SizesByType | Stores
 @dataclass(frozen=True, slots=True)
 class Key:
     """One setting. ``field`` is its attribute in `Settings`; ``otherwise`` says what holds where
-    the default is None; a ``secret`` value is never shown."""
+    the default is None; a ``secret`` value is never shown, and config.yaml never holds one. ``borrowed``
+    is a variable of another program, which counts where nothing else says anything."""
 
     name: str
     kind: Kind
@@ -124,6 +159,7 @@ class Key:
     otherwise: str = ""
     aliases: tuple[str, ...] = ()
     secret: bool = False
+    borrowed: str = ""
 
     @property
     def attribute(self) -> str:
@@ -138,26 +174,34 @@ class Key:
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables it is read from, its own first; none for tables."""
-        if isinstance(self.kind, SizesByType | Stores):
+        if isinstance(self.kind, Tables):
             return ()
         return tuple(f"{PREFIX}{name.upper()}" for name in self.names)
 
     @property
     def default_said(self) -> str:
         """The default in words."""
+        if isinstance(self.default, bool):
+            return f"{self.default}".lower()
         if isinstance(self.default, float):
             return f"{self.default:g}"
         return self.otherwise if self.default in (None, ()) else f"{self.default}"
 
 
-EMBEDDER = Word(_EMBEDDER, "'minilm', 'hashing' or 'hashing:DIMENSION'")
+EMBEDDER = Word(
+    _EMBEDDER,
+    "'minilm', 'hashing', 'hashing:DIMENSION', 'ollama:MODEL', 'openai:MODEL', 'sentence-transformers:FOLDER'"
+    " or 'mlx:FOLDER'",
+)
+PROMPT = Word(re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]{1,500}"), "a text of 1 to 500 characters")
 STORE = Word(STORE_NAME, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
 CHUNK_SIZE = Whole(100, 20_000)
 CHUNK_OVERLAP = Whole(0, 10_000)
 
-_PLACES, _NEW, _SEARCH, _INDEX, _SERVE = (
+_PLACES, _NEW, _EMBED, _SEARCH, _INDEX, _SERVE = (
     "Places",
     "New stores",
+    "Embedders",
     "Searching",
     "Indexing",
     "Serving",
@@ -195,6 +239,46 @@ KEYS: tuple[Key, ...] = (
     Key(
         "stores", Stores(), (), "Stores that `commonplace serve` makes at its start, if they are not there.",
         _NEW, otherwise="none",
+    ),
+    Key(
+        "ollama_url", Address(11434), None, "Where Ollama is, for the embedders `ollama:MODEL`.",
+        _EMBED, otherwise="OLLAMA_HOST, else http://127.0.0.1:11434", aliases=("ollama_base_url",),
+        borrowed="OLLAMA_HOST",
+    ),
+    Key(
+        "embedding_base_url", Address(), None,
+        "Where a server speaks OpenAI's protocol, for the embedders `openai:MODEL`.",
+        _EMBED, otherwise="none",
+    ),
+    Key(
+        "embedding_api_key", Word(_KEY, "a key of visible characters"), None,
+        "The key for `embedding_base_url`. Only a variable or `.env` may hold it.",
+        _EMBED, otherwise="none", secret=True,
+    ),
+    Key(
+        "embedding_timeout_s", Number(1, 3600), 300.0,
+        "How many seconds a server may take to load its model, or to embed one request.",
+        _EMBED, aliases=("ollama_timeout_s",),
+    ),
+    Key(
+        "embedding_context", Whole(64, 32_768), None,
+        "How many tokens of a text a model of Ollama, of a server or in a folder is to read. It counts when a"
+        " store is made, and more takes more memory there.",
+        _EMBED, otherwise="what the model is known to read, with Ollama up to 2048, on other servers 512",
+    ),
+    Key(
+        "prompts", PromptsByEmbedder(), (), "What single embedders put in front of a query and of a passage.",
+        _EMBED, otherwise="what their models learnt, as far as it is known",
+    ),
+    Key(
+        "device", Word(_DEVICE, "a device of torch, such as cpu, mps or cuda:0"), None,
+        "Where `sentence-transformers:FOLDER` computes.", _EMBED, otherwise="the package chooses",
+    ),
+    Key(
+        "offline", Switch(), True,
+        "Whether `sentence-transformers:` and `mlx:` take models from folders only; otherwise their packages"
+        " may fetch one by its name.",
+        _EMBED, aliases=("offline_mode",),
     ),
     Key(
         "default_store", STORE, None, "The store that a command takes when --store is left out.",
@@ -236,13 +320,10 @@ KEYS: tuple[Key, ...] = (
 DEFAULTS: dict[str, Any] = {key.name: key.default for key in KEYS}
 BY_NAME: dict[str, Key] = {name: key for key in KEYS for name in key.names}
 BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variables}
-PLAIN: dict[str, Plain] = {
-    key.name: key.kind for key in KEYS if not isinstance(key.kind, SizesByType | Stores)
-}
+PLAIN: dict[str, Plain] = {key.name: key.kind for key in KEYS if not isinstance(key.kind, Tables)}
+BORROWED: dict[str, Key] = {key.borrowed: key for key in KEYS if key.borrowed}
 
 LATER: dict[str, str] = {
-    **dict.fromkeys(("ollama_url", "ollama_base_url", "ollama_timeout_s"), "the Ollama embedder"),
-    **dict.fromkeys(("embedding_base_url", "embedding_api_key"), "the OpenAI-compatible embedder"),
     **dict.fromkeys(("llm_base_url", "llm_model", "llm_api_key", "query_model"), "answering questions"),
     **dict.fromkeys(("aws_region", "aws_profile", "bucket_name", "index_name"), "the S3 Vectors index"),
     **dict.fromkeys(("qdrant_url", "qdrant_collection", "qdrant_api_key"), "the Qdrant index"),

@@ -17,6 +17,7 @@ import platformdirs
 
 from rag_core.config import dotenv, tree
 from rag_core.config.keys import (
+    BORROWED,
     BY_NAME,
     BY_VARIABLE,
     HOME,
@@ -26,6 +27,7 @@ from rag_core.config.keys import (
     PREFIX,
     Folder,
     Key,
+    PromptsByEmbedder,
     SizesByType,
     Stores,
     comes_with,
@@ -33,8 +35,9 @@ from rag_core.config.keys import (
 )
 from rag_core.config.origin import Layer, Origin
 from rag_core.config.settings import Settings
-from rag_core.config.tables import check_overlap, fields, read_chunking, read_stores, unknown
+from rag_core.config.tables import check_overlap, fields, read_chunking, read_prompts, read_stores, unknown
 from rag_core.config.values import from_node, from_text
+from rag_core.errors import InvalidInput
 
 MAX_BYTES = 256_000
 """A longer file is refused."""
@@ -60,9 +63,13 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     Raises InvalidInput that names variable or file and line, what is wrong and what is allowed.
     """
     env = os.environ if environ is None else environ
-    given = tuple(sorted((n, v) for n, v in env.items() if n.startswith(PREFIX) and n != HOME and v))
+    given = tuple(sorted((n, v) for n, v in env.items() if _is_ours(n) and v))
     places = _places(env.get(HOME, ""))
     return _load(given, places, _bytes(places.config / "config.yaml"), _bytes(places.config / ".env"))
+
+
+def _is_ours(name: str) -> bool:
+    return (name.startswith(PREFIX) and name != HOME) or name in BORROWED
 
 
 def _places(home: str) -> _Places:
@@ -104,18 +111,19 @@ def _load(
 ) -> Settings:
     config_file, env_file = places.config / "config.yaml", places.config / ".env"
     environment, warnings = _from_environment(given)
-    found = _from_yaml(config, config_file) | _from_dotenv(dotenv_, env_file) | environment
+    borrowed, misread = _borrowed(given)
+    found = borrowed | _from_yaml(config, config_file) | _from_dotenv(dotenv_, env_file) | environment
     _check_sizes(found)
     values = {key.attribute: found[key.name][0] for key in KEYS if key.name in found}
     values["model_dir"] = values.get("model_dir") or places.data / "models"
-    values["roots"] = values.get("roots") or (Path.home(),)
+    values["roots"] = values.get("roots") or (Path(places.user),)
     return Settings(
         data_dir=places.data,
         **values,
         config_file=config_file,
         env_file=env_file,
         origins={name: origin for name, (_, origin) in found.items()},
-        warnings=warnings,
+        warnings=warnings + misread,
     )
 
 
@@ -132,9 +140,16 @@ def _from_yaml(data: bytes | None, path: Path) -> Found:
 
 
 def _from_node(key: Key, node: tree.Node, origin: Origin) -> Any:
+    if key.secret:
+        raise origin.error(
+            f"{origin.name} is a secret, which config.yaml must not hold",
+            f"Write {key.variables[0]}=… into .env beside it, or set the variable.",
+        )
     match key.kind:
         case SizesByType():
             return read_chunking(node, origin)
+        case PromptsByEmbedder():
+            return read_prompts(node, origin)
         case Stores():
             return read_stores(node, origin)
         case plain:
@@ -160,8 +175,23 @@ def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Found, tuple[
     """What the variables give, and a sentence about each that means nothing: it may be another
     version's, so it stops nobody."""
     known = [(value, Origin("environment", name)) for name, value in given if name in BY_VARIABLE]
-    strange = [n for n, _ in given if n not in BY_VARIABLE and not n.startswith(NOT_SETTINGS)]
+    strange = [n for n, _ in given if n not in {*BY_VARIABLE, *BORROWED} and not n.startswith(NOT_SETTINGS)]
     return _from_variables(known), tuple(_means_nothing(name) for name in strange)
+
+
+def _borrowed(given: tuple[tuple[str, str], ...]) -> tuple[Found, tuple[str, ...]]:
+    """What variables of other programs give, and a sentence about each that cannot be read: that is their
+    business, so it stops nobody."""
+    found: Found = {}
+    misread = []
+    for name, value in given:
+        if key := BORROWED.get(name):
+            origin = Origin("environment", name)
+            try:
+                found[key.name] = from_text(PLAIN[key.name], value, origin, secret=key.secret), origin
+            except InvalidInput as error:
+                misread.append(f"{error.message} It is passed over.")
+    return found, tuple(misread)
 
 
 def _means_nothing(name: str) -> str:

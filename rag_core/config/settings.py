@@ -53,6 +53,8 @@ class SettingRow:
                 return f"({self.key.otherwise})"
             case list() | dict():
                 return ", ".join(self.value) or f"({self.key.otherwise})"
+            case bool():
+                return str(self.value).lower()
             case float():
                 return f"{self.value:g}"
             case _:
@@ -75,6 +77,14 @@ class Settings:
     chunk_overlap: int | None = DEFAULTS["chunk_overlap"]
     chunking: tuple[tuple[str, Size], ...] = DEFAULTS["chunking"]
     stores: tuple[DeclaredStore, ...] = DEFAULTS["stores"]
+    ollama_url: str | None = DEFAULTS["ollama_url"]
+    embedding_base_url: str | None = DEFAULTS["embedding_base_url"]
+    embedding_api_key: str | None = field(default=DEFAULTS["embedding_api_key"], repr=False)
+    embedding_timeout_s: float = DEFAULTS["embedding_timeout_s"]
+    embedding_context: int | None = DEFAULTS["embedding_context"]
+    prompts: tuple[tuple[str, tuple[str, str]], ...] = DEFAULTS["prompts"]
+    device: str | None = DEFAULTS["device"]
+    offline: bool = DEFAULTS["offline"]
     default_store: str | None = DEFAULTS["default_store"]
     top_k: int = DEFAULTS["top_k"]
     mode: Mode = DEFAULTS["mode"]
@@ -138,6 +148,8 @@ def _plain(value: Any) -> Any:
             return {"root": str(root), "include": list(include), "exclude": list(exclude)}
         case ((str(), (int(), int())), *_):
             return {kind: {"chunk_size": size, "chunk_overlap": overlap} for kind, (size, overlap) in value}
+        case ((str(), (str(), str())), *_):
+            return {name: {"query": query, "document": document} for name, (query, document) in value}
         case (DeclaredStore(), *_):
             return {store.name: _plain(store) for store in value}
         case tuple():

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rag_core.config.keys import CHUNK_OVERLAP, CHUNK_SIZE, EMBEDDER, STORE, Folder, comes_with, suggest
+from rag_core.config.keys import (
+    CHUNK_OVERLAP,
+    CHUNK_SIZE,
+    EMBEDDER,
+    PROMPT,
+    STORE,
+    Folder,
+    comes_with,
+    suggest,
+)
 from rag_core.config.origin import Origin
 from rag_core.config.settings import EVERYTHING, DeclaredFolder, DeclaredStore, Size, sizes
 from rag_core.config.tree import Node, Scalar, Table
@@ -15,6 +24,7 @@ Fields = dict[str, tuple[Node, Origin]]
 """Canonical name → what is written there and where."""
 
 _SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap"}
+_PROMPTS = {"query": "query", "document": "document", "passage": "document"}
 _STORE = {"embedder": "embedder", "embedding_model": "embedder", "folders": "folders"}
 _FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
 
@@ -78,6 +88,20 @@ def check_overlap(size: int, overlap: int, origin: Origin) -> None:
             f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}",
             "Make it smaller, or leave it out for a fifth.",
         )
+
+
+def read_prompts(node: Node, origin: Origin) -> tuple[tuple[str, tuple[str, str]], ...]:
+    """(embedder, (in front of a query, in front of a passage)) of every line of ``prompts``."""
+    found = []
+    for name, value in _entries(node, origin, "embedders"):
+        place = origin.at(name.line, name.text)
+        from_text(EMBEDDER, name.text, origin.at(name.line, "The embedder"))
+        written = fields(value, place, _PROMPTS, "query and document")
+        query, document = (
+            from_node(PROMPT, *written[each]) if each in written else "" for each in ("query", "document")
+        )
+        found.append((name.text, (query, document)))
+    return tuple(found)
 
 
 def read_stores(node: Node, origin: Origin) -> tuple[DeclaredStore, ...]:

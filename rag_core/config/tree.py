@@ -102,8 +102,9 @@ def _build(events: Iterator[Any], file: Origin) -> Node | None:
         node: Node
         match event:
             case yaml.AliasEvent():
-                raise file.at(line, "").error(
-                    f"The alias '*{event.anchor}' is not read", "Write the value itself."
+                raise file.at(line, "").error(  # its name may be a secret that begins with an asterisk
+                    "What begins with '*' is an alias, which is not read",
+                    "Write the value itself, in quotes.",
                 )
             case yaml.DocumentStartEvent() if root is not None:
                 raise file.at(line, "").error("A second document begins here", "Keep one, without '---'.")

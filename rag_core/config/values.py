@@ -8,10 +8,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from rag_core.config.keys import Choice, Folder, Folders, Number, Plain, Whole, Word
+from rag_core.config.keys import Address, Choice, Folder, Folders, Number, Plain, Switch, Whole, Word
 from rag_core.config.origin import Origin
 from rag_core.config.tree import Listing, Node, Scalar
 from rag_core.errors import InvalidInput
@@ -56,7 +58,8 @@ def listed(node: Node) -> tuple[Node, ...]:
 def refused(kind: object, value: str | Node, origin: Origin, *, secret: bool = False) -> InvalidInput:
     """The error for a value that is not of its kind."""
     text = value.text if isinstance(value, Scalar) else value
-    said = "(hidden)" if secret else repr(text[:80]) if isinstance(text, str) else str(text)
+    hidden = secret or (isinstance(kind, Address) and "@" in str(text))  # it may be a password
+    said = "(hidden)" if hidden else repr(text[:80]) if isinstance(text, str) else str(text)
     return origin.error(
         f"{origin.name} is {said}, which is not {kind}", _advice(kind, text if isinstance(text, str) else "")
     )
@@ -69,6 +72,8 @@ def _advice(kind: object, text: str) -> str:
         case Choice(words):
             close = difflib.get_close_matches(text.lower(), words, n=1)
             return f"Did you mean {close[0]!r}?" if close else "Write one of these words."
+        case Address() if "@" in text:
+            return "A key belongs into a variable of its own, or into .env."
         case _:
             return "Change it, or leave it out for the default."
 
@@ -83,6 +88,12 @@ def _one(kind: Plain, text: str) -> Any:
             if text.lower() not in words:
                 raise _WrongError
             return text.lower()
+        case Switch():
+            if text.lower() not in ("true", "false"):
+                raise _WrongError
+            return text.lower() == "true"
+        case Address(port):
+            return _address(text, port)
         case Word(shape):
             if not shape.fullmatch(text):
                 raise _WrongError
@@ -105,7 +116,35 @@ def _number(text: str) -> float | None:
 
 
 def _folder(text: str) -> Path:
+    if "\0" in text:
+        raise _WrongError
     path = Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises for an unknown user
-    if "\0" in text or not path.is_absolute():
+    if not path.is_absolute():
         raise _WrongError
     return path
+
+
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server listens on is no address
+
+
+def _address(text: str, port: int | None) -> str:
+    """``scheme://host:port/path`` of a server, in one way of writing."""
+    if "://" not in text:
+        alone = text.count(":") > 1 and not text.startswith("[")
+        text = f"http://[{text}]" if alone else f"http://{text}"
+        bare = True
+    else:
+        bare = False
+    try:
+        parts = urlsplit(text)
+        host, given = parts.hostname or "", parts.port
+        numeric = ip_address(host).version == 6 if ":" in host else False
+    except ValueError:
+        raise _WrongError from None
+    odd = re.search(r"[\s\x00-\x1f\x7f@?#]", text) or not re.fullmatch(r"[\w.:-]{1,253}", host)
+    if odd or parts.scheme not in ("http", "https"):
+        raise _WrongError
+    host = _ANYWHERE.get(host, host)
+    number = given if given is not None else port if bare else None
+    shown = f"[{host}]" if numeric else host
+    return f"{parts.scheme}://{shown}{f':{number}' if number else ''}{parts.path.rstrip('/')}"

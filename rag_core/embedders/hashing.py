@@ -35,6 +35,7 @@ class Hashing:
     """
 
     max_tokens = MAX_TOKENS
+    server = ""
 
     def __init__(self, dimension: int = 256) -> None:
         if not 8 <= dimension <= 4096:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from rag_core.embedders.script import is_latin
 from rag_core.errors import ModelMissing
 from rag_core.types import EmbedderIdentity, Vectors
 
@@ -30,7 +30,7 @@ MAX_TOKENS = 256
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
-INSTALL_HINT = "Run `commonplace model install`."
+INSTALL_HINT = "Install it on the Index page, or with `commonplace model install`."
 
 Kind = Literal["int8", "fp32"]
 
@@ -38,10 +38,6 @@ Kind = Literal["int8", "fp32"]
 _LONGEST_WORD = 100
 # Characters tried in turn. Only a text that is nearly all blanks or one word fills neither.
 _CUTS = (4096, 65_536)
-
-
-_LETTERS = re.compile(r"[^\W\d_]")
-_LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +135,7 @@ class MiniLM:
     """
 
     max_tokens = MAX_TOKENS
+    server = ""
 
     def __init__(self, model_dir: Path, *, threads: int | None = None) -> None:
         manifest = Manifest.read(model_dir)
@@ -154,8 +151,7 @@ class MiniLM:
     def reads(self, text: str) -> bool:
         """Whether at least half of the letters are Latin: the model learnt English. Of other
         scripts its vocabulary knows letters but no words, and all their texts look alike to it."""
-        letters = len(_LETTERS.findall(text))
-        return 2 * len(_LATIN.findall(text)) >= letters
+        return is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of length 1, float32, shape (len(texts), 384), in order."""

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from rag_core.embedders import Embedder, open_embedder
+from rag_core.embedders import Embedder, EmbedderOptions, open_embedder
+from rag_core.errors import Unreachable
 from rag_core.types import Vectors
 
-_QUERY_VECTORS = 256
+_VECTORS = 256
+_LONG_S = 1.0
+_GIVEN_UP_S = 15.0
+"""How long nobody waits again for a server that could not be reached after a wait."""
 
 
 class SharedEmbedders:
     """Embedders by name. Opening one keeps nobody waiting who does not want it; one that could
     not be opened is tried again by the next who asks. Safe to share between threads."""
 
-    def __init__(self, model_dir: Path) -> None:
-        self._model_dir = model_dir
+    def __init__(self, options: EmbedderOptions) -> None:
+        self.options = options
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
         self._open: dict[str, Embedder] = {}
-        self._vectors: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str, str], Vectors] = OrderedDict()
+        self._given_up: dict[str, tuple[float, Unreachable]] = {}
 
     def get(self, name: str) -> Embedder:
         """The embedder called ``name``. Raises as ``open_embedder`` does."""
@@ -29,19 +36,58 @@ class SharedEmbedders:
             opening = self._opening.setdefault(name, threading.Lock())
         with opening:
             if name not in self._open:
-                self._open[name] = open_embedder(name, self._model_dir)
+                self._open[name] = open_embedder(name, self.options)
             return self._open[name]
+
+    def known(self, name: str) -> Embedder | None:
+        """The embedder called ``name`` if it is open; asks nobody."""
+        return self._open.get(name)
+
+    def renewed(self, name: str) -> Embedder:
+        """Like ``get``, but a server is asked again which model it has: before a run, not a search."""
+        known = self._open.get(name)
+        if known is not None and known.server:
+            with self._lock:
+                self._open.pop(name, None)
+                self._vectors.clear()
+        embedder = self.get(name)
+        self._given_up.pop(name, None)
+        return embedder
+
+    @contextmanager
+    def soon(self, name: str) -> Iterator[None]:
+        """What a search does with an embedder. Raises Unreachable at once where another search has just
+        waited for its server in vain."""
+        at, error = self._given_up.get(name, (0.0, None))
+        if error is not None and time.monotonic() - at < _GIVEN_UP_S:
+            raise Unreachable(error.message, error.suggestion)
+        started = time.monotonic()
+        try:
+            yield
+        except Unreachable as error:
+            if time.monotonic() - started > _LONG_S:
+                self._given_up[name] = time.monotonic(), error
+            raise
 
     def query_vector(self, embedder: Embedder, text: str) -> Vectors:
         """``embedder.embed_query(text)``, remembered for the latest queries."""
-        key = (str(embedder.identity), text)
+        return self._remembered(
+            ("question", str(embedder.identity), text), lambda: embedder.embed_query(text)
+        )
+
+    def passage_vector(self, embedder: Embedder, text: str) -> Vectors:
+        """The vector of ``text`` as a passage, remembered like those of queries."""
+        key = "passage", str(embedder.identity), text
+        return self._remembered(key, lambda: embedder.embed_documents([text])[0])
+
+    def _remembered(self, key: tuple[str, str, str], embed: Callable[[], Vectors]) -> Vectors:
         with self._lock:
             if key in self._vectors:
                 self._vectors.move_to_end(key)
                 return self._vectors[key]
-        vector = embedder.embed_query(text)
+        vector = embed()
         with self._lock:
             self._vectors[key] = vector
-            while len(self._vectors) > _QUERY_VECTORS:
+            while len(self._vectors) > _VECTORS:
                 self._vectors.popitem(last=False)
         return vector

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from pathlib import PurePosixPath
 
 from rag_core.errors import ExtractError, NotText
@@ -11,10 +12,15 @@ from rag_core.extract.filetypes import file_type
 from rag_core.extract.formats import read
 from rag_core.types import Extracted
 
-__all__ = ["EXTRACTOR_VERSION", "extract", "file_type"]
+__all__ = ["EXTRACTOR_VERSION", "extract", "file_type", "hardly_text"]
 
 EXTRACTOR_VERSION = 1
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
+
+
+def hardly_text(path: str) -> bool:
+    """Whether a file is hardly text by its name alone, so that ``extract`` is likely to refuse it."""
+    return binary.is_known(posixpath.splitext(path)[1])
 
 
 def extract(data: bytes, path: PurePosixPath) -> Extracted:

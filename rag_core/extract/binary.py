@@ -66,6 +66,23 @@ _OFFICE = {
     ".whl": "a Python wheel",
 }
 
+_SUFFIXES = frozenset(
+    (
+        ".png .jpg .jpeg .gif .bmp .ico .tif .tiff .webp .heic .avif .psd .raw"
+        " .mp3 .wav .flac .ogg .opus .m4a .aac .mp4 .m4v .mov .avi .mkv .webm"
+        " .zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .iso .dmg .jar .whl .deb .rpm"
+        " .exe .dll .so .dylib .a .o .obj .lib .class .pyc .pyd .wasm .bin"
+        " .dat .db .sqlite .sqlite3 .parquet .npy .npz .pkl .pt .onnx .safetensors .h5"
+        " .ttf .otf .woff .woff2 .eot"
+        " .pdf .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .epub .mobi"
+    ).split()
+)
+
+
+def is_known(suffix: str) -> bool:
+    """Whether files with this suffix are hardly ever text, so that reading one is likely to skip it."""
+    return suffix.lower() in _SUFFIXES
+
 
 def signature(data: bytes, suffix: str) -> str | None:
     """What ``data`` certainly is by its first bytes (``a PNG image``), or None if it may be text."""

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from rag_core.files.extent import MANY_FILES, doubt
 from rag_core.files.globs import split_glob, validate_globs
-from rag_core.files.paths import contained, display, list_folders, read_bytes, with_sep
+from rag_core.files.paths import (
+    contained,
+    display,
+    expanded,
+    list_folders,
+    read_bytes,
+    real_folder,
+    with_sep,
+)
 from rag_core.files.rules import why_skipped
 from rag_core.files.walk import FileStat, Preview, Walk, preview, scan
 
@@ -16,9 +24,11 @@ __all__ = [
     "contained",
     "display",
     "doubt",
+    "expanded",
     "list_folders",
     "preview",
     "read_bytes",
+    "real_folder",
     "scan",
     "split_glob",
     "validate_globs",

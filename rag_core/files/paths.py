@@ -11,7 +11,7 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rag_core.errors import ExtractError, InvalidInput, NotText
@@ -45,13 +45,30 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+def expanded(path: str | Path) -> Path:
+    """``path`` with ``~`` resolved, where that user is known."""
+    try:
+        return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    except ValueError:  # a NUL
+        return Path(path)
+
+
+def real_folder(root: str | Path) -> Path:
+    """The real folder that ``root`` names, ``~`` and links resolved. Raises InvalidInput."""
+    with suppress(OSError, RuntimeError, ValueError):  # no permission, a loop of links, a NUL
+        folder = expanded(root).resolve()
+        if folder.is_dir():
+            return folder
+    raise InvalidInput(f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk.")
+
+
 def contained(path: Path, roots: Sequence[Path]) -> Path:
     """``path`` with ``~`` and links resolved; it need not exist.
 
     Raises InvalidInput when it lies in none of ``roots``. Whether it exists is not told.
     """
     try:
-        resolved = path.expanduser().resolve()
+        resolved = expanded(path).resolve()
         if any(resolved.is_relative_to(root.resolve()) for root in roots):
             return resolved
     except (OSError, RuntimeError, ValueError):

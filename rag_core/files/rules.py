@@ -84,7 +84,7 @@ class Rules:
         return Place(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
 
     def refusal(self, place: Place) -> Callable[[bytes], str | None]:
-        """A test of the names in ``place``: why a file is not taken, going by its path alone; None if it is."""
+        """A test of the names in ``place``: why a file is not taken, by its path alone; None if it is."""
         wanted = self.include.accepts(place.wanted)
         unwanted = self.exclude.accepts(place.unwanted) if place.unwanted else None
 

@@ -41,7 +41,7 @@ def _is_outside(error: BaseException) -> bool:
     )
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     """Open ``path`` (``mode`` ``ro`` or ``rw``) in autocommit, rows as sqlite3.Row.
 
     Raises StoreError when it is missing, unreadable or not a store.
@@ -51,7 +51,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
             f"file:{quote(str(path))}?mode={mode}",
             uri=True,
             isolation_level=None,
-            timeout=BUSY_TIMEOUT_S,
+            timeout=busy_timeout_s,
             check_same_thread=False,
         )
     except sqlite3.Error as error:
@@ -86,8 +86,9 @@ def _cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
 class Readers:
     """At most READERS read-only connections, lent to one thread at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
+        self._busy_timeout_s = busy_timeout_s
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._free = threading.Semaphore(READERS)
         self._closed = False
@@ -105,7 +106,7 @@ class Readers:
             try:
                 db = self._idle.get_nowait()
             except queue.Empty:
-                db = connect(self._path, "ro")
+                db = connect(self._path, "ro", self._busy_timeout_s)
             self._lent.one = True  # a second one could be the one that everybody waits for
             try:
                 db.execute("BEGIN")
@@ -140,8 +141,9 @@ class Readers:
 class Writer:
     """The one connection of this process that writes; a transaction at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
+        self._busy_timeout_s = busy_timeout_s
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
 
@@ -153,7 +155,7 @@ class Writer:
         """
         with self._lock:
             if self._db is None:
-                self._db = connect(self._path, "rw")
+                self._db = connect(self._path, "rw", self._busy_timeout_s)
             db = self._db
             try:
                 db.execute("BEGIN IMMEDIATE")
@@ -183,7 +185,7 @@ class Writer:
             try:
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
-                self._db.execute(f"PRAGMA busy_timeout = {round(BUSY_TIMEOUT_S * 1000)}")
+                self._db.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout_s * 1000)}")
 
     def close(self) -> None:
         """Close the connection; SQLite folds the write-ahead log into the file."""

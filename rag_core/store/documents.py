@@ -6,13 +6,11 @@ only what it changed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import posixpath
 import sqlite3
 import unicodedata
-import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -20,9 +18,9 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from rag_core.extract.naming import date_of_name
+from rag_core.store import chunks
 from rag_core.store.file import now
-from rag_core.types import Extracted, Link, Passage
-from rag_core.words import extra_terms
+from rag_core.types import Extracted, Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +48,12 @@ class FileRecord:
         return date_of_name(PurePosixPath(self.display)) or _day(self.mtime_ns)
 
 
-class _NameKind(IntEnum):
+class NameKind(IntEnum):
     """What kind of name a document goes by; a lower one outranks a higher one for links."""
 
     PATH = 0
     ALIAS = 1
     TITLE = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a write did to the chunks of a document."""
-
-    added: int = 0
-    skipped: int = 0
-
-
-def embed_hash(text: str) -> bytes:
-    """The address of an embedding: sha256 of the embedded text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _day(time_ns: int) -> str:
@@ -90,13 +75,13 @@ def put(
     db: sqlite3.Connection,
     file: FileRecord,
     doc: Extracted,
-    passages: Sequence[Passage],
+    rows: chunks.Rows,
     version: int,
-) -> Change:
+) -> chunks.Change:
     """Store a document as read: its row, chunks, words, tags, names, links and queue entries.
 
-    ``version`` is the extractor's. Returns how many chunks are new and how many were skipped
-    because the document holds the same passage already.
+    ``rows`` are its chunks, ready before the transaction; ``version`` is the extractor's. Returns how
+    many chunks are new and how many were skipped because the document holds the same passage already.
     """
     about = {
         "state": "indexed",
@@ -113,11 +98,11 @@ def put(
         "extractor": version,
     }
     document_id, known_as = _put_row(db, file, about)
-    change = _put_chunks(db, document_id, file, doc, passages)
-    _put_tags(db, document_id, doc.tags)
-    _put_names(db, document_id, _NameKind.PATH, _path_names(file.display, doc.file_type))
-    _put_names(db, document_id, _NameKind.ALIAS, doc.aliases)
-    _put_names(db, document_id, _NameKind.TITLE, [doc.title])
+    change = chunks.put(db, document_id, rows)
+    put_tags(db, document_id, doc.tags)
+    _put_names(db, document_id, NameKind.PATH, path_names(file.display, doc.file_type))
+    _put_names(db, document_id, NameKind.ALIAS, doc.aliases)
+    _put_names(db, document_id, NameKind.TITLE, [doc.title])
     _put_links(db, document_id, doc.links)
     resolve_links(db, document_id, known_as)
     return change
@@ -191,116 +176,39 @@ def _stat_columns(file: FileRecord) -> dict[str, int]:
     }
 
 
-def _put_chunks(
-    db: sqlite3.Connection, document_id: int, file: FileRecord, doc: Extracted, passages: Sequence[Passage]
-) -> Change:
-    old: dict[bytes, list[int]] = {}
-    for row in db.execute("SELECT id, embed_hash FROM chunks WHERE document_id = ?", (document_id,)):
-        old.setdefault(row["embed_hash"], []).append(row["id"])
-    words = _document_words(file.display, doc)
-    seen: set[str] = set()
-    added = 0
-    for passage in passages:
-        if passage.text in seen:
-            continue
-        columns = _chunk_columns(passage, len(seen), words)
-        seen.add(passage.text)
-        if kept := old.get(columns["embed_hash"]):
-            _update(db, "chunks", kept.pop(), columns)
-        else:
-            _insert(db, "chunks", {"key": str(uuid.uuid4()), "document_id": document_id, **columns})
-            added += 1
-    db.executemany("DELETE FROM chunks WHERE id = ?", [(i,) for ids in old.values() for i in ids])
-    _enqueue(db, document_id)
-    _drop_from_queue(db, [h for h, ids in old.items() if ids])
-    return Change(added, len(passages) - len(seen))
-
-
-def _document_words(display: str, doc: Extracted) -> dict[str, str]:
-    """The indexed columns that are the same for every chunk of a document."""
-    tags = " ".join((*doc.tags, *doc.aliases))
-    return {
-        "title": doc.title,
-        "path": display,
-        "tags": tags,
-        "title_terms": _title_terms(doc.title, tags, display),
-    }
-
-
-def _title_terms(title: str, tags: str, display: str) -> str:
-    return extra_terms(f"{title} {tags} {display}")
-
-
-def _chunk_columns(passage: Passage, index: int, words: dict[str, str]) -> dict[str, Any]:
-    headings = " > ".join(passage.heading_path)
-    return {
-        "chunk_index": index,
-        "start": passage.start,
-        '"end"': passage.end,
-        "start_line": passage.start_line,
-        "end_line": passage.end_line,
-        "heading_path": json.dumps(passage.heading_path, ensure_ascii=False),
-        "anchor_type": passage.anchor_type,
-        "anchor_ref": passage.anchor_ref,
-        "split_part": passage.split_part,
-        "prefix": passage.prefix,
-        "embed_hash": embed_hash(passage.embedded),
-        "headings": headings,
-        "text": passage.text,
-        "terms": extra_terms(f"{headings} {passage.anchor_ref} {passage.text}"),
-        **words,
-    }
-
-
-def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
-    marks = ", ".join("?" * len(row))
-    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
-
-
 def _update(db: sqlite3.Connection, table: str, row_id: int, row: dict[str, Any]) -> None:
     columns = ", ".join(f"{column} = ?" for column in row)
     db.execute(f"UPDATE {table} SET {columns} WHERE id = ?", (*row.values(), row_id))
 
 
-def _enqueue(db: sqlite3.Connection, document_id: int) -> None:
-    db.execute(
-        """INSERT OR IGNORE INTO queue (hash)
-           SELECT DISTINCT embed_hash FROM chunks WHERE document_id = ? AND embed_hash <> ?
-           AND NOT EXISTS (
-               SELECT 1 FROM embeddings WHERE hash = embed_hash
-               AND identity_id = (SELECT value FROM meta WHERE key = 'identity_id'))""",
-        (document_id, embed_hash("")),  # a note with nothing but its file name is found by words alone
-    )
-
-
-def _drop_from_queue(db: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
-    db.executemany(
-        "DELETE FROM queue WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?1)",
-        [(h,) for h in hashes],
-    )
-
-
-def _put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> None:
+def put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> None:
+    """Let a document have these tags and no others."""
     db.execute("DELETE FROM tags WHERE document_id = ?", (document_id,))
+    rows = tag_rows(tags).items()
+    db.executemany("INSERT INTO tags VALUES (?, ?, ?)", [(document_id, folded, tag) for folded, tag in rows])
+
+
+def tag_rows(tags: Iterable[str]) -> dict[str, str | None]:
+    """Each tag as it is compared → as written; None for the parents of a nested one."""
     rows: dict[str, str | None] = {}
     for tag in tags:
         parts = name_key(tag).split("/")
         for depth in range(1, len(parts)):
             rows.setdefault("/".join(parts[:depth]), None)
         rows[name_key(tag)] = tag
-    db.executemany("INSERT INTO tags VALUES (?, ?, ?)", [(document_id, f, tag) for f, tag in rows.items()])
+    return rows
 
 
 # --- names and links --------------------------------------------------------------------
 
 
-def _put_names(db: sqlite3.Connection, document_id: int, kind: _NameKind, names: Iterable[str]) -> None:
+def _put_names(db: sqlite3.Connection, document_id: int, kind: NameKind, names: Iterable[str]) -> None:
     db.execute("DELETE FROM names WHERE document_id = ? AND kind = ?", (document_id, kind))
     keys = dict.fromkeys(name_key(name) for name in names)
     db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(document_id, key, kind) for key in keys if key])
 
 
-def _path_names(display: str, file_type: str) -> list[str]:
+def path_names(display: str, file_type: str) -> list[str]:
     """Every tail of the path; for notes also without the suffix, as wikilinks write them."""
     parts = display.split("/")
     tails = ["/".join(parts[i:]) for i in range(len(parts))]
@@ -320,7 +228,7 @@ def _put_links(db: sqlite3.Connection, document_id: int, links: Iterable[Link]) 
         "INSERT INTO links (document_id, type, target, key, heading, label, start)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (document_id, x.type, x.target, _link_key(folder, x.target), x.heading, x.label, x.start)
+            (document_id, x.type, x.target, link_key(folder, x.target), x.heading, x.label, x.start)
             for x in links
         ],
     )
@@ -329,14 +237,26 @@ def _put_links(db: sqlite3.Connection, document_id: int, links: Iterable[Link]) 
 def _put_link_keys(db: sqlite3.Connection, document_id: int, folder: str) -> None:
     """Follow a document to another folder, where its relative links start."""
     found = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
-    keys = [(_link_key(folder, row["target"]), row["id"]) for row in found]
+    keys = [(link_key(folder, row["target"]), row["id"]) for row in found]
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
 
 
-def _link_key(folder: str, target: str) -> str:
+def link_key(folder: str, target: str) -> str:
+    """What the target of a link in a note of ``folder`` is called among the names."""
     if target.startswith(("./", "../")):
         target = posixpath.normpath(posixpath.join(folder, target))
     return name_key(target.strip("/"))
+
+
+def best_target(condition: str = "1") -> str:
+    """SQL for the document that a row of ``links`` should lead to, among those ``d`` that fit."""
+    return f"""SELECT n.document_id FROM names n JOIN documents d ON d.id = n.document_id
+        JOIN documents here ON here.id = links.document_id
+        WHERE n.key = links.key AND links.key <> '' AND n.kind <> 2 AND {condition}
+        ORDER BY n.kind, d.folder <> here.folder, length(d.display), d.display, d.path LIMIT 1"""
+
+
+BEST_TARGET = best_target()
 
 
 def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[str] = ()) -> None:
@@ -347,14 +267,27 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[s
     """
     keys = [*_names(db, document_id).union(known_as)]
     db.execute(
-        """UPDATE links SET target_id = (
-               SELECT n.document_id FROM names n JOIN documents d ON d.id = n.document_id
-               JOIN documents here ON here.id = links.document_id
-               WHERE n.key = links.key AND n.kind <> 2
-               ORDER BY n.kind, d.folder <> here.folder, length(d.display), d.display LIMIT 1)
-           WHERE key <> '' AND (document_id = ? OR key IN (SELECT value FROM json_each(?)))""",
+        f"""UPDATE links SET target_id = ({BEST_TARGET})
+            WHERE key <> '' AND (document_id = ? OR key IN (SELECT value FROM json_each(?)))""",
         (document_id, json.dumps(keys)),
     )
+
+
+def ids(db: sqlite3.Connection, display: str) -> list[int]:
+    """The documents that are shown as ``display``: one, unless two paths look the same."""
+    rows = db.execute("SELECT id FROM documents WHERE display = ?", (storable(display),))
+    return [row[0] for row in rows]
+
+
+def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
+    """(source id, path below its root) of the documents that are shown as ``display``."""
+    rows = db.execute("SELECT source_id, path FROM documents WHERE display = ?", (storable(display),))
+    return [(row["source_id"], row["path"]) for row in rows]
+
+
+def storable(text: str) -> str:
+    """``text`` without halves of characters: no database takes them, and no path or key holds one."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 # --- moving and forgetting --------------------------------------------------------------
@@ -376,12 +309,12 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
         (
             file.display,
             new_title,
-            _title_terms(new_title, tags[0] if tags else "", file.display),
+            chunks.title_terms(new_title, tags[0] if tags else "", file.display),
             document_id,
         ),
     )
-    _put_names(db, document_id, _NameKind.PATH, _path_names(file.display, row["file_type"]))
-    _put_names(db, document_id, _NameKind.TITLE, [new_title])
+    _put_names(db, document_id, NameKind.PATH, path_names(file.display, row["file_type"]))
+    _put_names(db, document_id, NameKind.TITLE, [new_title])
     _put_link_keys(db, document_id, file.folder)
     resolve_links(db, document_id, known_as)
 
@@ -408,4 +341,4 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
     hashes = [r[0] for r in db.execute("SELECT embed_hash FROM chunks WHERE document_id = ?", (document_id,))]
     for table in ("chunks", "tags", "names", "links"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
-    _drop_from_queue(db, hashes)
+    chunks.drop_from_queue(db, hashes)

@@ -12,6 +12,7 @@ import numpy as np
 from rag_core.types import EmbedderIdentity, Vectors, embedded_text
 
 CANARY_TEXT = "The commonplace book keeps what its owner reads and thinks."
+CANARY_COSINE = 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,24 @@ def set_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vec
     return int(identity_id)
 
 
-def pending(db: sqlite3.Connection, limit: int, attempts: int) -> list[Pending]:
-    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times."""
+def same_canary(known: Vectors, now: Vectors) -> bool:
+    """Whether two vectors of the canary are from one model: servers differ in the last digits."""
+    return known.shape == now.shape and float(np.dot(known, now)) >= CANARY_COSINE
+
+
+_PRIVATE_ONLY = (
+    "(NOT EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id"
+    " WHERE c.embed_hash = queue.hash AND NOT d.private))"
+)
+
+
+def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
+    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times; without ``private``
+    only those that some document holds that is not private."""
+    which = "1" if private else f"NOT {_PRIVATE_ONLY}"
     rows = db.execute(
-        """SELECT q.hash, c.prefix, c.text FROM (
-               SELECT id, hash FROM queue WHERE attempts < ? ORDER BY id DESC LIMIT ?) q
+        f"""SELECT q.hash, c.prefix, c.text FROM (
+               SELECT id, hash FROM queue WHERE attempts < ? AND {which} ORDER BY id DESC LIMIT ?) q
            JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
            ORDER BY q.id DESC""",
         (attempts, limit),
@@ -87,6 +101,11 @@ def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
     db.execute("UPDATE queue SET attempts = attempts + 1, error = ? WHERE hash = ?", (error, item.hash))
 
 
+def withhold_private(db: sqlite3.Connection, reason: str) -> int:
+    """Record why the texts that only private documents hold stay in the queue; returns how many."""
+    return db.execute(f"UPDATE queue SET error = ? WHERE {_PRIVATE_ONLY}", (reason,)).rowcount
+
+
 def retry_failures(db: sqlite3.Connection) -> None:
     """Let every refused text be tried again."""
     db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
@@ -111,3 +130,29 @@ def vectors_of(db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int
         (json.dumps(list(chunk_ids)), identity_id),
     )
     return {row[0]: np.frombuffer(row[1], "<f2").astype(np.float32) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many passages of a document have a vector, wait for one (``refused``: once in vain, ``error``
+    says why), or are in a script that the embedder cannot read."""
+
+    embedded: int = 0
+    waiting: int = 0
+    refused: int = 0
+    unreadable: int = 0
+    error: str = ""
+
+
+def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
+    """How far the passages of a document are embedded."""
+    row = db.execute(
+        """SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
+               count(length(e.vector) = 0 OR NULL), coalesce(max(q.error), '')
+           FROM chunks c LEFT JOIN queue q ON q.hash = c.embed_hash
+           LEFT JOIN embeddings e ON e.hash = c.embed_hash
+               AND e.identity_id = (SELECT value FROM meta WHERE key = 'identity_id')
+           WHERE c.document_id = ?""",
+        (document_id,),
+    ).fetchone()
+    return Counts(*row)

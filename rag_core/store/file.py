@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rag_core import migrations
 from rag_core.errors import StoreBusy, StoreError
 from rag_core.store import lock
-from rag_core.store.connection import Readers, Writer, connect
+from rag_core.store.connection import BUSY_TIMEOUT_S, Readers, Writer, connect
 from rag_core.types import ChunkSpec
 
 _RENAME_PATIENCE_MS = 1000
@@ -23,6 +24,11 @@ _RENAME_PATIENCE_MS = 1000
 def generation(db: sqlite3.Connection) -> int:
     """The store's generation in the snapshot of ``db``."""
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+
+def unmet_generation() -> str:
+    """A generation that no cache has met, should a store of the same name have been here before."""
+    return str(time.time_ns() // 1000)
 
 
 def now() -> str:
@@ -35,12 +41,15 @@ class Store:
     written is the business of the other modules of this package.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the store file ``path`` and bring its schema up to date. Raises StoreError."""
+    def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        """Open the store file ``path`` and bring its schema up to date. Raises StoreError.
+
+        ``busy_timeout_s`` is how long to wait for another process that writes.
+        """
         self.path = path
-        self._readers = Readers(path)
-        self._writer = Writer(path)
-        self._migrate()
+        self._readers = Readers(path, busy_timeout_s)
+        self._writer = Writer(path, busy_timeout_s)
+        self._migrate(busy_timeout_s)
         try:
             self._describe()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
@@ -82,9 +91,7 @@ class Store:
             unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
             try:
                 _write_new(unfinished, embedder, spec, backend, metric)
-                if not path.exists():  # the log of a store that was deleted by hand is not this one's
-                    _remove_log(path)
-                os.link(unfinished, path)
+                put_in_place(unfinished, path)
             finally:
                 unfinished.unlink(missing_ok=True)
         except (OSError, sqlite3.Error) as error:
@@ -96,8 +103,8 @@ class Store:
             ) from error
         return cls(path)
 
-    def _migrate(self) -> None:
-        db = connect(self.path, "rw")
+    def _migrate(self, busy_timeout_s: float) -> None:
+        db = connect(self.path, "rw", busy_timeout_s)
         try:
             db.execute("PRAGMA journal_mode = WAL")  # a rename that was killed leaves another one
             migrations.migrate(db, self.name)
@@ -149,47 +156,65 @@ class Store:
         self._writer.close()
 
 
-def remove(path: Path, opened: Store | None) -> None:
-    """Remove the files of the store ``path``, sound or damaged, and close it where it is open.
+def put_in_place(unfinished: Path, path: Path) -> None:
+    """Let a whole store file appear as ``path``; raises FileExistsError where there is one.
+
+    The lock keeps others from making one of this name meanwhile.
+    """
+    with lock.hold(path, "Choose another name, or wait for the end of that run."):
+        if not path.exists():  # the log of a store that was deleted by hand is not this one's
+            _remove_log(path)
+        os.link(unfinished, path)
+
+
+def remove(path: Path, close: Callable[[], None]) -> None:
+    """Remove the files of the store ``path``, sound or damaged; ``close`` lets go of it in this process.
 
     Raises StoreBusy while a runner is at work on it.
     """
     with lock.hold(path, "Nothing was deleted; cancel the run, or wait for its end."):
-        if opened is not None:
-            opened.close()
+        close()
         path.unlink(missing_ok=True)
         _remove_log(path)
-    path.with_suffix(".lock").unlink(missing_ok=True)
+        lock.forget(path)
 
 
-def rename(path: Path, target: Path, opened: Store | None) -> None:
-    """Give the store file ``path`` the name ``target``, and close it where it is open.
+def rename(path: Path, target: Path, close: Callable[[], None]) -> None:
+    """Give the store file ``path`` the name ``target``; ``close`` lets go of it in this process.
 
-    Raises StoreBusy while a runner or another process is at work on it, StoreError when the
-    file is damaged or the folder cannot be written.
+    Raises StoreBusy while a runner or another process is at work on it, StoreError when there is a
+    store of that name by now, the file is damaged or the folder cannot be written.
     """
-    with lock.hold(path, "Nothing was renamed; cancel the run, or wait for its end."):
-        if opened is not None:
-            opened.close()
-        db = connect(path, "rw")
-        try:
-            db.execute(f"PRAGMA busy_timeout = {_RENAME_PATIENCE_MS}")
-            db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
-            db.execute("BEGIN EXCLUSIVE")
-            path.rename(target)
-        except sqlite3.OperationalError as error:
-            raise StoreBusy(
-                f"Store {path.stem!r} is in use by another process: {error}.",
-                "Nothing was renamed; stop the other one, such as a running app, and try again.",
-            ) from error
-        except OSError as error:
-            raise StoreError(
-                f"Store {path.stem!r} cannot be renamed: {error.strerror}.",
-                f"Check that {str(path.parent)!r} can be written.",
-            ) from error
-        finally:
-            db.close()
-    path.with_suffix(".lock").unlink(missing_ok=True)
+    refusal = "Nothing was renamed; cancel the run, or wait for its end."
+    with lock.hold(path, refusal), ExitStack() as held:
+        if target.name.casefold() != path.name.casefold():  # else both may be one file, and one lock
+            held.enter_context(lock.hold(target, refusal))
+            if target.exists():
+                raise StoreError(f"Store {target.stem!r} exists already.", "Choose another name.")
+        close()
+        _move(path, target)
+        lock.forget(path)
+
+
+def _move(path: Path, target: Path) -> None:
+    db = connect(path, "rw")
+    try:
+        db.execute(f"PRAGMA busy_timeout = {_RENAME_PATIENCE_MS}")
+        db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
+        db.execute("BEGIN EXCLUSIVE")
+        path.rename(target)
+    except sqlite3.OperationalError as error:
+        raise StoreBusy(
+            f"Store {path.stem!r} is in use by another process: {error}.",
+            "Nothing was renamed; stop the other one, such as a running app, and try again.",
+        ) from error
+    except (sqlite3.DatabaseError, OSError) as error:
+        raise StoreError(
+            f"Store {path.stem!r} cannot be renamed: {getattr(error, 'strerror', error)}.",
+            f"Check that {str(path.parent)!r} can be written.",
+        ) from error
+    finally:
+        db.close()
 
 
 def _remove_log(path: Path) -> None:
@@ -206,6 +231,7 @@ def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric:
         migrations.migrate(db, path.name)
         about = {
             "id": str(uuid.uuid4()),
+            "generation": unmet_generation(),
             "created_at": now(),
             "embedder": embedder,
             "backend": backend,
@@ -213,6 +239,6 @@ def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric:
             "max_tokens": str(spec.max_tokens),
             "chunk_sizes": json.dumps(spec.sizes),
         }
-        db.executemany("INSERT INTO meta VALUES (?, ?)", about.items())
+        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
     finally:
         db.close()

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rag_core.extract.filetypes import TYPE_BY_SUFFIX
-from rag_core.store.documents import name_key
+from rag_core.store import bm25
+from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import pending_count
 from rag_core.types import Document, Filters, Query, Viewer
 from rag_core.words import fold as fold_words
 from rag_core.words import is_spaced_word, match_all, match_any
-
-# Weights of the columns of `words` in BM25, in their order: title, headings, path, tags, text,
-# title_terms, terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.
-COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
-
 
 _EVERYTHING = "1"
 
@@ -134,17 +130,11 @@ def _must_lack(phrase: str) -> tuple[str, tuple[Any, ...]]:
 # --- passages by words ------------------------------------------------------------------
 
 
-def by_words(db: sqlite3.Connection, match: str, allowed: Eligible, limit: int) -> list[tuple[int, float]]:
-    """The ``limit`` best chunks for an FTS5 expression: (chunk id, BM25, higher is better)."""
-    weights = ", ".join(str(weight) for weight in COLUMN_WEIGHTS)
-    rows = db.execute(
-        f"""SELECT c.id, -words.rank AS bm25 FROM words
-            JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
-            WHERE words MATCH ? AND words.rank MATCH 'bm25({weights})' AND {allowed.sql}
-            ORDER BY words.rank LIMIT ?""",
-        (match, *allowed.values, limit),
-    )
-    return [(row[0], row[1]) for row in rows]
+def by_words(
+    db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
+) -> list[tuple[int, float]]:
+    """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better)."""
+    return bm25.best(db, words, allowed.sql, allowed.values, limit)
 
 
 def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int]:
@@ -206,6 +196,18 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
     return [row[0] for row in rows] if len(rows) <= limit else None
 
 
+def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[str, str]]:
+    """The types and tags among ``filters``, as (facet, value), that nothing ``viewer`` may see has."""
+    asked = [("types", value, Filters(types=(value,))) for value in filters.types]
+    asked += [("tags", value, Filters(tags=(value,))) for value in filters.tags]
+    nothing = Query("", "", ())
+    return [
+        (facet, value)
+        for facet, value, alone in asked
+        if few(db, eligible(replace(nothing, filters=alone), viewer), 0) is not None
+    ]
+
+
 # --- rows -------------------------------------------------------------------------------
 
 
@@ -227,6 +229,16 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
     return {row["id"]: row for row in rows}
 
 
+def identities(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    """What tells the passages of ``ids`` apart: their text, or the key of one without text."""
+    rows = db.execute(
+        """SELECT id, CASE text WHEN '' THEN key ELSE text END FROM chunks
+           WHERE id IN (SELECT value FROM json_each(?))""",
+        (json.dumps(list(ids)),),
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
     """All searchable words of the chunks ``ids`` but their paths, folded."""
     rows = db.execute(
@@ -244,7 +256,7 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
             JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
             WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
             ORDER BY c.chunk_index""",
-        (key, around, around, *allowed.values),
+        (storable(key), around, around, *allowed.values),
     ).fetchall()
 
 
@@ -254,19 +266,25 @@ _DOCUMENT = """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_i
 
 
 def documents(
-    db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
+    db: sqlite3.Connection,
+    store: str,
+    viewer: Viewer,
+    ids: Iterable[int] | None = None,
+    states: Mapping[int, str] | None = None,
 ) -> list[Document]:
     """Documents by path: all that ``viewer`` may see, or those among ``ids``. For the owner that is
-    every file; for others what has text, which may be the last good one of a file that failed."""
+    every file; for others what has text, which may be the last good one of a file that failed.
+    ``states`` are other states than those that the store remembers, by id."""
     condition, values = ("1", ()) if viewer.is_owner else ("NOT d.private AND chunk_count > 0", ())
     if ids is not None:
         condition += " AND d.id IN (SELECT value FROM json_each(?))"
         values = (json.dumps(list(ids)),)  # type: ignore[assignment]
     rows = db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values)
-    return [_document(store, row, viewer) for row in rows]
+    known = states or {}
+    return [_document(store, row, viewer, known.get(row["id"], row["state"])) for row in rows]
 
 
-def _document(store: str, row: sqlite3.Row, viewer: Viewer) -> Document:
+def _document(store: str, row: sqlite3.Row, viewer: Viewer, state: str) -> Document:
     return Document(
         store=store,
         id=row["id"],
@@ -277,8 +295,8 @@ def _document(store: str, row: sqlite3.Row, viewer: Viewer) -> Document:
         tags=tuple(json.loads(row["tag_list"])),
         date=row["date"],
         private=bool(row["private"]),
-        state=row["state"],
-        reason=row["reason"],
+        state=state if viewer.is_owner else "indexed",
+        reason=row["reason"] if viewer.is_owner else "",
         chunks=row["chunk_count"],
         size=row["size"],
         file_hash=row["file_hash"],

@@ -17,7 +17,7 @@ from rag_core.store import faults, lock, schema
 from rag_core.store.check import any_text, check, compare_words, is_damage
 from rag_core.store.chunks import embed_hash, title_terms
 from rag_core.store.documents import BEST_TARGET, link_key, put_tags
-from rag_core.store.file import Store, now
+from rag_core.store.file import Store, now, unmet_generation
 from rag_core.store.sources import shown_path
 from rag_core.types import Repair, embedded_text
 from rag_core.wording import plural
@@ -142,8 +142,8 @@ def _references(db: sqlite3.Connection) -> int:
 
 def _about(db: sqlite3.Connection) -> int:
     wrong = {each.id for each in faults.about(db)}
-    if "generation" in wrong:  # a number that no cache has met
-        db.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?)", (str(time.time_ns() // 1000),))
+    if "generation" in wrong:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?)", (unmet_generation(),))
     if "identity" in wrong:
         _choose_identity(db)
     return len(wrong)

@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from rag_core.files import display
+from rag_core.files import display, with_sep
 from rag_core.store.file import now
 from rag_core.types import Source
 
@@ -21,6 +21,12 @@ class Exclusion:
     path: bytes
     display: str
     reason: str
+    root: str
+
+    @property
+    def whole_path(self) -> bytes:
+        """Where the file is, from the root of the disk."""
+        return with_sep(os.fsencode(self.root)) + self.path
 
 
 def all_sources(db: sqlite3.Connection) -> list[Source]:
@@ -40,23 +46,40 @@ def _source(row: sqlite3.Row) -> Source:
     )
 
 
+def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
+    """Source id → document state → number of documents."""
+    found: dict[int, dict[str, int]] = {}
+    for row in db.execute("SELECT source_id, state, count(*) FROM documents GROUP BY 1, 2"):
+        found.setdefault(row[0], {})[row[1]] = row[2]
+    return found
+
+
+def overlapping(db: sqlite3.Connection, source: Source) -> list[Source]:
+    """The other sources that lie inside this one, or that it lies in, and that stay."""
+    others = [each for each in all_sources(db) if each.id != source.id and not each.removed]
+    return [each for each in others if overlap(each, source)]
+
+
+def overlap(one: Source, other: Source) -> bool:
+    """Whether the folder of one of them lies in that of the other, or is the same."""
+    here, there = PurePath(one.root), PurePath(other.root)
+    return here.is_relative_to(there) or there.is_relative_to(here)
+
+
 def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> Source:
     """The source that adding these globs would give; writes nothing.
 
-    A folder that is a source already keeps its globs and gets these beside them. The first
-    source's paths stand as they are, those of later ones are led by a label.
+    A folder that is a source already keeps its globs and gets these beside them, unless it is
+    being removed. The first source's paths stand as they are, those of later ones are led by a label.
     """
     row = db.execute("SELECT * FROM sources WHERE root = ?", (os.fsencode(root),)).fetchone()
     if row is None:
         return Source(0, root, include, exclude, _label(db, root))
     known = _source(row)
-    return replace(
-        known,
-        include=tuple(dict.fromkeys((*known.include, *include))),
-        exclude=tuple(dict.fromkeys((*known.exclude, *exclude))),
-        paused=False,
-        removed=False,
-    )
+    if not known.removed:
+        include = tuple(dict.fromkeys((*known.include, *include)))
+        exclude = tuple(dict.fromkeys((*known.exclude, *exclude)))
+    return replace(known, include=include, exclude=exclude, paused=False, removed=False)
 
 
 def put_source(
@@ -100,8 +123,21 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget a source that is still marked as removed; its documents must have been before."""
-    db.execute("DELETE FROM sources WHERE id = ? AND removed", (source_id,))
+    """Forget a source that is still marked as removed; its documents must have been before.
+
+    What the owner took out of it stays out of another source that holds the same file.
+    """
+    source = next((each for each in all_sources(db) if each.id == source_id and each.removed), None)
+    if source is None:
+        return
+    heirs = overlapping(db, source)
+    for out in _exclusions(db, f"s.id = {source_id:d}"):
+        for heir in heirs:
+            here = with_sep(os.fsencode(heir.root))
+            if out.whole_path.startswith(here):
+                exclude_file(db, heir.id, out.whole_path[len(here) :], out.reason)
+                break
+    db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
 
 
 # --- files that the owner took out ------------------------------------------------------
@@ -122,15 +158,33 @@ def take_back_file(db: sqlite3.Connection, source_id: int, path: bytes) -> None:
 
 def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
     """The files that the owner took out, by path."""
+    return sorted(_exclusions(db, "NOT s.removed"), key=lambda exclusion: exclusion.display)
+
+
+def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, str]:
+    """The path below ``root`` of every file there that the owner took out, whichever source it was taken
+    from, and the reason."""
+    here = with_sep(os.fsencode(root))
+    return {
+        out.whole_path[len(here) :]: out.reason for out in _exclusions(db) if out.whole_path.startswith(here)
+    }
+
+
+def _exclusions(db: sqlite3.Connection, condition: str = "1") -> list[Exclusion]:
     rows = db.execute(
         "SELECT e.*, s.label, s.root FROM exclusions e JOIN sources s ON s.id = e.source_id"
-        " WHERE NOT s.removed"
+        f" WHERE {condition}"
     )
-    found = [
-        Exclusion(row["source_id"], row["path"], shown_path(row["label"], row["path"]), row["reason"])
+    return [
+        Exclusion(
+            source_id=row["source_id"],
+            path=row["path"],
+            display=shown_path(row["label"], row["path"]),
+            reason=row["reason"],
+            root=os.fsdecode(row["root"]),
+        )
         for row in rows
     ]
-    return sorted(found, key=lambda exclusion: exclusion.display)
 
 
 def shown_path(label: str, path: bytes) -> str:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import sqlite3
 
+from rag_core.extract import frontmatter
 from rag_core.store import find
+from rag_core.store.documents import best_target, ids, storable
 from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
 
 
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
-    """The document called ``path``, if ``viewer`` may see it; the chunk called ``key`` is marked."""
-    ids = [row[0] for row in db.execute("SELECT id FROM documents WHERE display = ?", (path,))]
-    found = next(iter(find.documents(db, store, viewer, ids)), None)
+    """The document called ``path``, if ``viewer`` may see it; the chunk called ``key`` is marked.
+
+    Of two that are shown by the same path it is the one that holds the chunk.
+    """
+    named = find.documents(db, store, viewer, ids(db, path))
+    holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (storable(key),)).fetchone()
+    found = next((each for each in named if holder and each.id == holder[0]), named[0] if named else None)
     if found is None:
         return None
-    row = db.execute("SELECT warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
+    row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     return DocumentView(
         document=found,
         chunks=tuple(_chunks(db, found.id, key)),
         links_out=tuple(_links_out(db, found.id, viewer)),
         links_in=tuple(_links_in(db, found.id, viewer)),
-        aliases=tuple(_aliases(db, found.id)),
+        aliases=frontmatter.aliases(json.loads(row["metadata"])),
         warnings=tuple(json.loads(row["warnings"])),
     )
 
@@ -49,31 +55,33 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
                 repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
             )
         )
-        end = row["end"]
+        end = max(end, row["end"])
     return found
-
-
-# A link is shown with the other document's name only where the viewer may see that one.
-_OTHER = "LEFT JOIN documents o ON o.id = {other} AND (? OR NOT o.private)"
 
 
 def _links_out(db: sqlite3.Connection, document_id: int, viewer: Viewer) -> list[DocumentLink]:
     rows = db.execute(
-        f"""SELECT l.*, o.display, o.title FROM links l {_OTHER.format(other="l.target_id")}
-            WHERE l.document_id = ? ORDER BY l.start""",
-        (viewer.is_owner, document_id),
+        f"""SELECT links.*, o.display, o.title FROM links LEFT JOIN documents o ON o.id = {_target(viewer)}
+            WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start""",
+        {"id": document_id},
     )
     return list(dict.fromkeys(map(_link, rows)))
 
 
 def _links_in(db: sqlite3.Connection, document_id: int, viewer: Viewer) -> list[DocumentLink]:
     rows = db.execute(
-        f"""SELECT l.*, o.display, o.title FROM links l {_OTHER.format(other="l.document_id")}
-            WHERE l.target_id = ? AND l.document_id <> l.target_id AND o.id IS NOT NULL
-            ORDER BY o.display, l.start""",
-        (viewer.is_owner, document_id),
+        f"""SELECT links.*, o.display, o.title FROM links JOIN documents o ON o.id = links.document_id
+            WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {_target(viewer)} = :id
+            AND o.id <> :id AND (:all OR NOT o.private) ORDER BY o.display, links.start""",
+        {"id": document_id, "all": viewer.is_owner},
     )
     return list({link.path: link for link in map(_link, rows)}.values())
+
+
+def _target(viewer: Viewer) -> str:
+    """Where a row of ``links`` leads: for a guest as if private documents were not there. A link
+    that led to nothing beside a visible document of that name would tell of a private one."""
+    return "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"
 
 
 def _link(row: sqlite3.Row) -> DocumentLink:
@@ -85,9 +93,3 @@ def _link(row: sqlite3.Row) -> DocumentLink:
         path=row["display"],
         title=row["title"],
     )
-
-
-def _aliases(db: sqlite3.Connection, document_id: int) -> list[str]:
-    """The names a document goes by, but its title and path; as they are compared, in lower case."""
-    rows = db.execute("SELECT key FROM names WHERE document_id = ? AND kind = 1 ORDER BY key", (document_id,))
-    return [row[0] for row in rows]

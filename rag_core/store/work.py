@@ -14,6 +14,12 @@ from rag_core.types import FileResult, Job, JobState, Outcome, Progress, Source
 KEPT_JOBS = 50
 
 
+def last_ended_well(db: sqlite3.Connection) -> bool:
+    """Whether the newest job, if there is one, was done to its end."""
+    row = db.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
+    return row is None or row["state"] == "done"
+
+
 def start_job(db: sqlite3.Connection) -> int:
     """Open a job; one that a dead runner left running becomes *interrupted*."""
     db.execute(
@@ -155,6 +161,11 @@ def add_request(
         "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)",
         (kind, json.dumps(payload), now()),
     )
+
+
+def request_files(db: sqlite3.Connection, source_id: int, paths: Sequence[bytes]) -> None:
+    """Ask for files of a source to be read again, changed or not."""
+    add_request(db, "index", [source_id], force=True, paths=paths)
 
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:

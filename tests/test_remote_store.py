@@ -1,0 +1,421 @@
+"""A store whose embedder is on a server: made, indexed and searched, with the server there and away."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.embedders import shared
+from rag_core.errors import EmbedderError, ModelMissing, Unreachable
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+from tests.command import Run
+from tests.configured import configure
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.model_packages import model_folder
+from tests.ollama_server import EOF, OllamaServer
+from tests.openai_server import OpenAIServer
+from tests.standin import Refusal, nobody, serving
+from tests.stored import found
+
+GEMMA = "embeddinggemma:latest"
+Make = Callable[..., Library]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    with serving(OllamaServer()) as running:
+        yield running
+
+
+@pytest.fixture
+def openai() -> Iterator[OpenAIServer]:
+    with serving(OpenAIServer()) as running:
+        yield running
+
+
+@pytest.fixture
+def make(home: Path, tmp_path: Path) -> Iterator[Make]:
+    """A library with these settings that does not wait between tries; each call makes another one."""
+    made: list[Library] = []
+
+    def make(**settings: object) -> Library:
+        given = Settings(home / "data", home / "models", (tmp_path,), **settings)  # type: ignore[arg-type]
+        made.append(Library.open(given))
+        made[-1]._embedders.options = replace(made[-1]._embedders.options, retry_s=0)
+        return made[-1]
+
+    yield make
+    for library in made:
+        library.close()
+
+
+@pytest.fixture
+def library(make: Make, server: OllamaServer) -> Library:
+    """A library with an empty store called ``s`` whose embedder is the stand-in's."""
+    opened = make(ollama_url=server.url)
+    opened.create_store(OWNER, "s", "ollama")
+    return opened
+
+
+def write(notes: Path, count: int = 3, text: str = "It tells of subject{}.\n") -> None:
+    for number in range(count):
+        (notes / f"{number:02}.md").write_text(text.format(number))
+
+
+def embeds(server: OllamaServer) -> int:
+    return len(server.bodies("/api/embed"))
+
+
+# --- making a store ---------------------------------------------------------------------
+
+
+def test_a_store_knows_its_embedder_in_full_and_what_it_reads(library: Library) -> None:
+    info = library.store_info(OWNER, "s")
+    assert (info.embedder, info.dimension) == ("ollama:embeddinggemma", 768)
+    assert library._stores.open(OWNER, "s").store.spec.max_tokens > 2000
+
+
+def test_a_store_of_a_smaller_dimension_has_it_in_its_embedders_name(library: Library) -> None:
+    info = library.create_store(OWNER, "small", "ollama", dimension=256)
+    assert (info.embedder, info.dimension) == ("ollama:embeddinggemma@256", 256)
+    assert library.create_store(OWNER, "full", "ollama", dimension=768).embedder == "ollama:embeddinggemma"
+
+
+@pytest.mark.parametrize(
+    ("embedder", "error"), [("ollama:gone", ModelMissing), ("ollama:x@256", ModelMissing)]
+)
+def test_no_store_is_made_without_its_model(
+    library: Library, embedder: str, error: type[EmbedderError]
+) -> None:
+    with pytest.raises(error, match="does not have the model"):
+        library.create_store(OWNER, "t", embedder)
+    assert library.store_names(OWNER) == ["s"]
+
+
+def test_no_store_is_made_while_the_server_is_away(make: Make) -> None:
+    library = make(ollama_url=nobody())
+    with pytest.raises(Unreachable, match="does not answer"):
+        library.create_store(OWNER, "t", "ollama")
+    assert library.store_names(OWNER) == []
+
+
+# --- indexing and searching ---------------------------------------------------------------
+
+
+def test_what_is_indexed_is_found_by_meaning(library: Library, notes: Path) -> None:
+    write(notes)
+    job = index(library, "s", notes)
+    assert (job.state, job.texts_embedded, job.message) == ("done", 3, "")
+    answer = library.search(OWNER, "subject1", ["s"], mode="vector")
+    assert answer.hits[0].document.path == "01.md"
+    assert answer.notices == ()
+    check_library(library, "s")
+
+
+def test_a_missing_model_is_told_before_any_file_is_read_and_words_are_indexed(
+    library: Library, server: OllamaServer, notes: Path
+) -> None:
+    write(notes)
+    del server.models[GEMMA]
+    job = index(library, "s", notes)
+    assert "Only words are indexed for now." in job.message
+    assert "`ollama pull embeddinggemma`" in job.message
+    assert embeds(server) == 0
+    assert found(library, "subject1") == ["01.md"]
+    assert library.store_info(OWNER, "s").pending == 3
+
+
+def test_one_bad_text_costs_itself(library: Library, server: OllamaServer, notes: Path) -> None:
+    write(notes, 40)
+    (notes / "17.md").write_text(f"It holds {server.nan}.\n")
+    (notes / "23.md").write_text(f"It holds {server.crash}.\n")
+    job = index(library, "s", notes)
+    assert (job.state, job.texts_embedded) == ("done", 38)
+    assert {problem.files for problem in library.problems(OWNER, "s")} == {("17.md",), ("23.md",)}
+    check_library(library, "s")
+
+
+def test_a_server_that_goes_away_ends_embedding_with_the_reason_and_keeps_the_queue(
+    library: Library, server: OllamaServer, notes: Path
+) -> None:
+    write(notes, 100)
+    embed = server._embed
+
+    def once(body: dict[str, object]) -> object:
+        if len(server.texts) > 30:
+            raise Refusal(503, {"error": "gone"})
+        return embed(body)
+
+    server._embed = once  # type: ignore[method-assign, assignment]
+    job = index(library, "s", notes)
+    assert job.texts_embedded == 32
+    assert "Embedding stopped, and only words are indexed from here on. Ollama at" in job.message
+    assert library.store_info(OWNER, "s").pending == 68
+    assert embeds(server) < 10, "not every text was tried"
+    assert library.problems(OWNER, "s") == [], "no text is blamed"
+    assert found(library, "subject99") == ["99.md"]
+
+    server._embed = embed  # type: ignore[method-assign]
+    assert index(library, "s").texts_embedded == 68
+    check_library(library, "s")
+
+
+@pytest.mark.parametrize("fault", [Refusal(500, {"error": "out of memory"}), Refusal(400, {"error": EOF})])
+def test_a_server_that_fails_whatever_it_is_given_is_not_asked_for_every_text(
+    library: Library, server: OllamaServer, notes: Path, fault: Refusal
+) -> None:
+    write(notes, 64)
+    embed = server._embed
+
+    def failing(body: dict[str, object]) -> object:
+        if len(server.texts) > 10:
+            raise fault
+        return embed(body)
+
+    server._embed = failing  # type: ignore[method-assign, assignment]
+    job = index(library, "s", notes)
+    assert job.texts_embedded == 32
+    assert "It fails whatever it is given" in job.message
+    assert embeds(server) < 16
+    assert library.problems(OWNER, "s") == []
+
+
+def test_while_the_server_is_away_words_find_and_a_notice_says_so(
+    library: Library, make: Make, notes: Path
+) -> None:
+    write(notes)
+    index(library, "s", notes)
+    away = make(ollama_url=nobody())
+    answer = away.search(OWNER, "subject1", ["s"])
+    assert answer.hits[0].document.path == "01.md"
+    [notice] = answer.notices
+    assert notice.message.startswith("Store 's' is searched by words only. Ollama at")
+    assert away.store_info(OWNER, "s").dimension == 768
+
+
+def test_a_store_without_vectors_is_shown_without_asking_its_server(library: Library, make: Make) -> None:
+    away = make(ollama_url=nobody())
+    assert away.store_info(OWNER, "s").dimension == 0
+    assert away.verify(OWNER, "s").sound
+
+
+def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
+    library: Library, server: OllamaServer, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(notes)
+    index(library, "s", notes)
+    monkeypatch.setattr(shared, "_LONG_S", 0.0)
+    server.fail("/api/embed", *[Refusal(503, {"error": "busy"})] * 9)
+    library.search(OWNER, "subject1", ["s"])
+    before = embeds(server)
+    assert library.search(OWNER, "subject2", ["s"]).notices
+    assert embeds(server) == before
+    server.faults.clear()
+    index(library, "s")
+    assert not library.search(OWNER, "subject2", ["s"]).notices, "a run finds out that it is back"
+
+
+def test_a_query_is_embedded_once(library: Library, server: OllamaServer, notes: Path) -> None:
+    write(notes)
+    index(library, "s", notes)
+    library.search(OWNER, "subject1", ["s"])
+    before = embeds(server)
+    library.search(OWNER, "subject1", ["s"], top_k=1)
+    assert embeds(server) == before
+
+
+def test_another_version_of_the_model_is_not_mixed_in(
+    library: Library, server: OllamaServer, notes: Path
+) -> None:
+    write(notes)
+    index(library, "s", notes)
+    server.models[GEMMA].version = "2"
+    (notes / "new.md").write_text("It is new.\n")
+    job = index(library, "s")
+    assert job.texts_embedded == 0
+    assert "The vectors of store 's' are from ollama:embeddinggemma@" in job.message
+    assert library.search(OWNER, "subject1", ["s"]).notices
+
+
+def test_a_model_that_reads_less_than_the_passages_hold_is_told(
+    library: Library, make: Make, server: OllamaServer, notes: Path
+) -> None:
+    write(notes)
+    job = index(make(ollama_url=server.url, embedding_context=512), "s", notes)
+    assert "the rest of one is found by words only" in job.message
+    assert job.texts_embedded == 3
+
+
+# --- a server that does not tell what model it has ------------------------------------------
+
+
+def test_another_model_of_the_same_name_is_noticed_by_its_vectors(
+    make: Make, openai: OpenAIServer, notes: Path
+) -> None:
+    write(notes)
+    library = make(embedding_base_url=openai.url)
+    library.create_store(OWNER, "o", "openai:nomic-embed-text")
+    assert index(library, "o", notes).texts_embedded == 3
+    assert library.search(OWNER, "subject1", ["o"], mode="vector").notices == ()
+
+    openai.turn = 3
+    other = make(embedding_base_url=openai.url)
+    [notice] = other.search(OWNER, "subject1", ["o"]).notices
+    assert "another model that was called 'nomic-embed-text'" in notice.message
+    (notes / "new.md").write_text("It is new.\n")
+    assert index(other, "o").texts_embedded == 0
+
+
+# --- private ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def afar(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An address on another machine that leads to the stand-in, which is the proxy to it."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, server.url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    return "http://home.invalid:11434"
+
+
+def private(notes: Path) -> None:
+    write(notes)
+    (notes / "diary.md").write_text("---\nprivate: true\n---\nThe sesame is under the stone.\n")
+    (notes / "shared.md").write_text("---\nprivate: true\n---\nIt tells of subject1.\n")
+
+
+def test_private_documents_are_not_sent_to_another_machine(
+    make: Make, server: OllamaServer, afar: str, notes: Path
+) -> None:
+    private(notes)
+    library = make(ollama_url=afar)
+    library.create_store(OWNER, "s", "ollama")
+    job = index(library, "s", notes)
+    assert job.texts_embedded == 3
+    assert "1 private text is not sent to home.invalid" in job.message
+    assert not any("sesame" in text for text in server.texts)
+    assert found(library, "sesame") == ["diary.md"]
+    [problem] = library.problems(OWNER, "s")
+    assert (problem.kind, problem.files) == ("refused", ("diary.md",))
+    assert "private" in problem.reason
+
+    (notes / "diary.md").write_text("The sesame is under the stone.\n")
+    assert index(library, "s").texts_embedded == 1
+    assert library.problems(OWNER, "s") == []
+
+
+def test_private_documents_are_embedded_on_this_machine(library: Library, notes: Path) -> None:
+    private(notes)
+    assert index(library, "s", notes).texts_embedded == 4
+
+
+# --- what is written down -----------------------------------------------------------------
+
+
+def test_logs_hold_neither_key_nor_text(
+    make: Make, openai: OpenAIServer, notes: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    openai.key = "sk-sesame-42"
+    write(notes, 3, "The heron waits by river {}.\n")
+    (notes / "bad.md").write_text(f"The heron is {openai.bad}.\n")
+    library = make(embedding_base_url=openai.url, embedding_api_key=openai.key)
+    library.create_store(OWNER, "o", "openai:nomic-embed-text")
+    assert index(library, "o", notes).texts_embedded == 3
+    library.search(OWNER, "where is the heron", ["o"])
+    openai.key = "another"
+    library.search(OWNER, "who is the heron", ["o"])
+    assert "127.0.0.1" in caplog.text, "the requests themselves are logged"
+    assert "sesame" not in caplog.text
+    assert "heron" not in caplog.text
+
+
+def test_settings_keep_the_key_to_themselves(run: Run, home: Path) -> None:
+    configure(
+        home, "embedding_base_url: http://127.0.0.1:1/v1\n", "COMMONPLACE_EMBEDDING_API_KEY=sk-sesame\n"
+    )
+    for shown in (run("config"), run("config", "--json"), run("doctor"), run("doctor", "--json")):
+        assert "sesame" not in shown.out + shown.err
+    assert "********" in run("config").out
+    configure(home, "embedding_api_key: sk-sesame\n")
+    refused = run("config")
+    assert refused.status == 2
+    assert "is a secret, which config.yaml must not hold" in refused.err
+    assert "COMMONPLACE_EMBEDDING_API_KEY" in refused.err
+    assert "sesame" not in refused.err
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+def test_from_making_a_store_to_finding_on_the_command_line(
+    run: Run, home: Path, server: OllamaServer, notes: Path
+) -> None:
+    configure(home, f"ollama_url: {server.url}\n")
+    write(notes)
+    made = run("store", "create", "mine", "--embedder", "ollama:embeddinggemma", "--json")
+    assert (made.status, made.json["embedder"], made.json["dimension"]) == (0, "ollama:embeddinggemma", 768)
+    assert run("init", notes, "--store", "mine").status == 0
+    answer = run("query", "subject1", "--store", "mine", "--mode", "vector", "--json")
+    assert answer.json["results"][0]["file_path"] == "01.md"
+    assert "task: search result | query: subject1" in server.texts
+
+
+def test_a_store_that_cannot_be_made_says_what_to_do(run: Run, home: Path, server: OllamaServer) -> None:
+    configure(home, f"ollama_url: {server.url}\n")
+    refused = run("store", "create", "mine", "--embedder", "ollama:bge-m3")
+    assert refused.status == 1
+    assert "Run `ollama pull bge-m3`." in refused.err
+
+
+def test_doctor_says_whether_servers_answer_and_where_text_goes(
+    run: Run, home: Path, server: OllamaServer, openai: OpenAIServer
+) -> None:
+    def sentence(word: str) -> tuple[str, str]:
+        steps = run("doctor", "--json").json["steps"]
+        return next((step["state"], step["sentence"]) for step in steps if word in step["sentence"])
+
+    configure(home, f"ollama_url: {server.url}\nembedding_base_url: {openai.url}\n")
+    run("store", "create", "mine", "--embedder", "openai:nomic-embed-text")
+    state, said = sentence("openai:")
+    assert state == "ok"
+    assert f"at {openai.url}/v1 is ready; text stays on this machine. Stores that use it: mine." in said
+    assert sentence("ollama:")[0] == "ok"
+
+    configure(home, f"ollama_url: {nobody()}\nembedding_base_url: {nobody()}\n")
+    assert sentence("'ollama:")[0] == "note", "no store needs it"
+    state, said = sentence("'openai:")
+    assert state == "no"
+    assert "does not answer" in said
+
+
+def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Path) -> None:
+    write(notes)
+    index(library, "s", notes)
+    away = make(ollama_url=nobody())
+    [notice] = away.search(Viewer("guest", stores=frozenset({"s"})), "subject1", ["s"]).notices
+    assert notice.message == "Store 's' is searched by words only. Its embedder is not at hand just now."
+
+
+# --- an embedder in a folder ----------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_there_fails_without_the_network(make: Make, tmp_path: Path) -> None:
+    library = make()
+    for name in ("sentence-transformers", "mlx"):
+        with pytest.raises(ModelMissing, match="no folder"):
+            library.create_store(OWNER, "t", f"{name}:all-MiniLM-L6-v2")
+    folder = model_folder(tmp_path / "model")
+    for name in ("sentence-transformers", "mlx"):
+        with pytest.raises(EmbedderError, match="not installed") as caught:
+            library.create_store(OWNER, "t", f"{name}:{folder}")
+        assert f"pip install 'commonplace[{name}]'" in caught.value.suggestion
