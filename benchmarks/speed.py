@@ -27,7 +27,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.notes import write_notes
-from benchmarks.process import Figures, alone, lines, memory
+from benchmarks.process import Figures, Took, alone, lines, memory, took
 from benchmarks.retrieval import open_library
 from benchmarks.scale import search
 from rag_core.embedders import Embedder, open_embedder
@@ -142,20 +142,6 @@ def measure_index(setting: Setting) -> Figures:
         "whole_to_embedding": round(statistics.median(w.wall_s / e.wall_s for w, e in pairs), 3),
         "whole_to_embedding_cpu": round(statistics.median(w.cpu_s / e.cpu_s for w, e in pairs), 3),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Took:
-    """Time on the wall, and of all cores that this process had: a busy machine changes the first more."""
-
-    wall_s: float
-    cpu_s: float
-
-
-def took(do: Callable[[], object]) -> Took:
-    wall, cpu = time.perf_counter(), time.process_time()
-    do()
-    return Took(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> None:

@@ -130,8 +130,8 @@ EMBEDDERS = """
 - `minilm`: the built-in model.
 - `ollama:MODEL`: a model of Ollama at `ollama_url`; `ollama` alone is `ollama:{model}`. It needs
   `pip install 'commonplace[ollama]'`.
-- `openai:MODEL`: a server with `/v1/embeddings` at `embedding_base_url`, such as llama.cpp, LM Studio, vLLM or
-  a hosted one.
+- `openai:MODEL`: a server with `/v1/embeddings` at `embedding_base_url`, such as llama.cpp, LM Studio, vLLM
+  or a hosted one.
 - `sentence-transformers:FOLDER`: a model in a folder of this computer, with
   `pip install 'commonplace[sentence-transformers]'`.
 - `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; not tried on one yet.
@@ -139,8 +139,8 @@ EMBEDDERS = """
 
 A server gets the text of passages and queries, the others keep it in this process. Private documents are
 never sent to a server on another computer; they are found by their words. Keys are read from the environment
-and `.env` alone. Where a model can shorten its vectors, `--dimension 256` makes a store with
-`ollama:MODEL@256`.
+and `.env` alone; `OLLAMA_API_KEY` is sent to `ollama_url` by Ollama's own package. Where a model can shorten
+its vectors, `--dimension 256` makes a store with `ollama:MODEL@256`.
 """
 
 

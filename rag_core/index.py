@@ -336,8 +336,8 @@ class Runner:
             self._embedder = embedder
             if embedder.max_tokens < self._store.spec.max_tokens:  # its server or `embedding_context` changed
                 self._log.say(
-                    f"The embedder reads {embedder.max_tokens} tokens of a passage, and those of this store have"
-                    f" up to {self._store.spec.max_tokens}: the rest of one is found by words only."
+                    f"The embedder reads {embedder.max_tokens} tokens of a passage, and those of this store"
+                    f" have up to {self._store.spec.max_tokens}: the rest of one is found by words only."
                 )
         except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
             self._log.say(f"Only words are indexed for now. {error}")
@@ -346,33 +346,32 @@ class Runner:
         """Embed, newest first, until the queue is empty or somebody asks for another reading."""
         if self._embedder is None:
             return
+        withheld = self._withhold_private(self._embedder) if leaves(self._embedder.server) else 0
         with self._store.read() as db:
             waiting = vectors.pending_count(db)
-        self._log.phase("embedding", waiting)
-        away = leaves(self._embedder.server)
+        self._log.phase("embedding", waiting - withheld)
         while not self._waiting:
             self._look_for_requests()
             with self._store.read() as db:
-                batch = vectors.pending(db, self._limits.batch_size, MAX_ATTEMPTS, private=not away)
+                batch = vectors.pending(db, self._limits.batch_size, MAX_ATTEMPTS)
             if not batch:
-                break
+                return
             try:
                 self._embed(self._embedder, batch)
             except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
                 self._log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
                 self._embedder = None
                 return
-        if away:
-            self._withhold_private(self._embedder)
 
-    def _withhold_private(self, embedder: Embedder) -> None:
-        """Leave the texts that only private documents hold where they are, and say so."""
+    def _withhold_private(self, embedder: Embedder) -> int:
+        """Let the texts that only private documents hold stay in the queue, and say so; how many."""
+        why = "It is private, and the embedder's server is not on this machine."
         with self._store.note() as db:
-            count = vectors.withhold_private(db, "It is private, and the embedder's server is not here.")
+            count = vectors.withhold_private(db, why, MAX_ATTEMPTS)
         if count:
-            where = host_of(embedder.server)
             are = "text is" if count == 1 else "texts are"
-            self._log.say(f"{count:,} private {are} not sent to {where}; words find what is in them.")
+            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}; words find them.")
+        return count
 
     def _drop_unused(self) -> None:
         with self._store.read() as db:

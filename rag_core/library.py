@@ -191,7 +191,7 @@ class Library(Runs):
         found = self._places(opened, [path])
         with opened.write() as db:
             for source_id, raw in found:
-                sources.exclude_file(db, source_id, raw, reason or "The owner took it out.")
+                sources.exclude_file(db, source_id, raw, reason or "It was taken out by hand.")
                 work.request_files(db, source_id, [raw])
 
     def take_back_file(self, viewer: Viewer, store: str, path: str) -> None:

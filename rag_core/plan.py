@@ -99,7 +99,7 @@ class _Draft:
 
 
 def _note(file: FileRecord) -> str:
-    return "probably no text" if hardly_text(file.display) else ""
+    return "will probably be skipped" if hardly_text(file.display) else ""
 
 
 def make_plan(
@@ -135,10 +135,9 @@ def make_plan(
         return file_hash(root, file, max_bytes)
 
     draft = _Draft()
-    for stat in sides.files:
-        if stat not in sides.settled:
-            file = _record(stat, source, started_ns)
-            _compare(draft, hash_of, sides.known.get(stat.path), file, force=force)
+    for stat in sides.unsettled:
+        file = _record(stat, source, started_ns)
+        _compare(draft, hash_of, sides.known.get(stat.path), file, force=force)
     gone = _gone(sides, walk)
     beside = [_record(stat, source, started_ns) for stat in sides.beside]
     moved = _pair_moves(hash_of, gone, draft.new + beside)
@@ -150,7 +149,7 @@ def make_plan(
         moved=tuple(moved),
         touched=tuple(draft.touched),
         deleted=tuple(known for known in gone if known.path not in old),
-        unchanged=len(sides.settled),
+        unchanged=len(sides.files) - len(sides.unsettled),
         warnings=(*nothing, *_warnings(walk, only)),
     )
 
@@ -158,12 +157,12 @@ def make_plan(
 class _Sides(NamedTuple):
     """The files of a source that are looked at, and what the store remembers of them.
 
-    ``settled`` are those that did not change; ``known`` is empty where that is all of both.
+    ``unsettled`` are those that may have changed; ``known`` is empty where nothing can have.
     ``beside`` are the files where one that is looked at may have moved to.
     """
 
     files: list[FileStat]
-    settled: set[FileStat]
+    unsettled: list[FileStat]
     known: dict[bytes, Known]
     beside: list[FileStat]
     excluded: Set[bytes]
@@ -181,16 +180,19 @@ def _sides(
 ) -> _Sides:
     excluded = excluded_below(db, source.root).keys()
     left_out = excluded | _indexed_elsewhere(db, source)
-    files = [f for f in walk.files if f.path not in left_out and (only is None or f.path in only)]
-    settled = set() if force else _settled(db, source.id, max_bytes).intersection(files)
+    files = walk.files
+    if left_out or only is not None:
+        files = [f for f in files if f.path not in left_out and (only is None or f.path in only)]
+    settled = set() if force else _settled(db, source.id, max_bytes)
+    unsettled = [file for file in files if file not in settled]
     count = _count(db, source.id)
-    known = _known(db, source.id) if len(settled) < max(count, len(files)) else {}
+    known = _known(db, source.id) if unsettled or len(files) < count else {}
     if only is None:
-        return _Sides(files, settled, known, [], excluded, count)
+        return _Sides(files, unsettled, known, [], excluded, count)
     others = known.keys() | left_out | only
     beside = [file for file in walk.files if file.path not in others]
     asked = {path: row for path, row in known.items() if path in only}
-    return _Sides(files, settled, asked, beside, excluded, count)
+    return _Sides(files, unsettled, asked, beside, excluded, count)
 
 
 def _gone(sides: _Sides, walk: Walk) -> list[Known]:

@@ -30,7 +30,7 @@ from rag_core.types import (
     Step,
     StoreInfo,
 )
-from rag_core.wording import duration, found, lines, plural, ranked, size
+from rag_core.wording import duration, found, lines, outcome, outcomes, plural, ranked, size, skips
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _MAX_ROWS = 40
@@ -149,7 +149,7 @@ def show_documents(documents: Sequence[Document]) -> None:
     rows = [
         (d.path, d.file_type, str(d.chunks), d.state, d.reason) for d in documents
     ]  # fmt: skip
-    _table(("file", "type", "chunks", "state", ""), rows)
+    _table(("file", "type", "passages", "state", ""), rows)
 
 
 def show_document(view: DocumentView) -> None:
@@ -245,20 +245,20 @@ def show_plans(plans: Sequence[Plan]) -> None:
     for plan in plans:
         click.secho(line(plan.source.root), bold=True)
         rows = plan.rows()
-        for outcome, path, note in rows[:_MAX_ROWS]:
-            click.echo(f"  {outcome:<9} {line(path)} {line(note)}".rstrip())
+        for became, path, note in rows[:_MAX_ROWS]:
+            click.echo(f"  {outcome(became):<9} {line(path)} {line(note)}".rstrip())
         if len(rows) > _MAX_ROWS:
             click.echo(f"  … and {len(rows) - _MAX_ROWS:,} more")
-        click.echo("  " + ", ".join(f"{count:,} {outcome}" for outcome, count in plan.counts().items()))
+        click.echo("  " + ", ".join(f"{count:,} {outcome(name)}" for name, count in plan.counts().items()))
         if unlikely := plan.unlikely():
-            click.echo(f"  {plural(unlikely, 'file')} of them will probably be skipped, by their names.")
+            click.echo(f"  {skips(unlikely)}")
         for warning in plan.warnings[:_MAX_ROWS]:
             click.secho(f"  {plain(warning)}", fg="yellow")
 
 
 def show_job(job: Job) -> None:
     """What a run did, the failures by name."""
-    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in job.counts.items() if count) or "no files"
+    counts = ", ".join(outcomes(job.counts)) or "no files"
     click.echo(
         f"{job.state.capitalize()} in {duration(job.duration_ms / 1000)}: {line(counts)};"
         f" {plural(job.total_chunks_added, 'passage')} added, {plural(job.texts_embedded, 'text')} embedded."
@@ -274,7 +274,7 @@ def show_jobs(jobs: Sequence[Job]) -> None:
     rows = [
         (
             str(job.id), job.start_time, job.state, duration(job.duration_ms / 1000),
-            ", ".join(f"{count:,} {outcome}" for outcome, count in job.counts.items() if count), job.message,
+            ", ".join(outcomes(job.counts)), job.message,
         )
         for job in jobs
     ]  # fmt: skip

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rag_core.types import Answer, Diagnosis
 
 
 def plural(count: int, noun: str) -> str:
     """``1 file``, ``2,000 files``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def outcome(name: str) -> str:
+    """What became of a file, for people: a store forgets files, and nothing here deletes one."""
+    return "forgotten" if name == "deleted" else name
+
+
+def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
+    """How many files have each outcome: ``3 added``, or ``**3** added``. None that no file has."""
+    mark = "**" if bold else ""
+    return [f"{mark}{count:,}{mark} {outcome(name)}" for name, count in counts.items() if count]
+
+
+def skips(count: int) -> str:
+    """How many files are chosen although their names promise no text."""
+    return f"{plural(count, 'file')} of these will probably be skipped, going by their names."
 
 
 def size(count: int) -> str:

@@ -54,7 +54,7 @@ def test_edit_replaces_what_is_named_and_keeps_the_rest(run: Run, garden: Path) 
 
 def test_edit_can_be_tried_out(run: Run, garden: Path) -> None:
     result = run("source", "edit", 1, "--store", "garden", "--include", "**/*.md", "--dry-run")
-    assert "deleted   todo.txt" in result.out
+    assert "forgotten todo.txt" in result.out
     assert run("source", "list", "--store", "garden", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
@@ -77,8 +77,8 @@ def test_remove_forgets_the_documents_when_it_is_confirmed(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     result = run("source", "remove", 1, "--store", "garden")
-    assert f"This forgets 3 documents of {garden}; the files stay." in result.err
-    assert "3 deleted" in result.out
+    assert f"This forgets 3 files of {garden}; on the disk they stay." in result.err
+    assert "3 forgotten" in result.out
     assert run("source", "list", "--store", "garden", "--json").json["sources"] == []
     assert len(list(garden.iterdir())) == 3
 

@@ -347,6 +347,6 @@ def test_files_that_are_hardly_text_are_counted_and_noted_beforehand(library: Li
 
     assert plan.unlikely() == 2
     assert [(path, note) for _, path, note in plan.rows() if note] == [
-        ("photo.JPG", "probably no text"),
-        ("tea.zip", "probably no text"),
+        ("photo.JPG", "will probably be skipped"),
+        ("tea.zip", "will probably be skipped"),
     ]

@@ -19,6 +19,7 @@ import pytest
 from rag_core.embedders import Embedder, EmbedderOptions, open_embedder, remote
 from rag_core.embedders.options import Prompts
 from rag_core.embedders.remote import MOST_TEXTS, TRIES
+from rag_core.embedders.turns import Turns, turns_at
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable
 from tests.ollama_server import BUSY, EOF, Model, OllamaServer
 from tests.standin import Refusal, nobody, serving
@@ -224,28 +225,73 @@ def test_one_request_at_a_time_however_many_threads_and_models(server: OllamaSer
     assert server.most_at_once == 1
 
 
-def test_a_query_goes_before_passages_that_wait(server: OllamaServer, opened: Open) -> None:
+def test_a_query_goes_before_passages_that_wait_longer() -> None:
+    turns, order = Turns(), []
+
+    def take(what: str) -> None:
+        with turns.take(question=what == "query"):
+            order.append(what)
+
+    with turns.take(question=False):
+        waiting = []
+        for what in ("passages", "query"):
+            waiting.append(threading.Thread(target=take, args=(what,)))
+            waiting[-1].start()
+            _until(lambda: len(turns._changed._waiters) == len(waiting))  # type: ignore[attr-defined]
+    for thread in waiting:
+        thread.join()
+    assert order == ["query", "passages"]
+
+
+def _until(true: Callable[[], bool]) -> None:
+    while not true():
+        time.sleep(0.001)
+
+
+def test_a_query_waits_for_one_request_of_a_long_work_and_not_for_all(
+    server: OllamaServer, opened: Open
+) -> None:
     embedder = opened()
     embedder.embed_query("awake")
     server.seconds_a_text = 0.005
-    documents = threading.Thread(target=embedder.embed_documents, args=([f"d{n}" for n in range(160)],))
+    documents = threading.Thread(target=embedder.embed_documents, args=([f"d{n}" for n in range(130)],))
     documents.start()
-    while len(server.texts) < 10:
-        time.sleep(0.005)
+    _until(lambda: len(server.texts) > 10)
     embedder.embed_query("now")
-    at = next(at for at, text in enumerate(server.texts) if text.endswith("query: now"))
-    assert at <= 1 + MOST_TEXTS, "at most one request was before it"
     documents.join()
+    at = next(at for at, text in enumerate(server.texts) if text.endswith("query: now"))
+    assert at <= 1 + MOST_TEXTS
+
+
+def test_a_query_does_not_wait_for_ever_for_its_turn(
+    server: OllamaServer, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = opened()
+    embedder.embed_query("awake")
+    monkeypatch.setattr(remote, "QUESTION_PATIENCE_S", 0.01)
+    with turns_at(server.url).take(question=False), pytest.raises(Unreachable, match="at work on documents"):
+        embedder.embed_query("now")
+    assert embedder.embed_query("now").shape == (768,)
 
 
 def test_requests_are_bounded_in_tokens_and_texts(server: OllamaServer, opened: Open) -> None:
     embedder = opened()
     long = "word " * 1500
-    embedder.embed_documents([long] * 12 + ["short"] * 200)
+    embedder.embed_documents([long] * 40 + ["short"] * 200)
+    requests = [body["input"] for body in server.bodies("/api/embed")[1:]]
+    assert sum(map(len, requests)) == 240
+    assert max(map(len, requests)) <= MOST_TEXTS
+    assert max(sum(len(text) > 1000 for text in texts) for texts in requests) <= 10
+
+
+def test_a_slow_server_gets_smaller_requests(
+    server: OllamaServer, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_REQUEST_S", 0.001)
+    opened().embed_documents(["word " * 200] * 60)
     sizes = [len(body["input"]) for body in server.bodies("/api/embed")[1:]]
-    assert sum(sizes) == 212
-    assert max(sizes) <= MOST_TEXTS
-    assert sizes[0] < 12, "a dozen long texts are too much for one request"
+    assert sizes[0] > 10
+    assert max(sizes[1:]) < 6
 
 
 # --- too long, NaN, crashes -------------------------------------------------------------

@@ -81,6 +81,11 @@ def test_an_answer_without_the_vectors_is_refused(server: OpenAIServer, opened: 
         embedder.embed_documents(["one", "two"])
 
 
+def test_a_text_is_sent_without_what_servers_trip_over(server: OpenAIServer, opened: Open) -> None:
+    opened().embed_documents(["a\0b", "", "\ud800"])
+    assert [text.removeprefix("search_document: ") for text in server.texts[1:]] == ["a b", ".", "?"]
+
+
 def test_known_models_get_their_prompts_whatever_serves_them(server: OpenAIServer, opened: Open) -> None:
     server.models["text-embedding-nomic-embed-text-v1.5"] = 64
     embedder = opened("openai:text-embedding-nomic-embed-text-v1.5")

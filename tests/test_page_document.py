@@ -226,7 +226,7 @@ def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
 
 def test_an_excluded_document_keeps_its_page_and_is_taken_back_there(shelf: Path) -> None:
     page = idle(press(open_page(store="notes", path="tea.md"), "file_Exclude"))
-    assert "Excluded: The owner took it out." in said(page)
+    assert "Excluded: It was taken out by hand." in said(page)
     assert passages(markup(page)) == []
     idle(press(page, "file_Take back"))
     assert len(passages(markup(page))) == 2

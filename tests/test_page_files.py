@@ -236,6 +236,16 @@ def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     assert "cannot be found" not in said(drawn(page.run()))
 
 
+def test_no_path_asks_for_one_and_takes_the_last_answer_away(shelf: Path) -> None:
+    page = open_page(store="notes")
+    page.text_input(key="missing_file_path").set_value("bad.md")
+    press(page, "missing_file_ask")
+    page.text_input(key="missing_file_path").set_value(" ")
+    press(page, "missing_file_ask")
+    assert "Type the path of a file first." in [caption.value for caption in page.caption]
+    assert "cannot be found" not in said(page)
+
+
 # --- guests ---------------------------------------------------------------------------
 
 

@@ -113,7 +113,7 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     drawn(app.text_area(key=f"source_{STORE}_1_include").set_value("**/*.md").run())
     drawn(app.text_area(key=f"source_{STORE}_1_exclude").set_value("bee*").run())
     press(app, f"source_{STORE}_1_dry_run")
-    assert "**2** deleted · **2** unchanged" in texts(app)
+    assert "**2** forgotten · **2** unchanged" in texts(app)
     assert len(paths()) == 4, "a look changes nothing"
 
     done(press(app, f"source_{STORE}_1_save"))
@@ -174,7 +174,7 @@ def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
     garden: Path, code: Path
 ) -> None:
     app = press(page(), f"source_remove_{STORE}_1")
-    assert "forgets **4 documents**. The files themselves stay" in texts(app)
+    assert "forgets **4 files**, which stay on the disk" in texts(app)
     assert set(app.dataframe[0].value["File"]) == {"rose.md", "bee.md", "deep/ink.md", "todo.txt"}
     assert len(paths()) == 5, "a look changes nothing"
 

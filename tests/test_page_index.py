@@ -95,6 +95,11 @@ def test_a_first_store_is_created_and_stands_in_the_address(home: Path) -> None:
     assert library().store_info(OWNER, "garden").embedder == "minilm"
 
 
+def test_the_first_store_has_a_name_already(home: Path) -> None:
+    press(page(), "index_create_store")
+    assert library().store_names(OWNER) == ["notes"]
+
+
 def test_a_bad_name_is_refused_in_place_with_both_sentences(home: Path) -> None:
     app = page()
     app.text_input(key="index_new_name").set_value("my notes!")
@@ -194,6 +199,11 @@ def test_nothing_is_said_of_a_model_that_is_not_needed(store: str) -> None:
 
 
 # --- the folder -------------------------------------------------------------------------
+
+
+def test_chosen_files_that_will_hardly_be_read_are_counted(store: str, notes: Path) -> None:
+    (notes / "scan.pdf").write_bytes(b"%PDF-1.4")
+    assert "1 file of these will probably be skipped, going by their names." in texts(with_folder(notes))
 
 
 def test_a_typed_folder_shows_count_samples_and_kinds(store: str, notes: Path) -> None:

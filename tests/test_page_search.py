@@ -335,7 +335,7 @@ def test_an_empty_store_says_so() -> None:
 def test_an_empty_query_shows_what_can_be_typed(notes: Index) -> None:
     page = open_page()
     assert "tag:recipe" in shown(page)
-    assert "notes: 5 passages in 5 documents" in shown(page)
+    assert "notes: 5 passages in 5 files" in shown(page)
 
 
 def test_an_error_is_two_sentences(notes: Index) -> None:

@@ -106,8 +106,8 @@ def long_directory(path: Path) -> None:
 
 
 ARCHIVES: dict[str, tuple[Spoil, str]] = {
-    "empty": (lambda path: path.write_bytes(b""), "no portable file"),
-    "text": (lambda path: path.write_text("hello " * 100), "no portable file"),
+    "empty": (lambda path: path.write_bytes(b""), "no file that an export writes"),
+    "text": (lambda path: path.write_text("hello " * 100), "no file that an export writes"),
     "cut off": (cut, "its end is missing"),
     "one bit": (flip, "damaged|checksum"),
     "one more member": (lambda path: added(path, "more.txt"), "something else"),

@@ -201,6 +201,16 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     assert away.store_info(OWNER, "s").dimension == 768
 
 
+def test_without_the_model_words_find_and_the_notice_names_the_command(
+    library: Library, make: Make, server: OllamaServer, notes: Path
+) -> None:
+    write(notes)
+    index(library, "s", notes)
+    del server.models[GEMMA]
+    [notice] = make(ollama_url=server.url).search(OWNER, "subject1", ["s"]).notices
+    assert "`ollama pull embeddinggemma`" in notice.message
+
+
 def test_a_store_without_vectors_is_shown_without_asking_its_server(library: Library, make: Make) -> None:
     away = make(ollama_url=nobody())
     assert away.store_info(OWNER, "s").dimension == 0
@@ -265,6 +275,8 @@ def test_another_model_of_the_same_name_is_noticed_by_its_vectors(
     library.create_store(OWNER, "o", "openai:nomic-embed-text")
     assert index(library, "o", notes).texts_embedded == 3
     assert library.search(OWNER, "subject1", ["o"], mode="vector").notices == ()
+    assert library.verify(OWNER, "o").sound
+    assert library.store_info(OWNER, "o").identity.startswith("openai:nomic-embed-text@unknown/384/")
 
     openai.turn = 3
     other = make(embedding_base_url=openai.url)

@@ -11,8 +11,9 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core.extract import hardly_text
 from rag_core.files import MANY_FILES, Preview, doubt, preview
-from rag_core.wording import plural, size
+from rag_core.wording import plural, size, skips
 
 ADDING: Final = "index"
 """The chooser of the folder that is being added; every other one is called after its folder."""
@@ -111,6 +112,8 @@ def _show(found: Preview) -> None:
         return
     least = "At least " if found.truncated else ""
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
+    if unlikely := sum(count for suffix, count in found.by_suffix.items() if hardly_text(f"a{suffix}")):
+        st.caption(skips(unlikely))
     if found.truncated:
         st.caption(f"This folder holds more than {MANY_FILES:,} names; the count stopped there.")
     kinds = [

@@ -14,7 +14,7 @@ import streamlit as st
 from rag_core import jobs
 from rag_core.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
-from rag_core.wording import plural
+from rag_core.wording import outcome, outcomes, plural, skips
 from ui.deps import library
 from ui.file_choice import ADDING, FileChoice
 from ui.folders import clear_folder
@@ -42,7 +42,8 @@ class DryRun:
     def of(cls, info: StoreInfo, plan: Plan) -> DryRun:
         """Keep the first rows and warnings; a plan may hold a hundred thousand files."""
         rows = [
-            {"What": what, "File": file, "Note": note} for what, file, note in islice(plan.rows(), _MOST_ROWS)
+            {"What": outcome(what), "File": file, "Note": note}
+            for what, file, note in islice(plan.rows(), _MOST_ROWS)
         ]
         counts, unlikely = plan.counts(), plan.unlikely()
         return cls(info.name, info.generation, plan.source, counts, unlikely, rows, plan.warnings)
@@ -65,11 +66,11 @@ def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str 
 
 def show_dry_run(dry_run: DryRun, chooser: str) -> None:
     """The files that would change, by what would become of them."""
-    counted = [f"**{count:,}** {outcome}" for outcome, count in dry_run.counts.items() if count]
+    counted = outcomes(dry_run.counts, bold=True)
     if counted:
         st.markdown(" · ".join(counted))
     if dry_run.unlikely:
-        st.caption(f"{plural(dry_run.unlikely, 'file')} of them will probably be skipped, by their names.")
+        st.caption(skips(dry_run.unlikely))
     if dry_run.rows:
         st.dataframe(
             dry_run.rows,
@@ -83,7 +84,7 @@ def show_dry_run(dry_run: DryRun, chooser: str) -> None:
         )
     else:
         st.caption("Nothing would change.")
-    rest = sum(n for outcome, n in dry_run.counts.items() if outcome != "unchanged") - len(dry_run.rows)
+    rest = sum(n for name, n in dry_run.counts.items() if name != "unchanged") - len(dry_run.rows)
     if rest > 0:
         st.caption(f"And {plural(rest, 'more file')}." if rest == 1 else f"And {rest:,} more files.")
     _show_warnings(dry_run.warnings)

@@ -17,7 +17,7 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, plural
+from rag_core.wording import duration, outcomes, plural
 from ui.deps import library
 from ui.hits import label
 from ui.messages import show_warning
@@ -139,8 +139,8 @@ def _show_next(viewer: Viewer, store: str, *, may_go_on: bool, may_forget: bool)
 
 def summary(job: Job) -> str:
     """What a run did, in Markdown of numbers and our own words."""
-    outcomes = ("added", "changed", "moved", "deleted", "unchanged", "skipped", "failed")
-    counted = [f"**{job.counts[o]:,}** {o}" for o in outcomes if job.counts.get(o)]
+    order = ("added", "changed", "moved", "deleted", "unchanged", "skipped", "failed")
+    counted = outcomes({name: job.counts.get(name, 0) for name in order}, bold=True)
     files = " · ".join(counted) or "No files"
     passages = f"**{plural(job.total_chunks_added, 'passage')}** added"
     passages += f" · **{plural(job.texts_embedded, 'text')}** embedded"

@@ -237,8 +237,8 @@ def start(viewer: Viewer) -> None:
 
 
 def _sizes(info: StoreInfo) -> str:
-    passages, documents = plural(info.chunk_count, "passage"), plural(info.file_count, "document")
-    return f"{info.name}: {passages} in {documents}"
+    passages, files = plural(info.chunk_count, "passage"), plural(info.file_count, "file")
+    return f"{info.name}: {passages} in {files}"
 
 
 def _nothing_found(request: Request) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.types import Job, StoreInfo, Viewer
-from rag_core.wording import duration
+from rag_core.wording import duration, outcome, outcomes
 from ui.deps import library
 from ui.hits import one_line
 from ui.job_status import summary
@@ -39,7 +39,9 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
     if rows and rows[0] < len(jobs):
         _show(viewer, jobs[rows[0]])
     else:
-        st.caption("Tick a run to see what became of its files; with the keyboard, Shift+Space ticks it.")
+        st.caption(
+            "Choose a row to see what a run did; with the keyboard, go to it and press Shift and Space."
+        )
 
 
 def _row(job: Job) -> dict[str, str]:
@@ -59,8 +61,7 @@ def began(job: Job) -> str:
 
 def files(job: Job) -> str:
     """How many files a run left in which state."""
-    counted = [f"{job.counts[outcome]:,} {outcome}" for outcome in _OUTCOMES if job.counts.get(outcome)]
-    return ", ".join(counted) or "no files"
+    return ", ".join(outcomes({name: job.counts.get(name, 0) for name in _OUTCOMES})) or "no files"
 
 
 def _show(viewer: Viewer, job: Job) -> None:
@@ -80,7 +81,7 @@ def _show_files(viewer: Viewer, job: Job) -> None:
     st.dataframe(
         [
             {
-                "What": result.outcome,
+                "What": outcome(result.outcome),
                 "File": result.source_file,
                 "Passages": result.chunks_added,
                 "Note": one_line(result.message),

@@ -120,9 +120,10 @@ def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo) -> None:
             hint="Changes which files are taken.",
         )  # fmt: skip
         if source.paused:
-            name, icon, hint = "Resume", ":material/play_arrow:", "Takes the folder into runs over all again."
+            name, icon, hint = "Resume", ":material/play_arrow:", "*Index again* reads this folder, too."
         else:
-            name, icon, hint = "Pause", ":material/pause:", "Leaves the folder out of runs over all folders."
+            name, icon = "Pause", ":material/pause:"
+            hint = "*Index again* leaves this folder out; what was read of it can still be found."
         pause = f"source_pause_{key}"
         _button(name, pause, icon, _pause, viewer, info.name, source.id, not source.paused, hint=hint)
         _button("Remove", f"source_remove_{key}", ":material/delete:", _open, info.name, source, "remove")
@@ -189,10 +190,10 @@ def _save(viewer: Viewer, store: str, source: Source, include: Sequence[str], ex
 def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
     dry_run = DryRun.of(info, library().plan(viewer, info.name, replace(source, removed=True)))
     chooser = _chooser(info.name, source)
-    forgotten = plural(dry_run.counts["deleted"], "document")
-    st.markdown(f"Removing the folder forgets **{forgotten}**. The files themselves stay where they are.")
+    forgotten = plural(dry_run.counts["deleted"], "file")
+    st.markdown(f"Removing the folder forgets **{forgotten}**, which stay on the disk as they are.")
     if dry_run.rows:
-        with st.expander("Which documents"):
+        with st.expander("Which files"):
             show_dry_run(dry_run, f"{chooser}_removal")
     with st.container(horizontal=True):
         st.button(

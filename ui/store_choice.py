@@ -149,6 +149,7 @@ def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
     with st.form("index_create", border=False):
         name = st.text_input(
             "Name of the new store",
+            value="" if has_others else "notes",
             key="index_new_name",
             placeholder="notes",
             autocomplete="off",

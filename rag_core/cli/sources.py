@@ -95,7 +95,7 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bo
         emit(as_json, render.plan([plan]), lambda: show_plans([plan]))
         return
     if not yes:
-        forgets = f"This forgets {plural(len(plan.deleted), 'document')} of {known.root}; the files stay."
+        forgets = f"This forgets {plural(len(plan.deleted), 'file')} of {known.root}; on the disk they stay."
         click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
     library.remove_source(OWNER, store, number)
     work_off(library, store, as_json=as_json)

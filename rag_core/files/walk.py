@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -137,7 +137,7 @@ class _Walker:
                 self._follow_folder(place)
         if self._links:
             self._follow_files()
-        walk.files.sort(key=attrgetter("path"))
+        walk.files.sort(key=itemgetter(0))  # the path
         walk.skipped.sort()
         walk.unreadable.sort()
         if self._on_progress:

@@ -188,7 +188,7 @@ def _refuse_large_directory(raw: BinaryIO) -> None:
     raw.seek(max(0, length - _END.size - _LOCATOR.size - _LONG_END.size))
     tail = raw.read()
     if len(tail) < _END.size or not tail[-_END.size :].startswith(b"PK\5\6"):
-        raise Unfit("it is no portable file, or its end is missing")
+        raise Unfit("it is no file that an export writes, or its end is missing")
     end = _END.unpack(tail[-_END.size :])
     entries, directory = end[4], end[5]
     rest = tail[: -_END.size]

@@ -52,19 +52,11 @@ def same_canary(known: Vectors, now: Vectors) -> bool:
     return known.shape == now.shape and float(np.dot(known, now)) >= CANARY_COSINE
 
 
-_PRIVATE_ONLY = (
-    "(NOT EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id"
-    " WHERE c.embed_hash = queue.hash AND NOT d.private))"
-)
-
-
-def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
-    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times; without ``private``
-    only those that some document holds that is not private."""
-    which = "1" if private else f"NOT {_PRIVATE_ONLY}"
+def pending(db: sqlite3.Connection, limit: int, attempts: int) -> list[Pending]:
+    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times."""
     rows = db.execute(
-        f"""SELECT q.hash, c.prefix, c.text FROM (
-               SELECT id, hash FROM queue WHERE attempts < ? AND {which} ORDER BY id DESC LIMIT ?) q
+        """SELECT q.hash, c.prefix, c.text FROM (
+               SELECT id, hash FROM queue WHERE attempts < ? ORDER BY id DESC LIMIT ?) q
            JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
            ORDER BY q.id DESC""",
         (attempts, limit),
@@ -101,9 +93,15 @@ def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
     db.execute("UPDATE queue SET attempts = attempts + 1, error = ? WHERE hash = ?", (error, item.hash))
 
 
-def withhold_private(db: sqlite3.Connection, reason: str) -> int:
-    """Record why the texts that only private documents hold stay in the queue; returns how many."""
-    return db.execute(f"UPDATE queue SET error = ? WHERE {_PRIVATE_ONLY}", (reason,)).rowcount
+def withhold_private(db: sqlite3.Connection, reason: str, attempts: int) -> int:
+    """Let the texts that only private documents hold count as tried ``attempts`` times, so that they stay
+    in the queue for this run; returns how many."""
+    return db.execute(
+        """UPDATE queue SET error = ?, attempts = ? WHERE NOT EXISTS (
+               SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
+               WHERE c.embed_hash = queue.hash AND NOT d.private)""",
+        (reason, attempts),
+    ).rowcount
 
 
 def retry_failures(db: sqlite3.Connection) -> None:
