@@ -22,6 +22,8 @@ def page(viewer: Viewer) -> None:
     search_state.restore(offered)
     _box()
     filters.show(offered)
+    if gone := search_state.unknown_store(stores):
+        deps.library().store_info(viewer, gone)  # says that it is not there, and which are
     request = search_state.current()
     st.set_page_config(layout="wide" if request.view == "table" else "centered")
     if request.asks:

@@ -18,20 +18,24 @@ from rag_core.wording import plural
 
 ADD_FOLDER = "Add its folder to the store."
 _INDEX = "Index its folder again."
+_NAMESAKES = 3
 
 
 def explain(store: Store, path: str, here: Path) -> Diagnosis:
     """Follow the file ``path`` (absolute, relative to ``here``, or as the store calls it) into ``store``.
 
     It stops at the first step that keeps the file from being found; reads no file. The advice is
-    ``ADD_FOLDER`` where no folder of the store could hold it. Raises StoreError.
+    ``ADD_FOLDER`` where no folder of the store could hold it, and no document has this name. Raises
+    StoreError.
     """
     with store.read() as db:
         places = _places(db, path, here)
         if not places:
             folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
             sentence = f"No folder of store {store.name!r} contains it. Its folders: {folders}."
-            return Diagnosis(store.name, path, False, (Step("no", sentence),), ADD_FOLDER)
+            called = documents.called(db, path, _NAMESAKES)
+            hint = f"It holds {', '.join(map(repr, called))}: write one like that." if called else ADD_FOLDER
+            return Diagnosis(store.name, path, False, (Step("no", sentence),), hint)
         tried = [_explain(db, store.name, source, raw) for source, raw in places]
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
 

@@ -91,6 +91,12 @@ def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: 
     assert found.advice == "Add its folder to the store."
 
 
+@pytest.mark.parametrize("name", ["b.md", "Boat", "boat"])
+def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault: Path, name: str) -> None:
+    found = ask(library, name, here=Path("/"))
+    assert (found.findable, found.advice) == (False, "It holds 'sub/b.md': write one like that.")
+
+
 def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:
     (vault / "new.md").write_text("New.", "utf-8")
     assert last(ask(library, vault / "new.md")) == "It was not read yet."

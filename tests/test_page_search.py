@@ -94,6 +94,12 @@ def test_typing_a_query_shows_cards_and_puts_it_into_the_url(notes: Index) -> No
     assert params(page) == {"q": "green tea"}
 
 
+def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(notes: Index) -> None:
+    page = open_page(q="harbour", store="gone")
+    assert titles(page) == []
+    assert ["no store called" in error.value and "gone" in error.value for error in page.error] == [True]
+
+
 def test_a_card_says_where_how_well_and_why(notes: Index) -> None:
     page = open_page(q="coffee boiling")
     card = re.findall(r"<article.*?</article>", shown(page), re.DOTALL)[0]
@@ -293,7 +299,7 @@ def test_going_back_restores_the_search_before(notes: Index) -> None:
 
 def test_bad_parameters_are_ignored(notes: Index) -> None:
     bad = {
-        "store": "nope", "type": "nope", "tag": "nope", "path": "../etc", "after": "yesterday",
+        "type": "nope", "tag": "nope", "path": "../etc", "after": "yesterday",
         "before": "2026-99-99", "mode": "magic", "min": "nan", "k": "0", "view": "spiral", "x": "y",
     }  # fmt: skip
     page = open_page(q="green tea", **bad)

@@ -172,6 +172,11 @@ def stores_in_url(names: Sequence[str]) -> list[str]:
     return [name for name in asked if name in names]
 
 
+def unknown_store(names: Sequence[str]) -> str:
+    """A store in the address that is none of ``names``; ``''`` when there is none."""
+    return next((name for name in url_params().get("store", []) if name not in names), "")
+
+
 def restore(choices: Choices) -> None:
     """Before the widgets: fill them from the URL if it was changed by anything but `push`."""
     if _is_new():

@@ -290,6 +290,16 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
+    """The paths of at most ``limit`` documents called ``name``: a tail of the path, an alias, the title."""
+    rows = db.execute(
+        "SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?"
+        " ORDER BY n.kind, length(d.display), d.display LIMIT ?",
+        (name_key(name.encode("utf-8", "replace").decode()), limit),
+    )
+    return [row[0] for row in rows]
+
+
 # --- moving and forgetting --------------------------------------------------------------
 
 
