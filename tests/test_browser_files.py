@@ -35,6 +35,8 @@ def app(tmp_path: Path, notes: Path) -> Iterator[Watched]:
 def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) -> None:
     page = app.page
     app.open("/?q=subject40&mode=lexical")
+    expect(page.get_by_role("article").first).to_contain_text("subject40")
+    app.settle()  # until then cards still move, and the click would meet another one's link
     page.get_by_role("link", name="Open document").first.click()
     expect(page.get_by_role("heading", name="A long note", level=1)).to_be_visible()
     expect(page).to_have_url(re.compile(r"/files\?store=notes&path=long\.md&passage=[0-9a-f-]{36}$"))
