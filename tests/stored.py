@@ -6,9 +6,14 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from rag_core.chunk import chunk_spec
 from rag_core.library import Library
 from rag_core.store import Store
 from rag_core.types import OWNER, Job
+
+
+def new_store(path: Path) -> Store:
+    return Store.create(path, embedder="hashing", spec=chunk_spec(256), backend="local", metric="cosine")
 
 
 def store_of(library: Library, name: str) -> Store:

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import stat
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from rag_core.chunk import chunk_spec
 from rag_core.config import Settings
 from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreBusy, StoreError
 from rag_core.library import Library
-from rag_core.store import Store, lock
 from rag_core.store import file as store_file
-from rag_core.store.connection import READERS
+from rag_core.store import lock
 from rag_core.stores import Stores
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
-from tests.consistency import check, check_library
+from tests.consistency import check_library
 from tests.runner import WAIT_S
-from tests.stored import found, paths, store_of
-
-
-def new_store(path: Path) -> Store:
-    return Store.create(path, embedder="hashing", spec=chunk_spec(256), backend="local", metric="cosine")
-
+from tests.stored import found, new_store, paths, store_of
 
 # --- making ---------------------------------------------------------------------------
 
@@ -314,208 +304,3 @@ def test_only_the_owner_makes_and_deletes_stores(library: Library) -> None:
     with pytest.raises(Forbidden):
         library.delete_store(guest, "s")
     assert library.store_names(OWNER) == ["s"]
-
-
-# --- reading and writing --------------------------------------------------------------
-
-
-def test_a_store_made_again_has_no_generation_that_a_cache_may_have_met(
-    library: Library, notes: Path
-) -> None:
-    met = set()
-    for text in ("The zebra sleeps.", "The giraffe sleeps."):
-        (notes / "a.md").write_text(text)
-        index(library, "s", notes)
-        met.add(library.generations(OWNER))
-        library.delete_store(OWNER, "s")
-    assert len(met) == 2
-
-
-def test_the_generation_moves_with_a_write_and_not_with_a_note(tmp_path: Path) -> None:
-    store = new_store(tmp_path / "a.db")
-    moved = store.generation() + 1
-    with store.write():
-        pass
-    assert store.generation() == moved
-    with store.note() as db:
-        db.execute("INSERT INTO meta VALUES ('x', 'y')")
-    assert store.generation() == moved
-    with pytest.raises(ZeroDivisionError), store.write() as db:
-        raise ZeroDivisionError
-    assert store.generation() == moved
-    store.close()
-
-
-def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    store = new_store(tmp_path / "a.db")
-    with pytest.raises(sqlite3.IntegrityError), store.write() as db:
-        db.executemany("INSERT INTO meta VALUES (?, 'y')", [("x",), ("x",)])
-    with store.write() as db:
-        assert db.execute("SELECT count(*) FROM meta WHERE key = 'x'").fetchone()[0] == 0
-    store.close()
-
-
-def test_readers_cannot_write(tmp_path: Path) -> None:
-    store = new_store(tmp_path / "a.db")
-    with store.read() as db, pytest.raises(sqlite3.OperationalError, match="readonly"):
-        db.execute("DELETE FROM meta")
-    store.close()
-
-
-def test_a_reader_sees_one_moment_however_long_it_looks(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    store = store_of(library, "s")
-    with store.read() as db:
-        count = "SELECT (SELECT count(*) FROM chunks), (SELECT value FROM meta WHERE key = 'generation')"
-        before = tuple(db.execute(count).fetchone())
-        (notes / "b.md").write_text("The giraffe sleeps.\n")
-        index(library, "s")
-        assert tuple(db.execute(count).fetchone()) == before
-    with store.read() as db:
-        assert tuple(db.execute(count).fetchone()) > before
-    store.close()
-
-
-def test_every_moment_of_a_run_is_consistent(library: Library, notes: Path) -> None:
-    for n in range(120):
-        (notes / f"{n}.md").write_text(f"It tells of [[{(n + 1) % 120}]] and subject{n}. #tag{n}\n")
-    library.create_store(OWNER, "s", "hashing")
-    library.add_source(OWNER, "s", notes, ("**/*",))
-    ended = threading.Event()
-    faults: list[BaseException] = []
-    looks = 0
-
-    def look() -> None:
-        nonlocal looks
-        store = store_of(library, "s")
-        try:
-            while not ended.is_set():
-                check(store)
-                looks += 1
-        except BaseException as fault:  # the test's own thread tells
-            faults.append(fault)
-        finally:
-            store.close()
-
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    try:
-        index(library, "s")
-        for n in range(0, 120, 3):
-            (notes / f"{n}.md").write_text(f"It tells of another matter, {n}.\n")
-        index(library, "s")
-    finally:
-        ended.set()
-        watcher.join(WAIT_S)
-
-    assert faults == []
-    assert looks > 3
-
-
-def test_more_readers_than_connections_wait_for_one_another(tmp_path: Path) -> None:
-    store = new_store(tmp_path / "a.db")
-    at_once: list[int] = []
-    reading = 0
-
-    def read() -> None:
-        nonlocal reading
-        for _ in range(5):
-            with store.read():
-                reading += 1
-                at_once.append(reading)
-                time.sleep(0.002)
-                reading -= 1
-
-    readers = [threading.Thread(target=read) for _ in range(3 * READERS)]
-    for reader in readers:
-        reader.start()
-    for reader in readers:
-        reader.join(WAIT_S)
-
-    assert len(at_once) == 15 * READERS
-    assert 1 < max(at_once) <= READERS
-    store.close()
-
-
-def test_a_full_disk_ends_the_run_says_so_and_loses_nothing(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    store = library._stores.open(OWNER, "s").store
-    with store.note() as db:
-        pages = db.execute("PRAGMA page_count").fetchone()[0]
-        db.execute("INSERT INTO meta VALUES ('x', 'y')")
-    store._writer._db.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[union-attr]
-    for n in range(200):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n} at length. " * 100)
-
-    job = index(library, "s")
-
-    assert job.state == "failed"
-    assert "Store 's' cannot be written: database or disk is full. Free some disk space" in job.message
-    assert found(library, "zebra") == ["a.md"]
-    check_library(library, "s")
-    store._writer._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[union-attr]
-    assert index(library, "s").state == "done"
-    assert len(paths(library)) == 201
-
-
-def test_the_time_is_written_in_whole_seconds_of_utc() -> None:
-    assert len(store_file.now()) == len("2026-01-01T00:00:00Z")
-
-
-def test_a_damaged_store_can_be_deleted(library: Library) -> None:
-    library.create_store(OWNER, "notes", "hashing")
-    library.close()
-    (library.settings.store_dir / "notes.db").write_bytes(b"garbage" * 1000)
-    library.delete_store(OWNER, "notes")
-    assert library.store_names(OWNER) == []
-    assert list(library.settings.store_dir.iterdir()) == []
-
-
-def test_many_threads_may_ask_about_a_store_at_once(library: Library) -> None:
-    library.create_store(OWNER, "notes", "hashing")
-    with ThreadPoolExecutor(24) as pool:
-        asked = [pool.submit(library.store_info, OWNER, "notes") for _ in range(200)]
-        assert {each.result(timeout=30).name for each in asked} == {"notes"}
-
-
-def test_a_thread_that_borrows_a_second_connection_is_told_so(library: Library) -> None:
-    library.create_store(OWNER, "notes", "hashing")
-    store = Store(library.settings.store_dir / "notes.db")
-    with store.read(), pytest.raises(RuntimeError, match="has a connection"), store.read():
-        pass
-    store.close()
-
-
-def test_a_store_can_be_read_by_its_owner_alone(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("text")
-    index(library, "notes", notes)
-    modes = {
-        path.name: stat.S_IMODE(path.stat().st_mode) for path in library.settings.store_dir.glob("notes.db*")
-    }
-    assert set(modes.values()) == {0o600}
-    assert stat.S_IMODE(library.settings.store_dir.stat().st_mode) == 0o700
-
-
-def test_a_store_made_where_one_was_deleted_by_hand_is_empty(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("text")
-    index(library, "notes", notes)
-    path = library.settings.store_dir / "notes.db"
-    log = path.with_name("notes.db-wal").read_bytes()
-    library.close()
-    path.unlink()
-    path.with_name("notes.db-wal").write_bytes(log)
-    library.create_store(OWNER, "notes", "hashing")
-    info = library.store_info(OWNER, "notes")
-    assert (info.file_count, info.pending) == (0, 0)
-
-
-def test_a_long_log_is_folded_into_the_file(
-    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(50):
-        (notes / f"{number}.md").write_text(f"text {number} " * 500)
-    monkeypatch.setattr("rag_core.store.connection.LOG_LIMIT", 100_000)
-    index(library, "notes", notes)
-    assert (library.settings.store_dir / "notes.db-wal").stat().st_size <= 200_000
