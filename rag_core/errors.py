@@ -11,6 +11,8 @@ RagError
 ├── EmbedderError       an embedder that is missing or failed
 │   ├── ModelMissing    the weights are not there yet, here or on the server
 │   └── Unreachable     the server does not answer, or fails whatever it is given
+ ├── VectorError         a vector index that is missing, refused something, or is not this store's
+ │   └── VectorsUnreachable  it cannot be reached now; the work waits
 └── Cancelled           the owner stopped the work
     └── Stopped         the program ends; the work waits for its next start
 """
@@ -69,6 +71,14 @@ class ModelMissing(EmbedderError):
 
 class Unreachable(EmbedderError):
     """An embedder's server that does not answer, or fails whatever it is given; no text is at fault."""
+
+
+class VectorError(RagError):
+    """A vector index that is missing, refused something, or is not this store's."""
+
+
+class VectorsUnreachable(VectorError):
+    """A vector index that cannot be reached now, or is too busy; what was to be sent waits."""
 
 
 class Cancelled(RagError):

@@ -1,10 +1,24 @@
-"""Where a store's vectors are searched. One protocol; the store's file stays the truth."""
+"""Where a store's vectors are searched. One protocol; the store's file stays the truth.
+
+``local`` reads the store's own file. A *remote* index (``s3vectors``, …) has a copy of every chunk
+that the outbox sends to it; a second protocol says what it takes to write, compare and rebuild it.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
-from rag_core.types import Vectors
+import numpy as np
+
+from rag_core.types import Filters, Vectors
+
+EVERYTHING = Filters()
+"""Filters that leave nothing out."""
+
+Metadata = Mapping[str, str | int | bool | tuple[str, ...]]
+"""What a remote index can filter by; made by ``payload.metadata``."""
 
 
 class Match(NamedTuple):
@@ -18,6 +32,86 @@ class VectorIndex(Protocol):
     """Finds the nearest chunks. What it returns is checked against the store by the caller,
     who asks for more when too few are eligible."""
 
-    def search(self, query: Vectors, k: int) -> list[Match]:
-        """The ``k`` nearest chunks to ``query`` (shape (dimension,), length 1), best first;
-        fewer only when there are no more."""
+    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+        """The ``k`` nearest chunks to ``query`` (shape (dimension,)), best first; fewer only when
+        there are no more, or the index cannot look further.
+
+        ``filters`` is a permission, not a promise: the index may leave out what does not fit, and
+        must never leave out what does. Raises VectorError.
+        """
+
+
+# --- remote indexes ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    """A chunk as a remote index keeps it.
+
+    ``vector`` has shape (dimension,). ``text`` and ``doc``, a JSON object, are all that another
+    machine needs to rebuild the chunk and its document; ``metadata`` is what filters ask for.
+    """
+
+    key: str
+    vector: Vectors
+    text: str
+    doc: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)
+
+
+class Receipt(NamedTuple):
+    """What became of records: the keys that are in the index now (or gone from it), and why others
+    never will be, by key."""
+
+    sent: tuple[str, ...] = ()
+    refused: Mapping[str, str] = {}
+
+
+Settled = Callable[[Receipt], None]
+
+
+def unnoticed(_: Receipt) -> None:
+    """For callers that only want the last word."""
+
+
+class RemoteIndex(VectorIndex, Protocol):
+    """A vector index outside the store's file. Safe to share between threads.
+
+    Every method raises VectorsUnreachable when it may work later, VectorError when it will not.
+    """
+
+    def prepare(self, owner: str, *, take_over: bool = False) -> None:
+        """Create the index for ``owner``, or make sure that the one there has the same shape and owner.
+
+        Raises VectorError with the difference. ``take_over`` makes another owner's index this one's.
+        """
+
+    def owner(self) -> str:
+        """Whose index it is; ``""`` when nobody says so."""
+
+    def drop(self) -> None:
+        """Delete the index with everything in it; one that is not there is no error."""
+
+    def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
+        """Add ``records`` or replace them whole; of records with the same key the last counts.
+
+        They are read as they are sent, in the largest requests the index takes; ``settled`` hears of
+        each request that is through. One bad record is refused alone.
+        """
+
+    def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
+        """Remove the chunks ``keys``; those that are not there are no error."""
+
+    def keys(self) -> Iterator[str]:
+        """The key of everything in the index, in no order."""
+
+    def records(self) -> Iterator[VectorRecord]:
+        """Everything in the index, in no order."""
+
+
+def unit(vector: Vectors) -> Vectors:
+    """``vector`` with length 1, and unchanged when it has no length or none that can be told."""
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    if not np.isfinite(length) or length == 0:
+        return vector
+    return (vector / length).astype(np.float32)

@@ -15,8 +15,8 @@ import numpy as np
 from rag_core.store import Store
 from rag_core.store.embeddings import active_identity
 from rag_core.store.file import generation
-from rag_core.types import Vectors
-from rag_core.vectors import Match
+from rag_core.types import Filters, Vectors
+from rag_core.vectors import EVERYTHING, Match, unit
 from rag_core.vectors.matrix import Matrix
 
 _EMBEDDINGS_A_READ = 4096
@@ -39,8 +39,9 @@ class LocalVectors:
         self._lock = threading.Lock()
         self._snapshot: _Snapshot | None = None
 
-    def search(self, query: Vectors, k: int) -> list[Match]:
-        """See VectorIndex.search."""
+    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+        """See VectorIndex.search. Filters leave nothing out here: the caller's check costs no network."""
+        query = unit(query)
         with self._store.read() as db:
             matrix = self._follow(db)
             count = k

@@ -1,0 +1,353 @@
+"""The vector index in Amazon S3 Vectors: one bucket a store, one index an embedder.
+
+What the service cannot do shapes this module: an index never changes its shape, a put replaces a record
+whole, nothing is counted, a search gives distances and no more than 100 of them at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rag_core.errors import VectorError
+from rag_core.types import Filters, Vectors
+from rag_core.vectors import EVERYTHING, Match, Receipt, Settled, VectorRecord, unit, unnoticed
+from rag_core.vectors.s3_client import Refused, S3Client
+from rag_core.vectors.s3_metadata import (
+    DOC,
+    MAX_METADATA,
+    NON_FILTERABLE,
+    TEXT,
+    Value,
+    compiled,
+    metadata_of,
+    size,
+)
+from rag_core.vectors.s3_place import S3Metric, S3Options, S3Place, parse_address
+
+MAX_FOUND = 10_000
+"""So many hits the service pages through; it looks no further."""
+
+_BATCH = 500
+_BODY = 20 * 2**20 - 4096  # of a request, with room for all that is not a record
+_PAGE = 1000
+_KEY_BYTES = 1024
+_DIGITS = 9  # of a number in a unit vector: closer than float32 tells apart
+_NUMBER_BYTES = _DIGITS + 5  # "-0.123456789, "
+_RECORD_BYTES = 64  # names, braces and commas of one record
+_OWNER_TAG = "commonplace:owner"
+_SEARCH_ATTEMPTS = 3  # somebody waits
+
+_FIELD = re.compile(r"vectors\[(\d+)\]")
+_T = TypeVar("_T")
+_Item = dict[str, Any]
+_Shape = dict[str, object]
+
+
+class S3Vectors:
+    """See RemoteIndex. Making one reaches nothing yet."""
+
+    def __init__(self, place: S3Place, options: S3Options, client: S3Client | None = None) -> None:
+        self.place = place
+        self._options = options
+        self._client = client or S3Client(options)
+
+    @classmethod
+    def at(cls, address: str, options: S3Options) -> S3Vectors:
+        """The index that is at ``s3vectors://BUCKET/INDEX`` already, with the shape it has.
+
+        Raises InvalidInput for another address, VectorError when there is nothing.
+        """
+        bucket, index = parse_address(address)
+        client = S3Client(options)
+        found = client.call("get_index", vectorBucketName=bucket, indexName=index)["index"]
+        return cls(S3Place(bucket, index, found["dimension"], found["distanceMetric"]), options, client)
+
+    # --- the index itself -----------------------------------------------------------
+
+    def prepare(self, owner: str, *, take_over: bool = False) -> None:
+        """See RemoteIndex.prepare."""
+        found = self._found()
+        if found is None:
+            self._create(owner)
+            found = self._index()  # ours, or the one of somebody who was quicker
+        self._check_shape(found)
+        theirs = self._tags(found["indexArn"]).get(_OWNER_TAG, "")
+        if theirs == owner:
+            return
+        if not take_over:
+            whose = "another installation of Commonplace" if theirs else "somebody else"
+            raise VectorError(
+                f"The index {str(self.place)!r} belongs to {whose}.",
+                "Attach it to read it, take it over to write to it, or choose another bucket prefix.",
+            )
+        self._call("tag_resource", resourceArn=found["indexArn"], tags={_OWNER_TAG: owner})
+
+    def owner(self) -> str:
+        """See RemoteIndex.owner."""
+        return self._tags(self._index()["indexArn"]).get(_OWNER_TAG, "")
+
+    def drop(self) -> None:
+        """See RemoteIndex.drop."""
+        where = {"vectorBucketName": self.place.bucket}
+        self._unless("NotFoundException", "delete_index", **where, indexName=self.place.index)
+        self._unless("NotFoundException ConflictException", "delete_vector_bucket", **where)
+
+    def _found(self) -> dict[str, Any] | None:
+        try:
+            return self._index()
+        except Refused as error:
+            if error.code == "NotFoundException":
+                return None
+            raise
+
+    def _index(self) -> dict[str, Any]:
+        index: dict[str, Any] = self._here("get_index")["index"]
+        return index
+
+    def _tags(self, arn: str) -> Mapping[str, str]:
+        tags: Mapping[str, str] = self._call("list_tags_for_resource", resourceArn=arn)["tags"]
+        return tags
+
+    def _create(self, owner: str) -> None:
+        """Create the bucket and the index, whichever is not there."""
+        made: dict[str, object] = {}
+        if self._options.kms_key:
+            made["encryptionConfiguration"] = {"sseType": "aws:kms", "kmsKeyArn": self._options.kms_key}
+        tags = {**self._options.tags, _OWNER_TAG: owner}
+        where = {"vectorBucketName": self.place.bucket}
+        self._unless("ConflictException", "create_vector_bucket", **where, tags=tags, **made)
+        self._unless(
+            "ConflictException",
+            "create_index",
+            **where,
+            indexName=self.place.index,
+            **self._shape(),
+            tags=tags,
+            **made,
+        )
+
+    def _unless(self, codes: str, operation: str, **arguments: object) -> None:
+        """Call ``operation``; it is well if it is refused for one of ``codes``."""
+        try:
+            self._call(operation, **arguments)
+        except Refused as error:
+            if error.code not in codes.split():
+                raise
+
+    def _shape(self) -> _Shape:
+        return {
+            "dataType": "float32",
+            "dimension": self.place.dimension,
+            "distanceMetric": self.place.metric,
+            "metadataConfiguration": {"nonFilterableMetadataKeys": [*NON_FILTERABLE]},
+        }
+
+    def _check_shape(self, found: Mapping[str, Any]) -> None:
+        keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
+        pairs = [
+            ("dimension", found["dimension"], self.place.dimension),
+            ("distance metric", found["distanceMetric"], self.place.metric),
+            ("non-filterable keys", ", ".join(sorted(keys)), ", ".join(sorted(NON_FILTERABLE))),
+        ]
+        differing = [f"{what} {has!r} instead of {needs!r}" for what, has, needs in pairs if has != needs]
+        if differing:
+            raise VectorError(
+                f"The index {str(self.place)!r} is there already and has {'; '.join(differing)}.",
+                "Choose another bucket prefix, or delete the index if nobody needs it; it cannot be changed.",
+            )
+
+    # --- writing --------------------------------------------------------------------
+
+    def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
+        """See RemoteIndex.put."""
+        return _settle((self._put_batch(batch) for batch in self._batches(records)), settled)
+
+    def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
+        """See RemoteIndex.delete."""
+        return _settle((self._delete_batch(batch) for batch in _parts(dict.fromkeys(keys), _BATCH)), settled)
+
+    def _batches(self, records: Iterable[VectorRecord]) -> Iterator[tuple[list[_Item], dict[str, str]]]:
+        """The records as the service takes them, in requests within its limits; and why others are not."""
+        batch: dict[str, tuple[_Item, int]] = {}
+        refused: dict[str, str] = {}
+        total = 0
+        for record in records:
+            item, item_bytes = _item(record)
+            if reason := _reason_against(record, item, self.place.dimension):
+                refused[record.key] = reason
+                total -= batch.pop(record.key, (None, 0))[1]
+                continue
+            if record.key not in batch and (len(batch) == _BATCH or total + item_bytes > _BODY):
+                yield [each for each, _ in batch.values()], refused
+                batch, refused, total = {}, {}, 0
+            refused.pop(record.key, None)
+            total += item_bytes - batch.get(record.key, (None, 0))[1]
+            batch[record.key] = (item, item_bytes)
+        if batch or refused:
+            yield [each for each, _ in batch.values()], refused
+
+    def _put_batch(self, batch: tuple[list[_Item], dict[str, str]]) -> Receipt:
+        items, refused = batch
+        refused = {**refused, **self._send(items)}
+        return Receipt(tuple(item["key"] for item in items if item["key"] not in refused), refused)
+
+    def _send(self, items: list[_Item]) -> dict[str, str]:
+        """Put ``items``; what the service refuses is found, left out and returned with the reason."""
+        if not items:
+            return {}
+        try:
+            self._here("put_vectors", vectors=items)
+        except Refused as error:
+            if error.code not in ("ValidationException", "SerializationException"):
+                raise
+            if len(items) == 1:
+                return {items[0]["key"]: error.reason}
+            named = {int(match[1]) for path in error.paths if (match := _FIELD.match(path))}
+            if named:
+                bad = {item["key"]: error.reason for n, item in enumerate(items) if n in named}
+                return {**bad, **self._send([item for item in items if item["key"] not in bad])}
+            middle = len(items) // 2
+            return {**self._send(items[:middle]), **self._send(items[middle:])}
+        return {}
+
+    def _delete_batch(self, keys: list[str]) -> Receipt:
+        self._here("delete_vectors", keys=keys)
+        return Receipt(tuple(keys))
+
+    # --- reading --------------------------------------------------------------------
+
+    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+        """See VectorIndex.search. It looks no further than ``MAX_FOUND``."""
+        query = unit(query)
+        if k < 1 or not np.any(query):
+            return []
+        arguments: dict[str, object] = {
+            "topK": min(k, MAX_FOUND),
+            "queryVector": {"float32": _numbers(query)},
+            "returnDistance": True,
+        }
+        if condition := compiled(filters):
+            arguments["filter"] = condition
+        found: dict[str, float] = {}
+        for page in self._pages("query_vectors", attempts=_SEARCH_ATTEMPTS, **arguments):
+            for hit in page["vectors"]:
+                found.setdefault(hit["key"], _similarity(hit["distance"], self.place.metric))
+            if len(found) >= k:
+                break
+        matches = (Match(key, similarity) for key, similarity in found.items())
+        return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
+
+    def keys(self) -> Iterator[str]:
+        """See RemoteIndex.keys."""
+        for page in self._pages("list_vectors", maxResults=_PAGE):
+            yield from (item["key"] for item in page["vectors"])
+
+    def records(self) -> Iterator[VectorRecord]:
+        """See RemoteIndex.records."""
+        for page in self._pages("list_vectors", maxResults=_PAGE, returnData=True, returnMetadata=True):
+            yield from map(_record, page["vectors"])
+
+    def _pages(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        page = self._here(operation, **arguments)
+        yield page
+        while token := page.get("nextToken"):
+            page = self._here(operation, nextToken=token, **arguments)
+            yield page
+
+    def _here(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        return self._call(
+            operation, vectorBucketName=self.place.bucket, indexName=self.place.index, **arguments
+        )
+
+    def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        return self._client.call(operation, **arguments)
+
+
+# --- records ----------------------------------------------------------------------------
+
+
+def _reason_against(record: VectorRecord, item: _Item, dimension: int) -> str:
+    """Why the service would refuse ``record``, and everything beside it, ``""`` if it would not."""
+    if not 1 <= len(record.key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or not _is_whole(record.key):
+        return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
+    if record.vector.shape != (dimension,):
+        return f"Its vector has the shape {record.vector.shape} instead of ({dimension},)."
+    if not np.isfinite(record.vector).all():
+        return "Its vector holds a value that is not a number."
+    if not np.any(unit(record.vector)):
+        return "Its vector has no length."
+    if (taken := size(item["metadata"])) > MAX_METADATA:
+        return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
+    return ""
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() or text == text.encode("utf-8", "replace").decode()
+
+
+def _item(record: VectorRecord) -> tuple[_Item, int]:
+    """A record as the service takes it, and at most how many bytes of a request that is."""
+    metadata = metadata_of(record)
+    item = {"key": record.key, "data": {"float32": _numbers(unit(record.vector))}, "metadata": metadata}
+    texts = len(json.dumps(metadata)) + len(json.dumps(record.key))
+    return item, texts + record.vector.size * _NUMBER_BYTES + _RECORD_BYTES
+
+
+def _numbers(vector: Vectors) -> list[float]:
+    """A unit vector as Python numbers that are short when written."""
+    numbers: list[float] = np.round(vector.astype(np.float64), _DIGITS).tolist()
+    return numbers
+
+
+def _record(found: Mapping[str, Any]) -> VectorRecord:
+    metadata: dict[str, Value] = dict(found.get("metadata", {}))
+    text, doc = metadata.pop(TEXT, ""), metadata.pop(DOC, "{}")
+    return VectorRecord(
+        key=found["key"],
+        vector=np.array(found["data"]["float32"], np.float32),
+        text=str(text),
+        doc=json.loads(str(doc)),
+        metadata={key: _ours(value) for key, value in metadata.items()},
+    )
+
+
+def _ours(value: Value) -> str | int | bool | tuple[str, ...]:
+    match value:
+        case list():
+            return tuple(value)
+        case float():
+            return int(value)
+        case _:
+            return value
+
+
+def _similarity(distance: float, metric: S3Metric) -> float:
+    """The cosine of two unit vectors at ``distance``."""
+    cosine = 1 - distance if metric == "cosine" else 1 - distance * distance / 2
+    return max(-1.0, min(1.0, cosine))
+
+
+def _settle(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
+    sent: list[str] = []
+    refused: dict[str, str] = {}
+    for receipt in receipts:
+        settled(receipt)
+        sent += receipt.sent
+        refused |= receipt.refused
+    return Receipt(tuple(sent), refused)
+
+
+def _parts(values: Iterable[_T], count: int) -> Iterator[list[_T]]:
+    part: list[_T] = []
+    for value in values:
+        part.append(value)
+        if len(part) == count:
+            yield part
+            part = []
+    if part:
+        yield part
