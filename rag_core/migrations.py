@@ -7,6 +7,7 @@ version 1 with rows in it. Layout of one store file:
                         → tags, names, links              what it says about itself and others
     identities → embeddings (by text hash) ← queue        what was, and is still to be, embedded
     requests, jobs, job_results, exclusions               work and the owner's decisions
+    outbox                                                what a remote vector index has to learn
     meta                                                  the store about itself, and `generation`
 """
 
@@ -240,7 +241,50 @@ def _version_2(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2)
+_VERSION_3 = """
+CREATE TABLE outbox (                   -- chunks whose copy in the remote vector index is not as they are
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    error TEXT NOT NULL DEFAULT ''      -- why the index refused it; it then waits for a change of the chunk
+) STRICT;
+CREATE TRIGGER outbox_chunk_added AFTER INSERT ON chunks
+WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+    DELETE FROM outbox WHERE key = new.key;
+    INSERT INTO outbox (key) VALUES (new.key);
+END;
+CREATE TRIGGER outbox_chunk_removed AFTER DELETE ON chunks
+WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+    DELETE FROM outbox WHERE key = old.key;
+    INSERT INTO outbox (key) VALUES (old.key);
+END;
+CREATE TRIGGER outbox_chunk_changed AFTER UPDATE ON chunks
+WHEN (old.key, old.chunk_index, old.start, old."end", old.start_line, old.end_line, old.heading_path,
+      old.anchor_type, old.anchor_ref, old.split_part, old.prefix, old.embed_hash, old.title, old.path,
+      old.tags, old.text)
+     IS NOT (new.key, new.chunk_index, new.start, new."end", new.start_line, new.end_line, new.heading_path,
+             new.anchor_type, new.anchor_ref, new.split_part, new.prefix, new.embed_hash, new.title, new.path,
+             new.tags, new.text)
+     AND EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+    DELETE FROM outbox WHERE key IN (old.key, new.key);
+    INSERT INTO outbox (key) SELECT old.key UNION SELECT new.key;
+END;
+CREATE TRIGGER outbox_document_changed AFTER UPDATE ON documents
+WHEN (old.display, old.file_type, old.title, old.date, old.private, old.metadata)
+     IS NOT (new.display, new.file_type, new.title, new.date, new.private, new.metadata)
+     AND EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+    DELETE FROM outbox WHERE key IN (SELECT key FROM chunks WHERE document_id = new.id);
+    INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id ORDER BY chunk_index;
+END;
+"""
+
+
+def _version_3(db: sqlite3.Connection) -> None:
+    """What a remote vector index has still to learn is queued where it changes; see store/outbox.py."""
+    for statement in _statements(_VERSION_3):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2, _version_3)
 VERSION = len(MIGRATIONS)
 
 

@@ -26,7 +26,7 @@ from rag_core.vectors.s3_place import S3Metric, S3Options, S3Place, bucket_name
 from rag_core.vectors.s3vectors import S3Vectors
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
-from tests.vector_bench import Bench, Note, assert_same, bench_store, vault, vectors
+from tests.vector_bench import FILTERS, Bench, Note, assert_same, bench_store, vault, vectors
 
 SWITCH = "COMMONPLACE_TEST_S3VECTORS"
 OWNER_ID = "the-owner-of-these-tests"
@@ -132,7 +132,11 @@ def test_nearest_are_those_of_comparing_all(bench: OpenBench, k: int) -> None:
 def test_similarity_is_the_cosine_from_minus_one_to_one(bench: OpenBench) -> None:
     notes = bench(16)
     axis = np.eye(16, dtype=np.float32)
-    same, across, opposite = Note("same.md", axis[0]), Note("across.md", axis[1]), Note("opposite.md", -axis[0])
+    same, across, opposite = (
+        Note("same.md", axis[0]),
+        Note("across.md", axis[1]),
+        Note("opposite.md", -axis[0]),
+    )
     notes.put(opposite, same, across)
     found = notes.index.search(axis[0], 3)
     assert [match.key for match in found] == [same.key, across.key, opposite.key]
@@ -178,37 +182,6 @@ def test_of_records_with_the_same_key_the_last_counts(bench: OpenBench) -> None:
     assert len(found) == 11
 
 
-FILTERS = {
-    "type": Filters(types=("markdown",)),
-    "type by suffix": Filters(types=("py", "md")),
-    "tag": Filters(tags=("work",)),
-    "parent tag": Filters(tags=("aws",)),
-    "tag in other letters": Filters(tags=("BÜRO",)),
-    "several tags": Filters(tags=("büro", "aws/s3")),
-    "folder": Filters(paths=("projects",)),
-    "folder in other letters": Filters(paths=("PROJECTS/deep ONE",)),
-    "folder that is the start of another": Filters(paths=("proj",)),
-    "folder with odd characters": Filters(paths=("100%_done",)),
-    "root only": Filters(paths=("",)),
-    "root or folder": Filters(paths=("", "archive")),
-    "one file by its path": Filters(paths=("projects/Note 1.md",)),
-    "glob": Filters(paths=("projects/*/Note 2*",)),
-    "glob from the start": Filters(paths=("*old*",)),
-    "glob with brackets": Filters(paths=("archive/[old]/*",)),
-    "file name": Filters(files=("Note 1.md", "note 12")),
-    "tail of a path": Filters(files=("Deep one/Note 2.py",)),
-    "page": Filters(pages=("3", "0")),
-    "after": Filters(after="2025-12-31"),
-    "before, also without a date": Filters(before="2024-03-01"),
-    "between": Filters(after="2024-01-01", before="2026-01-01"),
-    "everything at once": Filters(
-        types=("markdown", "python"), tags=("aws",), paths=("projects", "100%_done"), pages=("3", "0"),
-        after="2020-01-01", before="2030-01-01",
-    ),
-    "nothing fits": Filters(tags=("nowhere",)),
-}  # fmt: skip
-
-
 def test_every_kind_of_filter_leaves_out_exactly_what_does_not_fit(bench: OpenBench) -> None:
     notes = bench(16)
     made = vault(240, 16)
@@ -216,7 +189,9 @@ def test_every_kind_of_filter_leaves_out_exactly_what_does_not_fit(bench: OpenBe
     for name, filters in FILTERS.items():
         expected = notes.exact(QUERY, 10, filters)
         assert_same(notes.search(QUERY, 10, filters), expected)
-        assert (len(expected) > 0) == (name not in ("nothing fits", "folder that is the start of another")), name
+        assert (len(expected) > 0) == (name not in ("nothing fits", "folder that is the start of another")), (
+            name
+        )
 
 
 def test_a_note_with_more_tags_than_an_index_can_hold_is_still_found_by_them(bench: OpenBench) -> None:
@@ -232,7 +207,7 @@ def test_a_note_with_more_tags_than_an_index_can_hold_is_still_found_by_them(ben
 def test_more_alternatives_than_an_index_takes_are_no_error(bench: OpenBench) -> None:
     notes = bench(16)
     notes.put(*vault(60, 16))
-    filters = Filters(tags=tuple(f"tag {n}" for n in range(150)) + ("aws",), types=("markdown",))
+    filters = Filters(tags=(*(f"tag {n}" for n in range(150)), "aws"), types=("markdown",))
     assert_same(notes.search(QUERY, 10, filters), notes.exact(QUERY, 10, filters))
 
 
@@ -268,7 +243,9 @@ def test_readers_in_parallel_agree(bench: OpenBench) -> None:
     notes.put(*vault(150, 16))
     queries = vectors(12, 16, seed=3)
     with ThreadPoolExecutor(6) as pool:
-        for query, found in zip(queries, pool.map(lambda query: notes.index.search(query, 120), queries), strict=True):
+        for query, found in zip(
+            queries, pool.map(lambda query: notes.index.search(query, 120), queries), strict=True
+        ):
             assert_same(found, notes.exact(query, 120), tie=1e-3)
 
 

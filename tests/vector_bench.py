@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -141,7 +142,9 @@ class Bench:
             identity = active_identity(db)
             assert identity is not None
             rows = vectors_of(db, identity[0], [*known.values()])
-        matches = (Match(key, float(rows[chunk] @ unit(query))) for key, chunk in known.items() if chunk in rows)
+        matches = (
+            Match(key, float(rows[chunk] @ unit(query))) for key, chunk in known.items() if chunk in rows
+        )
         return sorted(matches, key=lambda match: (-match.similarity, match.key))
 
 
@@ -151,14 +154,15 @@ def bench_store(folder: Path, dimension: int) -> Iterator[Store]:
     store = Store.create(folder / "bench.db", embedder="hashing", spec=spec, backend="local", metric="cosine")
     with store.write() as db:
         db.execute(
-            "INSERT INTO sources (id, root, label, include, exclude, created_at) VALUES (1, x'2f', '', '[]', '[]', '')"
+            "INSERT INTO sources (id, root, label, include, exclude, created_at)"
+            " VALUES (1, x'2f', '', '[]', '[]', '')"
         )
         set_identity(db, EmbedderIdentity("bench", "m", "d", dimension, ""), np.ones(dimension, np.float32))
     yield store
     store.close()
 
 
-def _forget(db, key: str) -> None:  # type: ignore[no-untyped-def]
+def _forget(db: sqlite3.Connection, key: str) -> None:
     hashes = [row[0] for row in db.execute("SELECT embed_hash FROM chunks WHERE key = ?", (key,))]
     db.execute("DELETE FROM documents WHERE id IN (SELECT document_id FROM chunks WHERE key = ?)", (key,))
     db.executemany("DELETE FROM embeddings WHERE hash = ?", [(h,) for h in hashes])
@@ -168,11 +172,11 @@ _PLAIN = dict.fromkeys(("size", "mtime_ns", "ctime_ns", "inode", "scanned_ns"), 
 _BLANK = dict.fromkeys(("prefix", "headings", "title_terms", "terms", "title", "tags"), "")
 
 
-def _insert(db, note: Note) -> None:  # type: ignore[no-untyped-def]
+def _insert(db: sqlite3.Connection, note: Note) -> None:
     folder, name = posixpath.split(note.path)
     document_id = _row(
-        db, "documents", source_id=1, path=f"{note.key}{note.path}".encode(), display=note.path, folder=folder,
-        file_hash="", state="indexed", file_type=note.file_type, title=name, date=note.date,
+        db, "documents", source_id=1, path=f"{note.key}{note.path}".encode(), display=note.path,
+        folder=folder,        file_hash="", state="indexed", file_type=note.file_type, title=name, date=note.date,
         private=int(note.private), indexed_at="", **_PLAIN,
     )  # fmt: skip
     for folded, tag in note.folded_tags.items():
@@ -188,23 +192,27 @@ def _insert(db, note: Note) -> None:  # type: ignore[no-untyped-def]
     lines = {"start": 0, "end": 1, "start_line": 1, "end_line": 1, "chunk_index": 0, "split_part": 0}
     _row(
         db, "chunks", key=note.key, document_id=document_id, heading_path="[]", anchor_type=note.anchor_type,
-        anchor_ref=note.page, embed_hash=embedded, path=note.path, text=f"Text of {note.path}", **lines, **_BLANK,
+        anchor_ref=note.page, embed_hash=embedded, path=note.path, text=f"Text of {note.path}",
+        **lines, **_BLANK,
     )  # fmt: skip
     identity = active_identity(db)
     assert identity is not None
     _row(db, "embeddings", identity_id=identity[0], hash=embedded, vector=vector)
 
 
-def _row(db, table: str, **row: object) -> int:  # type: ignore[no-untyped-def]
+def _row(db: sqlite3.Connection, table: str, **row: object) -> int:
     columns = ", ".join(f'"{column}"' for column in row)
     marks = ", ".join("?" * len(row))
-    return int(db.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", (*row.values(),)).lastrowid)
+    cursor = db.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", (*row.values(),))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
 
 
 def vectors(count: int, dimension: int, seed: int = 1) -> Vectors:
     """Random directions of length 1, shape (count, dimension)."""
     rows = np.random.default_rng(seed).standard_normal((count, dimension)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit_rows: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit_rows
 
 
 def vault(count: int, dimension: int, seed: int = 1) -> list[Note]:
@@ -235,3 +243,35 @@ def assert_same(found: Sequence[Match], expected: Sequence[Match], tie: float = 
     known = {match.key: match.similarity for match in expected}
     for match, other in zip(found, expected, strict=True):
         assert abs(known.get(match.key, last) - other.similarity) <= tie, json.dumps([match, other])
+
+
+FILTERS = {
+    "type": Filters(types=("markdown",)),
+    "type by suffix": Filters(types=("py", "md")),
+    "tag": Filters(tags=("work",)),
+    "parent tag": Filters(tags=("aws",)),
+    "tag in other letters": Filters(tags=("BÜRO",)),
+    "several tags": Filters(tags=("büro", "aws/s3")),
+    "folder": Filters(paths=("projects",)),
+    "folder in other letters": Filters(paths=("PROJECTS/deep ONE",)),
+    "folder that is the start of another": Filters(paths=("proj",)),
+    "folder with odd characters": Filters(paths=("100%_done",)),
+    "root only": Filters(paths=("",)),
+    "root or folder": Filters(paths=("", "archive")),
+    "one file by its path": Filters(paths=("projects/Note 1.md",)),
+    "glob": Filters(paths=("projects/*/Note 2*",)),
+    "glob from the start": Filters(paths=("*old*",)),
+    "glob with brackets": Filters(paths=("archive/[old]/*",)),
+    "file name": Filters(files=("Note 1.md", "note 12")),
+    "tail of a path": Filters(files=("Deep one/Note 2.py",)),
+    "page": Filters(pages=("3", "0")),
+    "after": Filters(after="2025-12-31"),
+    "before, also without a date": Filters(before="2024-03-01"),
+    "between": Filters(after="2024-01-01", before="2026-01-01"),
+    "everything at once": Filters(
+        types=("markdown", "python"), tags=("aws",), paths=("projects", "100%_done"), pages=("3", "0"),
+        after="2020-01-01", before="2030-01-01",
+    ),
+    "nothing fits": Filters(tags=("nowhere",)),
+}  # fmt: skip
+"""Every kind of filter, with something in a ``vault`` for all but two."""

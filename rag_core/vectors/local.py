@@ -39,7 +39,7 @@ class LocalVectors:
         self._lock = threading.Lock()
         self._snapshot: _Snapshot | None = None
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:  # noqa: ARG002
         """See VectorIndex.search. Filters leave nothing out here: the caller's check costs no network."""
         query = unit(query)
         with self._store.read() as db:

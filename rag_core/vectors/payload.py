@@ -72,7 +72,9 @@ def conditions(filters: Filters) -> list[Condition]:
     """Conditions that all hold for whatever fits ``filters``."""
     found = []
     if filters.types:
-        found.append(Condition("file_type", "any", tuple(TYPE_BY_SUFFIX.get(f".{t}", t) for t in filters.types)))
+        found.append(
+            Condition("file_type", "any", tuple(TYPE_BY_SUFFIX.get(f".{t}", t) for t in filters.types))
+        )
     if filters.tags:
         found.append(Condition("tags", "any", tuple(name_key(tag) for tag in filters.tags), is_list=True))
     if filters.paths:

@@ -79,7 +79,7 @@ class S3Client:
 
     def _pause(self, attempt: int) -> float:
         """Half to all of a time that doubles with each attempt."""
-        longest = min(self._options.backoff * 2 ** (attempt - 1), _MAX_BACKOFF)
+        longest: float = min(self._options.backoff * 2 ** (attempt - 1), _MAX_BACKOFF)
         return longest * random.uniform(0.5, 1.0)
 
     @property
@@ -116,7 +116,10 @@ class S3Client:
         reason = str(response.get("Error", {}).get("Message") or response.get("message") or code)
         reason = reason.rstrip(".")
         paths = tuple(str(field.get("path", "")) for field in response.get("fieldList", ()))
-        if code.startswith("AccessDenied") or code in ("UnrecognizedClientException", "InvalidSignatureException"):
+        if code.startswith("AccessDenied") or code in (
+            "UnrecognizedClientException",
+            "InvalidSignatureException",
+        ):
             advice = (
                 f"Allow s3vectors:{name} to the credentials in use, and s3vectors:GetVectors, TagResource and"
                 " ListTagsForResource, which it may need too."
@@ -138,7 +141,9 @@ def _packages() -> tuple[Any, Any, ModuleType]:
         import botocore
         from botocore import config, exceptions
     except ImportError:
-        raise VectorError("The vector index 's3vectors' needs boto3, which is not installed.", install) from None
+        raise VectorError(
+            "The vector index 's3vectors' needs boto3, which is not installed.", install
+        ) from None
     version = tuple(int(part) for part in botocore.__version__.split(".")[:3])
     if version < MIN_BOTOCORE:
         raise VectorError(

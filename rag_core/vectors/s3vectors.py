@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +36,7 @@ MAX_FOUND = 10_000
 
 _BATCH = 500
 _BODY = 20 * 2**20 - 4096  # of a request, with room for all that is not a record
+_AT_ONCE = 2
 _PAGE = 1000
 _KEY_BYTES = 1024
 _DIGITS = 9  # of a number in a unit vector: closer than float32 tells apart
@@ -45,6 +48,7 @@ _SEARCH_ATTEMPTS = 3  # somebody waits
 _FIELD = re.compile(r"vectors\[(\d+)\]")
 _T = TypeVar("_T")
 _Item = dict[str, Any]
+_Batch = tuple[list[_Item], dict[str, str]]
 _Shape = dict[str, object]
 
 
@@ -165,13 +169,13 @@ class S3Vectors:
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.put."""
-        return _settle((self._put_batch(batch) for batch in self._batches(records)), settled)
+        return _settle(self._sent(self._batches(records)), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.delete."""
         return _settle((self._delete_batch(batch) for batch in _parts(dict.fromkeys(keys), _BATCH)), settled)
 
-    def _batches(self, records: Iterable[VectorRecord]) -> Iterator[tuple[list[_Item], dict[str, str]]]:
+    def _batches(self, records: Iterable[VectorRecord]) -> Iterator[_Batch]:
         """The records as the service takes them, in requests within its limits; and why others are not."""
         batch: dict[str, tuple[_Item, int]] = {}
         refused: dict[str, str] = {}
@@ -191,7 +195,20 @@ class S3Vectors:
         if batch or refused:
             yield [each for each, _ in batch.values()], refused
 
-    def _put_batch(self, batch: tuple[list[_Item], dict[str, str]]) -> Receipt:
+    def _sent(self, batches: Iterable[_Batch]) -> Iterator[Receipt]:
+        """The receipts of ``batches`` in their order: while one is on its way the next is made ready, but
+        never two with the same key are under way."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            under_way: deque[tuple[set[str], Future[Receipt]]] = deque()
+            for batch in batches:
+                keys = {item["key"] for item in batch[0]}
+                while under_way and (len(under_way) == _AT_ONCE or any(keys & some for some, _ in under_way)):
+                    yield under_way.popleft()[1].result()
+                under_way.append((keys, pool.submit(self._put_batch, batch)))
+            while under_way:
+                yield under_way.popleft()[1].result()
+
+    def _put_batch(self, batch: _Batch) -> Receipt:
         items, refused = batch
         refused = {**refused, **self._send(items)}
         return Receipt(tuple(item["key"] for item in items if item["key"] not in refused), refused)
@@ -295,7 +312,10 @@ def _item(record: VectorRecord) -> tuple[_Item, int]:
     metadata = metadata_of(record)
     item = {"key": record.key, "data": {"float32": _numbers(unit(record.vector))}, "metadata": metadata}
     texts = len(json.dumps(metadata)) + len(json.dumps(record.key))
-    return item, texts + record.vector.size * _NUMBER_BYTES + _RECORD_BYTES
+    numbers = record.vector.size * _NUMBER_BYTES
+    if numbers * _BATCH > _BODY:  # so wide that bytes are what counts
+        numbers = len(json.dumps(item["data"]))
+    return item, texts + numbers + _RECORD_BYTES
 
 
 def _numbers(vector: Vectors) -> list[float]:

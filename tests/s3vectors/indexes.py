@@ -51,7 +51,9 @@ class Index:
         else:
             distances = np.linalg.norm(vectors - query, axis=1)
         pairs = zip(distances.astype(np.float32).tolist(), keys, strict=True)
-        return sorted(pair for pair in pairs if condition is None or rules.fits(condition, self.records[pair[1]][1]))
+        return sorted(
+            pair for pair in pairs if condition is None or rules.fits(condition, self.records[pair[1]][1])
+        )
 
 
 @dataclass
@@ -87,7 +89,9 @@ class Service:
         name = body["vectorBucketName"]
         rules.check_name(name, rules.BUCKET, "vectorBucketName")
         if name in self._buckets:
-            raise ServiceError(409, "ConflictException", "A vector bucket with the specified name already exists")
+            raise ServiceError(
+                409, "ConflictException", "A vector bucket with the specified name already exists"
+            )
         arn = f"arn:aws:s3vectors:{self._region}:{ACCOUNT}:bucket/{name}"
         about = {"vectorBucketName": name, "vectorBucketArn": arn, "creationTime": int(time.time())}
         about["encryptionConfiguration"] = body.get("encryptionConfiguration", {"sseType": "AES256"})

@@ -180,7 +180,7 @@ def fits(condition: dict[str, Any], metadata: dict[str, Any]) -> bool:
 
 def _holds(name: str, value: Any, actual: Any) -> bool:
     if name == "$exists":
-        return (actual is not None) == value
+        return bool((actual is not None) == value)
     if actual is None:  # so says the documentation of all but $ne and $nin, of which it says nothing
         return False
     if name == "$eq":
@@ -197,7 +197,7 @@ def _holds(name: str, value: Any, actual: Any) -> bool:
         case "$startsWith":
             return isinstance(actual, str) and actual.startswith(value)
         case _:
-            return is_number(actual) and _compares(name, actual, value)
+            return is_number(actual) and _compares(name, float(actual), float(value))
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -205,4 +205,6 @@ def _same(first: Any, second: Any) -> bool:
 
 
 def _compares(name: str, actual: float, value: float) -> bool:
-    return {"$gt": actual > value, "$gte": actual >= value, "$lt": actual < value, "$lte": actual <= value}[name]
+    return {"$gt": actual > value, "$gte": actual >= value, "$lt": actual < value, "$lte": actual <= value}[
+        name
+    ]

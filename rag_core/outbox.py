@@ -1,0 +1,147 @@
+"""Keeping a remote vector index like its store: send what is queued, compare, mend.
+
+Only the store's runner flushes, under its lock, so two never send at once. Searches go on meanwhile,
+by words where the index cannot be reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rag_core.errors import VectorError
+from rag_core.store import Store
+from rag_core.store import outbox as rows
+from rag_core.vectors import Receipt, RemoteIndex, VectorRecord
+from rag_core.vectors.payload import metadata
+
+_ROWS_A_READ = 500
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """How many copies were put and deleted, and how many the index refused; what waits for its vector
+    is still queued."""
+
+    put: int = 0
+    deleted: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What an index lacks and what it has too much, by key, apart from what is queued."""
+
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    queued: int
+    refused: int
+
+    @property
+    def clean(self) -> bool:
+        """Whether the index holds what it should."""
+        return not (self.missing or self.extra or self.queued or self.refused)
+
+
+def flush(
+    store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
+) -> Flushed:
+    """Send all that is queued. ``progress`` hears after each request how many copies are settled; what
+    it raises ends the flush and loses nothing.
+
+    Raises VectorsUnreachable or VectorError with what was settled settled, and the rest still queued.
+    """
+    # Deletes first: a note that was private and is not any more may come again behind them.
+    deletes = _Sending(store, "delete", private, progress)
+    deleted = index.delete((entry.key for entry in deletes), deletes.settled)
+    puts = _Sending(store, "put", private, progress)
+    put = index.put((_record(entry) for entry in puts), puts.settled)
+    return Flushed(len(put.sent), len(deleted.sent), len(put.refused) + len(deleted.refused))
+
+
+class _Sending:
+    """One pass over the outbox for one action; no connection is held while something is sent."""
+
+    def __init__(self, store: Store, action: rows.Action, private: bool, progress: Progress | None) -> None:
+        self._store = store
+        self._action = action
+        self._private = private
+        self._progress = progress
+        self._under_way: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[rows.Entry]:
+        last = 0
+        while True:
+            with self._store.read() as db:
+                page = rows.entries(db, last, _ROWS_A_READ, private=self._private)
+            if not page:
+                return
+            last = page[-1].id
+            for entry in page:
+                if entry.action == self._action:
+                    self._under_way[entry.key] = entry.id
+                    yield entry
+
+    def settled(self, receipt: Receipt) -> None:
+        done = [self._under_way.pop(key) for key in receipt.sent]
+        refused = {self._under_way.pop(key): reason for key, reason in receipt.refused.items()}
+        with self._store.note() as db:
+            rows.settle(db, done, refused)
+        if self._progress is not None:
+            self._progress(len(done) + len(refused))
+
+
+def _record(entry: rows.Entry) -> VectorRecord:
+    chunk, vector = entry.chunk, entry.vector
+    assert chunk is not None  # noqa: S101 - so it is for every put
+    assert vector is not None  # noqa: S101
+    return VectorRecord(
+        key=entry.key,
+        vector=vector,
+        text=chunk["text"],
+        doc=rows.doc(chunk),
+        metadata=metadata(
+            chunk["display"],
+            file_type=chunk["file_type"],
+            folded_tags=entry.folded_tags,
+            date=chunk["date"],
+            private=bool(chunk["private"]),
+            anchor_type=chunk["anchor_type"],
+            anchor_ref=chunk["anchor_ref"],
+        ),
+    )
+
+
+def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
+    """What ``index`` holds against what it should. It lists the whole index; changes nothing."""
+    there = {*index.keys()}
+    with store.read() as db:
+        wanted = rows.expected(db, private=private)
+        queued = rows.queued(db)
+        waiting = rows.backlog(db)
+    return Comparison(
+        missing=tuple(sorted(wanted - there - queued)),
+        extra=tuple(sorted(there - wanted - queued)),
+        queued=waiting.queued,
+        refused=waiting.refused,
+    )
+
+
+def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
+    """Send what is missing, remove what is too much, try again what was refused; returns what it found.
+
+    Raises VectorError when the index is another owner's.
+    """
+    if index.owner() != store.id:
+        raise VectorError(
+            f"The vector index of store {store.name!r} belongs to another installation.",
+            "Nothing was changed there; take it over first if it shall be this store's.",
+        )
+    found = compare(store, index, private=private)
+    with store.note() as db:
+        rows.retry(db)
+        rows.queue(db, (*found.missing, *found.extra))
+    flush(store, index, private=private)
+    return found

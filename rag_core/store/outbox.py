@@ -1,0 +1,171 @@
+"""What a remote vector index has still to learn: one row for each chunk whose copy there is not right.
+
+Triggers write the rows in the transaction that changes the chunk, so a process that is killed leaves no
+change without one, whoever made it. A row says only *which* chunk; what to do is read from the store
+when it is sent, so that whatever happened in between, the copy becomes what the chunk is then:
+
+    a chunk with a vector that may leave the machine    → put, whole
+    no such chunk, a private one, one without a vector  → deleted
+    a chunk that waits for the embedder                 → waits as well
+
+A chunk that changes again gets a new row with a new id. Settling a row by its id is therefore right
+even when the chunk changed while it was under way, and sending a row twice does no harm.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rag_core.types import Vectors
+
+_REMOTE = "remote"
+_MAX_FRONT_MATTER = 16_000
+"""Bytes of front matter that travel with a document's first chunk; more would crowd out its text."""
+
+Action = Literal["put", "delete", "wait"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the outbox and what is to be done; ``chunk`` and ``vector`` are set where that is *put*."""
+
+    id: int
+    key: str
+    action: Action
+    chunk: sqlite3.Row | None = None
+    vector: Vectors | None = None
+    folded_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How many copies are to be renewed or removed, and how many the index refused."""
+
+    queued: int
+    refused: int
+
+
+def address(db: sqlite3.Connection) -> str:
+    """Where the store's remote vector index is, ``""`` when it has none."""
+    row = db.execute("SELECT value FROM meta WHERE key = ?", (_REMOTE,)).fetchone()
+    return row[0] if row else ""
+
+
+def connect(db: sqlite3.Connection, where: str) -> None:
+    """Keep the index at ``where`` like the store from now on: every chunk is queued for it."""
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_REMOTE, where))
+    db.execute("DELETE FROM outbox")
+    db.execute("INSERT INTO outbox (key) SELECT key FROM chunks ORDER BY id")
+
+
+def disconnect(db: sqlite3.Connection) -> None:
+    """Have no remote index any more; what is there stays there."""
+    db.execute("DELETE FROM meta WHERE key = ?", (_REMOTE,))
+    db.execute("DELETE FROM outbox")
+
+
+def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Have the copies of ``keys`` sent or removed again."""
+    rows = [(key,) for key in keys]
+    db.executemany("DELETE FROM outbox WHERE key = ?", rows)
+    db.executemany("INSERT INTO outbox (key) VALUES (?)", rows)
+
+
+def backlog(db: sqlite3.Connection) -> Backlog:
+    """What is still to be sent."""
+    row = db.execute("SELECT count(*) FILTER (WHERE error = ''), count(*) FROM outbox").fetchone()
+    return Backlog(row[0], row[1] - row[0])
+
+
+def retry(db: sqlite3.Connection) -> None:
+    """Let what the index refused be sent again."""
+    db.execute("UPDATE outbox SET error = '' WHERE error <> ''")
+
+
+def settle(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
+    """Take rows off the outbox, and note why the index refused others."""
+    db.executemany("DELETE FROM outbox WHERE id = ?", [(row_id,) for row_id in done])
+    db.executemany(
+        "UPDATE outbox SET error = ? WHERE id = ?", [(error, row_id) for row_id, error in refused.items()]
+    )
+
+
+_ACTIVE = "(SELECT value FROM meta WHERE key = 'identity_id')"
+_VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {_ACTIVE}"
+
+
+def entries(db: sqlite3.Connection, after: int, limit: int, *, private: bool) -> list[Entry]:
+    """The next ``limit`` rows behind the row ``after``, oldest first, without refused ones.
+
+    ``private``: whether private notes may leave the machine as well.
+    """
+    rows = db.execute(
+        f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector, q.id AS queue_id,
+                   d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
+                   d.private, d.file_hash, d.size, d.encoding, d.metadata,
+                   (SELECT json_group_array(json_array(folded, tag)) FROM tags t WHERE t.document_id = d.id)
+                       AS tag_list
+            FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
+            {_VECTOR} LEFT JOIN queue q ON q.hash = c.embed_hash
+            WHERE o.id > ? AND o.error = '' ORDER BY o.id LIMIT ?""",
+        (after, limit),
+    ).fetchall()
+    return [_entry(row, private) for row in rows]
+
+
+def _entry(row: sqlite3.Row, private: bool) -> Entry:
+    row_id, key = row["outbox_id"], row["outbox_key"]
+    if row["id"] is None or (row["private"] and not private):
+        return Entry(row_id, key, "delete")
+    if row["vector"]:
+        tags = tuple(folded for folded, _ in json.loads(row["tag_list"]))
+        vector = np.frombuffer(row["vector"], "<f2").astype(np.float32)
+        return Entry(row_id, key, "put", row, vector, tags)
+    return Entry(row_id, key, "wait" if row["vector"] is None and row["queue_id"] else "delete")
+
+
+def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
+    """The keys of all chunks that a remote index should hold now, but for what is still queued."""
+    rows = db.execute(
+        f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
+            WHERE e.vector <> x'' AND (NOT d.private OR ?)""",
+        (private,),
+    )
+    return {row[0] for row in rows}
+
+
+def queued(db: sqlite3.Connection) -> set[str]:
+    """The keys of all that is queued, or was refused."""
+    return {row[0] for row in db.execute("SELECT key FROM outbox")}
+
+
+_OF_CHUNK = (
+    "chunk_index", "start", "end", "start_line", "end_line",
+    "anchor_type", "anchor_ref", "split_part", "prefix",
+)  # fmt: skip
+_OF_DOCUMENT = ("file_type", "title_from", "date", "date_from", "file_hash", "size", "encoding")
+
+
+def doc(row: sqlite3.Row) -> dict[str, Any]:
+    """All that another machine needs to make the chunk and its document again, but for the text.
+
+    The front matter comes with the first chunk only.
+    """
+    about: dict[str, Any] = {
+        "version": 1,
+        "path": row["display"],
+        "title": row["document_title"],
+        "private": bool(row["private"]),
+        "tags": [tag for _, tag in json.loads(row["tag_list"]) if tag is not None],
+        "heading_path": json.loads(row["heading_path"]),
+        **{name: row[name] for name in (*_OF_DOCUMENT, *_OF_CHUNK)},
+    }
+    if row["chunk_index"] == 0 and len(row["metadata"].encode()) <= _MAX_FRONT_MATTER:
+        about["front_matter"] = json.loads(row["metadata"])
+    return about

@@ -1,0 +1,321 @@
+"""The outbox: whatever happens to notes, the network and the process, the remote index follows the store."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag_core import migrations, outbox
+from rag_core.embedders.hashing import Hashing
+from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.library import Library
+from rag_core.store import Store
+from rag_core.store import outbox as rows
+from rag_core.types import OWNER, Filters
+from rag_core.vectors.s3_place import S3Options, S3Place
+from rag_core.vectors.s3vectors import S3Vectors
+from tests.conftest import index as read
+from tests.s3vectors import Faults, Server
+from tests.s3vectors.http import REGION
+
+PLACE = S3Place("commonplace-zoo", "main", 256)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    with Server() as stand_in:
+        yield stand_in
+
+
+def remote(server: Server, **changes: float) -> S3Vectors:
+    return S3Vectors(PLACE, S3Options(REGION, endpoint_url=server.url, backoff=0.01, **changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(library: Library, notes: Path) -> Iterator[Store]:
+    """A store of twelve notes with a remote index that knows nothing yet."""
+    for number in range(12):
+        (notes / f"{number}.md").write_text(f"---\ntags: [beast]\n---\nThe otter {number} swam.", "utf-8")
+    read(library, "zoo", notes)
+    opened = Store(library.settings.store_dir / "zoo.db")
+    with opened.write() as db:
+        rows.connect(db, str(PLACE))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def index(server: Server, store: Store) -> S3Vectors:
+    there = remote(server)
+    there.prepare(store.id)
+    return there
+
+
+def chunk_keys(store: Store) -> set[str]:
+    with store.read() as db:
+        return {row[0] for row in db.execute("SELECT key FROM chunks")}
+
+
+def backlog(store: Store) -> rows.Backlog:
+    with store.read() as db:
+        return rows.backlog(db)
+
+
+def assert_alike(store: Store, index: S3Vectors) -> None:
+    assert outbox.compare(store, index).clean
+    assert sorted(index.keys()) == sorted(chunk_keys(store))
+
+
+def test_connecting_sends_everything(store: Store, index: S3Vectors) -> None:
+    assert backlog(store) == rows.Backlog(12, 0)
+    assert outbox.flush(store, index) == outbox.Flushed(put=12)
+    assert backlog(store) == rows.Backlog(0, 0)
+    assert_alike(store, index)
+
+
+def test_a_store_without_a_remote_index_queues_nothing(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The otter swam.", "utf-8")
+    read(library, "zoo", notes)
+    (notes / "a.md").unlink()
+    read(library, "zoo")
+    opened = Store(library.settings.store_dir / "zoo.db")
+    assert backlog(opened) == rows.Backlog(0, 0)
+    opened.close()
+
+
+def test_new_changed_moved_and_deleted_notes_follow(
+    library: Library, notes: Path, store: Store, index: S3Vectors
+) -> None:
+    outbox.flush(store, index)
+    (notes / "new.md").write_text("A stoat ran.", "utf-8")
+    (notes / "1.md").write_text("The badger dug.", "utf-8")
+    (notes / "2.md").unlink()
+    (notes / "deep").mkdir()
+    (notes / "3.md").rename(notes / "deep" / "3.md")
+    read(library, "zoo")
+    assert outbox.flush(store, index) == outbox.Flushed(put=3, deleted=2)
+    assert_alike(store, index)
+    paths = {record.doc["path"]: record.text for record in index.records()}
+    assert paths["deep/3.md"] == "The otter 3 swam."
+    assert paths["1.md"] == "The badger dug."
+    assert not {"2.md", "3.md"} & {*paths}
+
+
+def test_nothing_changed_sends_nothing(library: Library, notes: Path, store: Store, index: S3Vectors) -> None:
+    outbox.flush(store, index)
+    (notes / "0.md").touch()
+    read(library, "zoo", force=True)
+    assert backlog(store) == rows.Backlog(0, 0)
+
+
+def test_new_tags_follow(library: Library, notes: Path, store: Store, index: S3Vectors) -> None:
+    outbox.flush(store, index)
+    (notes / "4.md").write_text("---\ntags: [bird]\n---\nThe otter 4 swam.", "utf-8")
+    read(library, "zoo")
+    assert outbox.flush(store, index) == outbox.Flushed(put=1)
+    query = Hashing().embed_query("otter")
+    [match] = index.search(query, 20, Filters(tags=("bird",)))
+    assert next(record for record in index.records() if record.key == match.key).doc["path"] == "4.md"
+
+
+def test_a_record_holds_what_makes_the_chunk_again(store: Store, index: S3Vectors) -> None:
+    outbox.flush(store, index)
+    record = next(record for record in index.records() if record.doc["path"] == "7.md")
+    assert record.text == "The otter 7 swam."
+    assert record.doc["tags"] == ["beast"]
+    assert record.doc["front_matter"] == {"tags": ["beast"]}
+    assert (record.doc["chunk_index"], record.doc["start_line"], record.doc["heading_path"]) == (0, 4, [])
+    with store.read() as db:
+        row = db.execute(
+            "SELECT e.vector FROM chunks c JOIN embeddings e ON e.hash = c.embed_hash WHERE c.key = ?",
+            (record.key,),
+        ).fetchone()
+    there = np.frombuffer(row[0], "<f2").astype(np.float32)
+    assert float(record.vector @ there) / float(np.linalg.norm(there)) == pytest.approx(1, abs=1e-6)
+
+
+def test_private_notes_stay_here_unless_the_store_says_otherwise(
+    library: Library, notes: Path, store: Store, index: S3Vectors
+) -> None:
+    outbox.flush(store, index)
+    (notes / "5.md").write_text("---\nprivate: true\n---\nThe otter 5 swam.", "utf-8")
+    (notes / "6.md").write_text("---\nprivate: true\n---\nA secret badger.", "utf-8")
+    read(library, "zoo")
+    outbox.flush(store, index)
+    assert not {"5.md", "6.md"} & {record.doc["path"] for record in index.records()}
+    assert outbox.compare(store, index).clean
+    (notes / "5.md").write_text("The otter 5 swam.", "utf-8")
+    read(library, "zoo")
+    outbox.flush(store, index)
+    assert "5.md" in {record.doc["path"] for record in index.records()}
+    with store.write() as db:
+        rows.queue(db, chunk_keys(store))
+    outbox.flush(store, index, private=True)
+    assert "6.md" in {record.doc["path"] for record in index.records()}
+
+
+def test_a_chunk_that_waits_for_its_vector_waits_in_the_outbox(store: Store, index: S3Vectors) -> None:
+    with store.write() as db:
+        [(key, embedded)] = db.execute("SELECT key, embed_hash FROM chunks LIMIT 1").fetchall()
+        vector = db.execute("SELECT * FROM embeddings WHERE hash = ?", (embedded,)).fetchone()
+        db.execute("DELETE FROM embeddings WHERE hash = ?", (embedded,))
+        db.execute("INSERT INTO queue (hash) VALUES (?)", (embedded,))
+    assert outbox.flush(store, index) == outbox.Flushed(put=11)
+    assert backlog(store) == rows.Backlog(1, 0)
+    with store.write() as db:
+        db.execute("INSERT INTO embeddings VALUES (?, ?, ?, ?)", tuple(vector))
+        db.execute("DELETE FROM queue")
+    assert outbox.flush(store, index) == outbox.Flushed(put=1)
+    assert key in {*index.keys()}
+
+
+def test_with_the_network_down_all_stays_queued_and_is_sent_later(
+    library: Library, notes: Path, store: Store, server: Server
+) -> None:
+    there = remote(server, attempts=1)
+    there.prepare(store.id)
+    outbox.flush(store, there)
+    server.faults = Faults(1.0, seed=1, kinds=("lost", "503"))
+    (notes / "0.md").unlink()
+    (notes / "new.md").write_text("A stoat ran.", "utf-8")
+    read(library, "zoo")
+    with pytest.raises(VectorsUnreachable):
+        outbox.flush(store, there)
+    assert backlog(store).queued == 2
+    assert library.search(OWNER, "stoat", ["zoo"]).hits
+    server.faults = None
+    outbox.flush(store, there)
+    assert_alike(store, there)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_failing_requests_nothing_is_lost_or_doubled(store: Store, server: Server, seed: int) -> None:
+    there = remote(server)
+    there.prepare(store.id)
+    server.faults = Faults(0.3, seed, kinds=("429", "503", "lost"))
+    for _ in range(12):
+        outbox.flush(store, there)
+        with store.write() as db:
+            rows.queue(db, sorted(chunk_keys(store))[:3])
+    outbox.flush(store, there)
+    server.faults = None
+    assert_alike(store, there)
+
+
+def test_a_change_made_while_its_chunk_is_under_way_is_sent_after_it(store: Store, index: S3Vectors) -> None:
+    class Slow(S3Vectors):
+        """Sends; and before the receipt comes, every chunk changes again."""
+
+        def _send(self, items: list[dict[str, object]]) -> dict[str, str]:
+            refused = super()._send(items)
+            with store.write() as db:
+                db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
+            return refused
+
+    slow = Slow(PLACE, index._options)
+    outbox.flush(store, slow)
+    assert backlog(store) == rows.Backlog(12, 0)
+    outbox.flush(store, index)
+    assert {record.doc["chunk_index"] for record in index.records()} == {1}
+
+
+def test_what_the_index_refuses_is_named_and_not_sent_again(
+    store: Store, index: S3Vectors, server: Server
+) -> None:
+    with store.write() as db:
+        db.execute("UPDATE chunks SET text = ? WHERE path = '9.md'", ("x" * 45_000,))
+    assert outbox.flush(store, index) == outbox.Flushed(put=11, refused=1)
+    assert backlog(store) == rows.Backlog(0, 1)
+    sent = server.count("PutVectors")
+    outbox.flush(store, index)
+    assert server.count("PutVectors") == sent
+    with store.write() as db:
+        db.execute("UPDATE chunks SET text = 'short' WHERE path = '9.md'")
+    assert outbox.flush(store, index) == outbox.Flushed(put=1)
+
+
+def test_verify_finds_and_heal_mends_what_differs(store: Store, index: S3Vectors) -> None:
+    outbox.flush(store, index)
+    [gone, *_] = keys = sorted(chunk_keys(store))
+    index.delete([gone])
+    [some] = [record for record in index.records() if record.key == keys[1]]
+    index.put([type(some)("stranger", some.vector, "", {}, {})])
+    found = outbox.heal(store, index)
+    assert (found.missing, found.extra) == ((gone,), ("stranger",))
+    assert_alike(store, index)
+
+
+def test_heal_leaves_another_owners_index_alone(store: Store, index: S3Vectors) -> None:
+    outbox.flush(store, index)
+    index.prepare("somebody-else", take_over=True)
+    before = sorted(index.keys())
+    with pytest.raises(VectorError, match="belongs to another installation"):
+        outbox.heal(store, index)
+    assert sorted(index.keys()) == before
+
+
+def test_a_store_of_the_version_before_gets_its_outbox(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "old.db", isolation_level=None)
+    for number in (1, 2):
+        migrations._apply(db, number)
+    db.execute("INSERT INTO sources VALUES (1, x'2f', '', '[]', '[]', 0, '', 0)")
+    migrations.migrate(db, "old")
+    assert db.execute("SELECT count(*) FROM outbox").fetchone()[0] == 0
+    db.close()
+
+
+# --- killed between the local commit and the remote flush ---------------------------------
+
+_CHILD = """
+import os, sys
+from pathlib import Path
+from rag_core import outbox
+from rag_core.store import Store
+from rag_core.vectors.s3_place import S3Options, S3Place
+from rag_core.vectors.s3vectors import S3Vectors
+path, url, region, after = sys.argv[1:]
+store = Store(Path(path))
+index = S3Vectors(S3Place("commonplace-zoo", "main", 256), S3Options(region, endpoint_url=url))
+sends = 0
+call = index._client.call
+def counted(operation, **arguments):
+    global sends
+    answer = call(operation, **arguments)
+    sends += 1
+    if sends == int(after):
+        os.kill(os.getpid(), 9)
+    return answer
+index._client.call = counted
+import rag_core.vectors.s3vectors as module
+module._BATCH = 3
+outbox.flush(store, index)
+"""
+
+
+def test_killed_at_any_request_the_next_flush_makes_it_right(
+    library: Library, notes: Path, store: Store, index: S3Vectors, server: Server
+) -> None:
+    rounds = 10
+    for number in range(1, rounds + 1):
+        for name in range(number, number + 6):
+            (notes / f"{name}.md").write_text(f"In round {number}, beast {name} ran.", "utf-8")
+        (notes / f"{number - 1}.md").unlink()
+        read(library, "zoo")
+        run = [sys.executable, "-c", _CHILD, str(store.path), server.url, REGION, str(number % 3 + 1)]
+        killed = subprocess.run(
+            run, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}, timeout=60
+        )
+        assert killed.returncode == -signal.SIGKILL
+    assert not outbox.compare(store, index).clean
+    outbox.flush(store, index)
+    assert_alike(store, index)
