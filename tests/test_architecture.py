@@ -97,6 +97,7 @@ ENGINE_ONLY = {
     "reader",
     "folders",
     "runs",
+    "outbox",
 }  # the app asks the library instead
 BUILD_HTML = {"hits", "passages", "store_facts"}  # all that comes from elsewhere is escaped there
 ABOUT_THE_FRONT_PAGE = {"front", "security_headers"}  # Streamlit's own page

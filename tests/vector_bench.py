@@ -176,8 +176,8 @@ def _insert(db: sqlite3.Connection, note: Note) -> None:
     folder, name = posixpath.split(note.path)
     document_id = _row(
         db, "documents", source_id=1, path=f"{note.key}{note.path}".encode(), display=note.path,
-        folder=folder,        file_hash="", state="indexed", file_type=note.file_type, title=name, date=note.date,
-        private=int(note.private), indexed_at="", **_PLAIN,
+        folder=folder, file_hash="", state="indexed", file_type=note.file_type, title=name,
+        date=note.date, private=int(note.private), indexed_at="", **_PLAIN,
     )  # fmt: skip
     for folded, tag in note.folded_tags.items():
         _row(db, "tags", document_id=document_id, folded=folded, tag=tag)
