@@ -128,8 +128,7 @@ EMBEDDERS = """
 ## Embedders
 
 - `minilm`: the built-in model.
-- `ollama:MODEL`: a model of Ollama at `ollama_url`; `ollama` alone is `ollama:{model}`. It needs
-  `pip install 'commonplace[ollama]'`.
+- `ollama:MODEL`: a model of Ollama at `ollama_url`; `ollama` alone is `ollama:{model}`.
 - `openai:MODEL`: a server with `/v1/embeddings` at `embedding_base_url`, such as llama.cpp, LM Studio, vLLM
   or a hosted one.
 - `sentence-transformers:FOLDER`: a model in a folder of this computer, with

@@ -458,15 +458,6 @@ def test_a_proxy_is_for_other_machines_only(server: OllamaServer, monkeypatch: p
     assert caught.value.suggestion == "Run `ollama pull x` on home.invalid."
 
 
-def test_without_the_package_the_line_that_installs_it_is_named(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ollama", None)
-    with pytest.raises(EmbedderError, match="'ollama' is not installed") as caught:
-        opened()
-    assert "pip install 'commonplace[ollama]'" in caught.value.suggestion
-
-
 def test_a_host_that_the_package_cannot_read_is_named(server: OllamaServer) -> None:
     code = (
         "from rag_core.embedders import open_embedder, EmbedderOptions\n"

@@ -32,8 +32,6 @@ CONTEXT = 2048
 """How many tokens a model is asked to read where it could read more. No passage needs more, and the
 memory that a model takes grows with it."""
 
-INSTALL_HINT = "Install it: `pip install 'commonplace[ollama]'`."
-
 _CONNECT_S = 5.0
 _QUESTION_S = 15.0
 _LEAST_DIMENSION = 32
@@ -190,11 +188,9 @@ class Ollama:
 
 
 def package() -> Any:
-    """Ollama's own package. Raises EmbedderError where it is not installed."""
+    """Ollama's own package. Raises EmbedderError where it cannot be imported."""
     try:
         import ollama
-    except ImportError:
-        raise EmbedderError("The package 'ollama' is not installed.", INSTALL_HINT) from None
     except ValueError:  # it makes a client of OLLAMA_HOST when it is imported
         raise EmbedderError(
             f"The package 'ollama' cannot read OLLAMA_HOST, which is {os.environ.get('OLLAMA_HOST', '')!r}.",

@@ -135,21 +135,16 @@ class S3Client:
 
 def _packages() -> tuple[Any, Any, ModuleType]:
     """boto3, botocore's configuration and its errors, imported when first needed."""
-    install = "Install it with: pip install 'commonplace[s3]'"
-    try:
-        import boto3
-        import botocore
-        from botocore import config, exceptions
-    except ImportError:
-        raise VectorError(
-            "The vector index 's3vectors' needs boto3, which is not installed.", install
-        ) from None
+    import boto3
+    import botocore
+    from botocore import config, exceptions
+
     version = tuple(int(part) for part in botocore.__version__.split(".")[:3])
     if version < MIN_BOTOCORE:
         raise VectorError(
             f"The vector index 's3vectors' needs botocore {'.'.join(map(str, MIN_BOTOCORE))} or newer,"
             f" this is {botocore.__version__}.",
-            install,
+            "Install it: `pip install 'boto3>=1.44.5'`.",
         )
     return boto3, config, exceptions
 
