@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import posixpath
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -517,12 +516,6 @@ def test_missing_credentials_are_told_with_the_next_step(
 def test_an_unknown_profile_is_told(server: Server) -> None:
     with pytest.raises(VectorError, match="nobody-here"):
         opened(server, profile="nobody-here")
-
-
-def test_without_boto3_the_install_line_is_named(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(VectorError, match=r"pip install 'commonplace\[s3\]'"):
-        opened(server)
 
 
 def test_an_old_botocore_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
