@@ -1,4 +1,5 @@
-"""Data files → their top-level entries: JSON keys, YAML keys, TOML and INI tables, Terraform blocks.
+"""Data files → their top-level entries: JSON keys, the records of JSON Lines, YAML keys, TOML and INI
+tables, Terraform blocks.
 
 Short neighbours share a segment, so that a file of settings is not shredded into its lines.
 """
@@ -18,6 +19,7 @@ _Entry = tuple[int, str]
 """(start, name) of a top-level entry, which goes on to the next one."""
 
 _SPACE = re.compile(r"\s*")
+_RECORD = re.compile(r"^[ \t]*(\S)(?:.*(\S))?[ \t\r]*$", re.M)
 _YAML_KEY = re.compile(
     r"^(\"[^\"\n]*\"|'[^'\n]*'|[^\s#:\-?\[\]{}&*!|>%@`,\"'][^:\n]*|-?[^\s#:\-][^:\n]*):(?=\s|$)", re.M
 )
@@ -28,7 +30,10 @@ _COMMENT_ABOVE = re.compile(r"#|//|;")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
-    """The top-level keys of a JSON object; one segment for anything else or for broken JSON."""
+    """The top-level keys of a JSON object, or the records of JSON Lines; one segment for anything else or
+    for broken JSON."""
+    if len(text) > _LARGE and (records := _records(text)):
+        return _record_segments(text, records)
     return _grouped(text, _json_entries(text) if len(text) > _LARGE else [], "key")
 
 
@@ -59,6 +64,45 @@ def terraform_segments(text: str) -> tuple[Segment, ...]:
         words = [match[1], *re.findall(r"[^\s\"]+", match[2])]
         entries.append((match.start(), ".".join(words)))
     return _grouped(text, _with_comments(text, entries), "block", share=False)
+
+
+def _records(text: str) -> list[int]:
+    """Where each record of JSON Lines begins: an object or array a line, of which the first one is read.
+    None for anything else."""
+    starts: list[int] = []
+    for match in _RECORD.finditer(text):
+        if f"{match[1]}{match[2]}" not in ("{}", "[]"):
+            return []
+        if not starts and not _is_json(match[0]):
+            return []
+        starts.append(match.start())
+    return starts if len(starts) > 1 else []
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _record_segments(text: str, starts: list[int]) -> tuple[Segment, ...]:
+    """Whole records, short neighbours in one segment; ``anchor_ref`` counts them from 1: ``4``, ``4-9``."""
+    found: list[Segment] = []
+    begin, first, was_large = 0, 1, False
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True), 1):
+        is_large = end - start >= _LARGE
+        if number > first and (was_large or is_large or end - begin > _GROUP):
+            found.append(_record(begin, start, first, number - 1))
+            begin, first = start, number
+        was_large = is_large
+    found.append(_record(begin, len(text), first, len(starts)))
+    return tuple(found)
+
+
+def _record(start: int, end: int, first: int, last: int) -> Segment:
+    return Segment(start, end, (), "record", str(first) if first == last else f"{first}-{last}")
 
 
 def _json_entries(text: str) -> list[_Entry]:

@@ -1,0 +1,1 @@
+"""One example of everything that a package can add to Commonplace."""

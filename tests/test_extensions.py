@@ -1,0 +1,429 @@
+"""Packages that add to Commonplace: the example does, and one that is wrong costs only itself."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from rag_core.embedders import EmbedderOptions, open_embedder
+from rag_core.errors import EmbedderError, ExtractError, InvalidInput, ModelMissing, VectorError
+from rag_core.extract import extract, file_type
+from rag_core.library import Library
+from rag_core.types import OWNER, Filters
+from rag_core.vectors.backends import VectorOptions, address_of, destination, existing, kinds, open_remote
+from tests.conftest import index
+from tests.consistency import check_library
+from tests.doc_pages import ROOT, fences
+from tests.installed_packages import EXAMPLE, Install
+
+SCRIPT = """Title: The Heron
+Author: Nobody
+
+INT. BOAT HOUSE - NIGHT
+
+A heron waits beside the lamp, which nobody has lit for years.
+
+EXT. RIVER - DAY
+
+The boat drifts past the reeds and under the wooden bridge.
+"""
+EXTRACTORS, EMBEDDERS, INDEXES = "extractors", "embedders", "vector_indexes"
+Extend = Callable[[Path], None]
+
+
+def sentences(library: Library, state: str) -> list[str]:
+    """What ``doctor`` says of packages."""
+    return [
+        step.sentence
+        for step in library.doctor(OWNER)
+        if step.state == state and step.sentence.startswith("The package")
+    ]
+
+
+# --- the example ------------------------------------------------------------------------
+
+
+def test_the_page_about_extending_shows_the_package_that_is_tested() -> None:
+    page = ROOT / "docs" / "extending.md"
+    shown = [
+        "\n".join(line for _, line in fence.lines)
+        for fence in fences(page)
+        if fence.language in ("python", "toml")
+    ]
+    files = [EXAMPLE / "pyproject.toml", *sorted((EXAMPLE / "commonplace_example").glob("*.py"))]
+    assert [
+        file.name
+        for file in files
+        if file.read_text("utf-8").strip() not in shown and file.stem != "__init__"
+    ] == []
+
+
+def test_nothing_is_imported_before_it_is_asked_for(example_folder: Path) -> None:
+    code = (
+        "import sys; from pathlib import PurePosixPath as P; import rag_core.library, rag_core.extract as x\n"
+        "from rag_core.vectors.backends import backend_of\n"
+        "found = [x.file_type(P('a.fountain')), x.file_type(P('a.md'))]\n"
+        "print(found, [name for name in sys.modules if name.startswith('commonplace_example')])"
+    )
+    path = f"import sys; sys.path[:0] = [{str(example_folder)!r}, {str(ROOT)!r}]\n"
+    done = subprocess.run([sys.executable, "-c", path + code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['screenplay', 'markdown'] []"
+
+
+def test_doctor_lists_what_packages_add(example_package: None, library: Library) -> None:
+    who = "The package 'commonplace-example' 0.1.0"
+    assert sentences(library, "ok") == [
+        f"{who} reads files ending in '.fountain' as screenplay (commonplace.extractors).",
+        f"{who} adds the embedders 'example:…' (commonplace.embedders).",
+        f"{who} adds the vector index 'shelf' (commonplace.vector_indexes).",
+    ]
+    assert sentences(library, "no") == []
+
+
+def test_files_of_a_claimed_suffix_are_read_by_the_package_and_found(
+    example_package: None, library: Library, notes: Path
+) -> None:
+    (notes / "heron.fountain").write_text(SCRIPT, "utf-8")
+    job = index(library, "s", notes)
+    assert (job.state, job.message) == ("done", "")
+    [document] = library.documents(OWNER, "s")
+    assert (document.file_type, document.title) == ("screenplay", "The Heron")
+    hit = library.search(OWNER, "reeds", ["s"]).hits[0]
+    assert (hit.anchor_type, hit.anchor_ref) == ("scene", "EXT. RIVER - DAY")
+    assert library.search(OWNER, "heron type:screenplay").hits
+    assert library.search(OWNER, "heron type:fountain").hits, "a suffix names its type"
+    assert not library.search(OWNER, "heron", filters=Filters(types=("markdown",))).hits
+    check_library(library, "s")
+
+
+def test_doctor_names_who_reads_a_file(example_package: None, library: Library, notes: Path) -> None:
+    for name in ("heron.fountain", "heron.md"):
+        (notes / name).write_text(SCRIPT, "utf-8")
+    index(library, "s", notes)
+    told = {
+        name: " ".join(step.sentence for step in library.explain_file(OWNER, str(notes / name))[0].steps)
+        for name in ("heron.fountain", "heron.md")
+    }
+    assert (
+        "It was read as screenplay by the package 'commonplace-example' 0.1.0 on " in told["heron.fountain"]
+    )
+    assert "It was read as markdown by Commonplace itself on " in told["heron.md"]
+
+
+def test_a_store_can_have_an_embedder_and_a_vector_index_of_packages(
+    example_package: None, library: Library, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXAMPLE_SHELF", str(tmp_path / "shelf"))
+    (notes / "heron.md").write_text("# Heron\n\nIt waits.", "utf-8")
+    assert "shelf" in library.backends(OWNER)
+    assert library.backends(OWNER)["shelf"] == "stays on this machine"
+    library.create_store(OWNER, "s", "example:letters", backend="shelf")
+    job = index(library, "s", notes)
+    assert (job.state, job.message, job.texts_embedded) == ("done", "", 1)
+    assert (tmp_path / "shelf" / "s.db").is_file()
+    answer = library.search(OWNER, "herons", ["s"], mode="vector")
+    assert (answer.notices, [hit.document.path for hit in answer.hits]) == ((), ["heron.md"])
+
+
+def test_an_embedder_of_a_package_says_that_it_lacks_a_model(example_package: None) -> None:
+    with pytest.raises(ModelMissing, match="has no model 'words'"):
+        open_embedder("example:words", EmbedderOptions())
+
+
+# --- names ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "why"),
+    [
+        (EXTRACTORS, "screenplay.md", "does not read these files: Commonplace reads '.md' itself"),
+        (EXTRACTORS, "markdown.foo", "is not used for that: the file type 'markdown' is built in"),
+        (EXTRACTORS, "foo", "has a name that is not TYPE.SUFFIX"),
+        (EXTRACTORS, "Foo.BAR", "has a name that is not TYPE.SUFFIX"),
+        (EMBEDDERS, "ollama", "is not used for that: the name is built in"),
+        (EMBEDDERS, "my embedder", "has a name that cannot be used"),
+        (INDEXES, "qdrant", "is not used for that: the name is built in"),
+        (INDEXES, "local", "is not used for that: the name is built in"),
+    ],
+)
+def test_a_name_that_is_built_in_or_malformed_is_refused_and_said(
+    install: Install, library: Library, group: str, name: str, why: str
+) -> None:
+    install("a-package", "1.2", {group: {name: "nowhere:nothing"}})
+    [said] = sentences(library, "no")
+    assert said.startswith(f"The package 'a-package' 1.2, which adds {name!r} to commonplace.{group}, {why}")
+    assert file_type(PurePosixPath("a.md")) == "markdown"
+
+
+def test_two_packages_with_one_name_are_both_refused_and_named(install: Install, library: Library) -> None:
+    install("one", "1", {EXTRACTORS: {"a.foo": "x"}, EMBEDDERS: {"twin": "x"}, INDEXES: {"twin": "x"}})
+    install("two", "2", {EXTRACTORS: {"b.foo": "x"}, EMBEDDERS: {"twin": "x"}, INDEXES: {"twin": "x"}})
+    both = "The packages 'one' 1 and 'two' 2 claim the same"
+    assert [said.startswith(both) for said in sentences(library, "no")] == [True] * 3
+    with pytest.raises(ExtractError, match=both):
+        extract(b"words", PurePosixPath("x.foo"))
+    with pytest.raises(EmbedderError, match=both):
+        open_embedder("twin:model", EmbedderOptions())
+    with pytest.raises(VectorError, match=both):
+        open_remote("twin://there", 8, "cosine", VectorOptions())
+
+
+def test_names_that_no_package_brings_are_said_to_be_none(example_package: None) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"There is no embedder called 'other:x'. No installed package brings it"
+    ):
+        open_embedder("other:x", EmbedderOptions())
+    with pytest.raises(InvalidInput, match=r"There is no vector index called 'other'. Use local, .*shelf"):
+        address_of("other", "s", VectorOptions())
+
+
+# --- packages that are broken -----------------------------------------------------------
+
+EVERYTHING = {
+    EXTRACTORS: {"foo.foo": "made_up_broken:read"},
+    EMBEDDERS: {"broken": "made_up_broken:open"},
+    INDEXES: {"broken": "made_up_broken:BACKEND"},
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong"),
+    [
+        ("import nothing_of_the_kind", "ModuleNotFoundError: No module named 'nothing_of_the_kind'"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("", "AttributeError: module 'made_up_broken' has no attribute"),
+    ],
+)
+def test_a_package_that_cannot_be_imported_costs_only_its_own_names(
+    install: Install, library: Library, notes: Path, source: str, wrong: str
+) -> None:
+    install("broken", "1", EVERYTHING, source)
+    for name in ("a.foo", "b.md"):
+        (notes / name).write_text("A heron waits.", "utf-8")
+    job = index(library, "s", notes)
+    results = {result.source_file: result for result in library.job(OWNER, "s", job.id).results}
+    assert results["b.md"].outcome == "added"
+    assert results["a.foo"].outcome == "failed"
+    who = "The package 'broken' 1, which adds 'foo.foo' to commonplace.extractors, cannot be loaded: "
+    assert results["a.foo"].message.startswith(who + wrong)
+    with pytest.raises(EmbedderError, match=r"'broken' to commonplace.embedders, cannot be loaded"):
+        open_embedder("broken:x", EmbedderOptions())
+    with pytest.raises(VectorError, match=r"'broken' to commonplace.vector_indexes, cannot be loaded"):
+        address_of("broken", "s", VectorOptions())
+    assert "broken" not in kinds()
+    assert len(sentences(library, "no")) == 3
+
+
+def test_entry_points_that_cannot_be_read_are_said_and_hurt_nobody_else(
+    install: Install, example_package: None, tmp_path: Path, library: Library, extended: Extend
+) -> None:
+    install("garbled", "1", {EMBEDDERS: {"x": "y"}})
+    [file] = tmp_path.glob("packages/garbled*/entry_points.txt")
+    file.write_text("[commonplace.embedders]\nno sign here\n")
+    extended(tmp_path / "packages")
+    assert len(sentences(library, "ok")) == 3
+    [said] = sentences(library, "no")
+    assert "'garbled' 1" in said
+    assert "has entry points that cannot be read" in said
+
+
+def test_of_a_package_that_is_there_twice_the_one_that_is_imported_counts(
+    example_package: None, example_folder: Path, extended: Extend, tmp_path: Path, library: Library
+) -> None:
+    copy = Path(shutil.copytree(example_folder, tmp_path / "copy"))
+    [about] = copy.glob("*.dist-info/METADATA")
+    about.write_text(about.read_text("utf-8").replace("Version: 0.1.0", "Version: 0.2.0"), "utf-8")
+    extended(copy)
+    who = "The package 'commonplace-example' 0.2.0 adds"
+    assert ([said.startswith(who) for said in sentences(library, "ok")][1:], sentences(library, "no")) == (
+        [True] * 2,
+        [],
+    )
+
+
+def test_a_search_goes_on_by_words_when_the_package_of_its_embedder_is_gone(
+    library: Library, notes: Path, example_folder: Path, extended: Extend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extended(example_folder)
+    (notes / "heron.md").write_text("# Heron\n\nIt waits.", "utf-8")
+    library.create_store(OWNER, "s", "example:letters")
+    index(library, "s", notes)
+    sys.path.remove(str(example_folder))
+    extended(notes)
+    again = Library.open(library.settings)
+    answer = again.search(OWNER, "heron", ["s"])
+    assert [hit.document.path for hit in answer.hits] == ["heron.md"]
+    assert "There is no embedder called 'example:letters'" in answer.notices[0].message
+    again.close()
+
+
+# --- embedders --------------------------------------------------------------------------
+
+EMBEDDER = """
+import numpy as np
+from rag_core.types import EmbedderIdentity
+
+class E:
+    identity = EmbedderIdentity("odd", "m", "d", 8, "none")
+    max_tokens = 100
+    server = "https://example.org"
+    def count_tokens(self, text): return len(text.split())
+    def reads(self, text): return True
+    def embed_documents(self, texts): return np.ones((len(texts), 8))
+    def embed_query(self, text): return np.ones(8)
+
+def open(model, options):
+    e = E()
+    {change}
+    return e
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ("e.server = None", "does not say where texts go"),
+        ("e.server = 'example.org'", "does not say where texts go"),
+        ("e.server = 'ftp://example.org'", "does not say where texts go"),
+        ("del E.server", "does not say where texts go"),
+        ("e.identity = 'me'", "does not say what its vectors depend on"),
+        ("e.identity = EmbedderIdentity('minilm', 'm', 'd', 8, 'none')", "calls its provider 'minilm'"),
+        ("e.identity = EmbedderIdentity('odd', 'm', 'd', 0, 'none')", "gives vectors of 0 numbers"),
+        ("e.max_tokens = '256'", "reads '256' tokens of a text"),
+        ("raise ZeroDivisionError", "failed at opening it (ZeroDivisionError)"),
+    ],
+)
+def test_an_embedder_that_does_not_say_what_it_must_is_not_opened(
+    install: Install, change: str, wrong: str
+) -> None:
+    install("odd", "1", {EMBEDDERS: {"odd": "made_up_odd:open"}}, EMBEDDER.replace("{change}", change))
+    with pytest.raises(EmbedderError) as caught:
+        open_embedder("odd:m", EmbedderOptions())
+    assert wrong in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (
+            "e.embed_documents = lambda texts: np.ones((1, 8))",
+            "vectors of the shape (1, 8) instead of (2, 8)",
+        ),
+        (
+            "e.embed_documents = lambda texts: np.ones((2, 4))",
+            "vectors of the shape (2, 4) instead of (2, 8)",
+        ),
+        ("e.embed_documents = lambda texts: np.full((2, 8), np.nan)", "gives no numbers for a text"),
+        ("e.embed_documents = lambda texts: np.zeros((2, 8))", "gives no numbers for a text"),
+        ("e.embed_documents = lambda texts: texts", "failed at embedding (ValueError)"),
+        ("e.embed_documents = lambda texts: 1 / 0", "failed at embedding (ZeroDivisionError)"),
+    ],
+)
+def test_vectors_that_would_spoil_a_store_are_refused(install: Install, change: str, wrong: str) -> None:
+    install("odd", "1", {EMBEDDERS: {"odd": "made_up_odd:open"}}, EMBEDDER.replace("{change}", change))
+    embedder = open_embedder("odd:m", EmbedderOptions())
+    with pytest.raises(EmbedderError) as caught:
+        embedder.embed_documents(["one", "two"])
+    assert wrong in caught.value.message
+
+
+def test_private_notes_stay_here_when_a_package_says_that_its_texts_leave(
+    install: Install, library: Library, notes: Path
+) -> None:
+    source = EMBEDDER.replace("{change}", "pass")
+    install("odd", "1", {EMBEDDERS: {"odd": "made_up_odd:open"}}, source)
+    (notes / "mine.md").write_text("---\nprivate: true\n---\nA diary.", "utf-8")
+    (notes / "theirs.md").write_text("A heron.", "utf-8")
+    library.create_store(OWNER, "s", "odd:m")
+    job = index(library, "s", notes)
+    assert job.texts_embedded == 1
+    assert "1 private text is not sent to example.org" in job.message
+    assert any("text goes to example.org" in step.sentence for step in library.doctor(OWNER))
+
+
+# --- vector indexes ---------------------------------------------------------------------
+
+BACKEND = """
+from rag_core.vectors import Match, Receipt
+
+class Index:
+    server = ""
+    def prepare(self, owner, *, take_over=False): pass
+    def owner(self): return ""
+    def drop(self): pass
+    def put(self, records, settled=None):
+        return Receipt(tuple([record.key for record in records] + ["never given"]))
+    def delete(self, keys, settled=None):
+        for key in keys: settled(Receipt((key,), {}))
+        for key in keys: settled(Receipt((key,), {}))
+        return Receipt()
+    def search(self, query, k, filters=None): return {search}
+    def keys(self): raise KeyError("a secret")
+    def records(self): return iter(())
+
+class B:
+    server = {server}
+    def address(self, store, variant): return {address}
+    def open(self, address, dimension, metric): return Index()
+    existing = open
+
+BACKEND = B()
+"""
+
+
+def backend(install: Install, server: str = "''", address: str = "'odd://here'", search: str = "[]") -> None:
+    source = BACKEND.replace("{server}", server).replace("{address}", address).replace("{search}", search)
+    install("odd", "1", {INDEXES: {"odd": "made_up_odd:BACKEND"}}, source)
+
+
+def test_a_backend_that_does_not_say_where_texts_go_is_not_used(install: Install) -> None:
+    backend(install, server="'somewhere'")
+    assert "odd" not in kinds()
+    with pytest.raises(VectorError, match="does not say where texts go"):
+        open_remote("odd://here", 8, "cosine", VectorOptions())
+
+
+def test_where_texts_go_with_a_backend_can_be_said(install: Install) -> None:
+    backend(install, server="'https://vectors.example.org'")
+    assert destination("odd", VectorOptions()) == "goes to vectors.example.org"
+    assert open_remote("odd://here", 8, "cosine", VectorOptions()).server == "https://vectors.example.org"
+
+
+def test_an_address_must_lead_back_to_its_backend(install: Install) -> None:
+    backend(install, address="'s3vectors://bucket'")
+    with pytest.raises(VectorError, match="gave an address that does not begin with odd://"):
+        address_of("odd", "s", VectorOptions())
+
+
+def test_only_what_was_given_to_an_index_is_settled_and_once(install: Install) -> None:
+    backend(install)
+    remote = open_remote("odd://here", 8, "cosine", VectorOptions())
+    heard: list[str] = []
+    receipt = remote.delete(iter(["a", "b"]), lambda each: heard.extend(each.sent))
+    assert (heard, receipt.sent) == (["a", "b"], ("a", "b"))
+
+
+@pytest.mark.parametrize("search", ["[('key', float('nan'))]", "[('key',)]", "1 / 0", "None"])
+def test_whatever_goes_wrong_in_an_index_is_one_error_without_what_it_holds(
+    install: Install, search: str
+) -> None:
+    backend(install, search=search)
+    remote = open_remote("odd://here", 8, "cosine", VectorOptions())
+    with pytest.raises(VectorError, match="The package 'odd' 1"):
+        remote.search(None, 3)  # type: ignore[arg-type]
+    with pytest.raises(VectorError, match=r"failed at listing \(KeyError\)\.") as caught:
+        list(remote.keys())
+    assert "secret" not in str(caught.value)
+
+
+def test_an_index_that_is_there_is_opened_by_its_address(example_package: None, tmp_path: Path) -> None:
+    address = f"shelf://{tmp_path}/here.db"
+    open_remote(address, 16, "cosine", VectorOptions()).prepare("me")
+    assert existing(address, VectorOptions()).owner() == "me"
+    with pytest.raises(VectorError, match="There is no shelf"):
+        existing(f"shelf://{tmp_path}/elsewhere.db", VectorOptions())
