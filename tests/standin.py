@@ -90,6 +90,8 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self._do(json.loads(raw) if raw else None)
 
+    do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815
+
     def _do(self, body: Any) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:

@@ -1,34 +1,45 @@
 """Every vector index does the same: the contract that any of them is held to.
 
-Against the real service: set COMMONPLACE_TEST_S3VECTORS to a bucket prefix of your own, and if need be
-COMMONPLACE_TEST_S3VECTORS_REGION, _PROFILE and _ENDPOINT. Buckets are made and deleted again.
+Against real services: see ``vector_services`` for the variables that name them.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rag_core.errors import VectorsUnreachable
 from rag_core.types import Filters
 from rag_core.vectors import RemoteIndex, VectorIndex
+from rag_core.vectors.backends import VectorOptions, open_remote
+from rag_core.vectors.chroma import Chroma
+from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.s3_place import S3Metric, S3Options, S3Place, bucket_name
+from rag_core.vectors.qdrant import Qdrant
+from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
+from rag_core.vectors.s3_place import S3Metric, S3Place, bucket_name
 from rag_core.vectors.s3vectors import S3Vectors
+from tests.qdrant_server import QdrantServer
+from tests.relay import Relay
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
+from tests.standin import StandIn, nobody, serving
 from tests.vector_bench import FILTERS, Bench, Note, assert_same, bench_store, vault, vectors
+from tests.vector_services import CHROMA_SWITCH, QDRANT_SWITCH, S3_SWITCH, Services
 
-SWITCH = "COMMONPLACE_TEST_S3VECTORS"
+SWITCHES = (S3_SWITCH, QDRANT_SWITCH, CHROMA_SWITCH)
+
 OWNER_ID = "the-owner-of-these-tests"
 
 OpenBench = Callable[[int], Bench]
@@ -38,31 +49,18 @@ Opener = Callable[[Bench], tuple[VectorIndex, RemoteIndex | None]]
 # --- the indexes under trial ------------------------------------------------------------
 
 
-def options_of(url: str) -> S3Options:
-    """For the stand-in at ``url``; or for the service that the environment names."""
-    if prefix := os.environ.get(SWITCH):
-        return S3Options(
-            bucket_prefix=prefix,
-            region=os.environ.get(f"{SWITCH}_REGION", ""),
-            profile=os.environ.get(f"{SWITCH}_PROFILE", ""),
-            endpoint_url=os.environ.get(f"{SWITCH}_ENDPOINT", ""),
-        )
-    return S3Options(region=REGION, endpoint_url=url, backoff=0.01)
-
-
 @contextmanager
-def local(_: Server) -> Iterator[Opener]:
+def local(_: Services) -> Iterator[Opener]:
     yield lambda bench: (LocalVectors(bench.store), None)
 
 
 @contextmanager
-def s3vectors(server: Server, metric: S3Metric) -> Iterator[Opener]:
-    options = options_of(server.url)
-    bucket = bucket_name(options.bucket_prefix, f"contract-{uuid.uuid4().hex[:12]}")
-    opened: list[S3Vectors] = []
+def remote(make: Callable[[int], RemoteIndex]) -> Iterator[Opener]:
+    """Opens what ``make`` gives for a dimension; it is dropped in the end."""
+    opened: list[RemoteIndex] = []
 
     def open_index(bench: Bench) -> tuple[VectorIndex, RemoteIndex]:
-        index = S3Vectors(S3Place(bucket, "main", bench.dimension, metric), options)
+        index = make(bench.dimension)
         index.prepare(OWNER_ID)
         opened.append(index)
         return index, index
@@ -73,36 +71,91 @@ def s3vectors(server: Server, metric: S3Metric) -> Iterator[Opener]:
 
 
 @contextmanager
-def s3vectors_cosine(server: Server) -> Iterator[Opener]:
-    with s3vectors(server, "cosine") as opener:
+def s3vectors(services: Services, metric: S3Metric) -> Iterator[Opener]:
+    bucket = bucket_name(services.s3.bucket_prefix, f"contract-{uuid.uuid4().hex[:12]}")
+    with remote(lambda size: S3Vectors(S3Place(bucket, "main", size, metric), services.s3)) as opener:
         yield opener
 
 
 @contextmanager
-def s3vectors_euclidean(server: Server) -> Iterator[Opener]:
-    with s3vectors(server, "euclidean") as opener:
+def s3vectors_cosine(services: Services) -> Iterator[Opener]:
+    with s3vectors(services, "cosine") as opener:
         yield opener
 
 
-INDEXES = [local, s3vectors_cosine, s3vectors_euclidean]  # and qdrant and chroma, when they are here
+@contextmanager
+def s3vectors_euclidean(services: Services) -> Iterator[Opener]:
+    with s3vectors(services, "euclidean") as opener:
+        yield opener
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as stand_in:
-        yield stand_in
+@contextmanager
+def qdrant(options: QdrantOptions) -> Iterator[Opener]:
+    name = f"contract-{uuid.uuid4().hex[:12]}"
+    with remote(lambda size: Qdrant(QdrantPlace(options.server, name, "notes", size), options)) as opener:
+        yield opener
+
+
+@contextmanager
+def qdrant_folder(services: Services) -> Iterator[Opener]:
+    with qdrant(QdrantOptions(path=services.folder / "qdrant")) as opener:
+        yield opener
+
+
+@contextmanager
+def qdrant_server(services: Services) -> Iterator[Opener]:
+    with qdrant(services.qdrant) as opener:
+        yield opener
+
+
+@contextmanager
+def chroma(options: ChromaOptions) -> Iterator[Opener]:
+    name = f"contract-{uuid.uuid4().hex[:12]}"
+    with remote(lambda size: Chroma(ChromaPlace(options.server, name, size), options)) as opener:
+        yield opener
+
+
+@contextmanager
+def chroma_folder(services: Services) -> Iterator[Opener]:
+    with chroma(ChromaOptions(path=services.folder / "chroma")) as opener:
+        yield opener
+
+
+@contextmanager
+def chroma_server(services: Services) -> Iterator[Opener]:
+    with chroma(services.chroma) as opener:
+        yield opener
+
+
+@contextmanager
+def shelf_of_a_package(services: Services) -> Iterator[Opener]:
+    address = f"shelf://{services.folder}/{uuid.uuid4().hex}.db"
+    with remote(lambda size: open_remote(address, size, "cosine", VectorOptions())) as opener:
+        yield opener
+
+
+INDEXES = [
+    local, s3vectors_cosine, s3vectors_euclidean, qdrant_folder, qdrant_server, chroma_folder, chroma_server,
+    shelf_of_a_package,
+]  # fmt: skip
 
 
 @pytest.fixture(params=INDEXES, ids=lambda index: index.__name__)
 def bench(
-    request: pytest.FixtureRequest, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    services: Services,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    no_waiting_for_the_disk: None,
 ) -> Iterator[OpenBench]:
     """Opens the index under trial for vectors of some dimension, empty."""
-    if not os.environ.get(SWITCH):
+    if not os.environ.get(S3_SWITCH):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    if request.param is shelf_of_a_package:
+        request.getfixturevalue("example_package")
     with ExitStack() as stack:
-        opener = stack.enter_context(request.param(server))
+        opener = stack.enter_context(request.param(services))
 
         def open_bench(dimension: int) -> Bench:
             store = stack.enter_context(bench_store(tmp_path, dimension))
@@ -262,23 +315,57 @@ def test_an_index_opened_again_knows_everything(bench: OpenBench) -> None:
 # --- the switch -------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(SWITCH in os.environ, reason="it is set already")
-def test_the_environment_points_this_suite_at_another_service() -> None:
-    with Server() as elsewhere:
+@pytest.mark.skipif(bool({*SWITCHES} & {*os.environ}), reason="one is set already")
+def test_the_environment_points_this_suite_at_other_services(services: Services) -> None:
+    with (
+        Server() as s3,
+        serving(QdrantServer(key="sesame")) as qdrant,
+        serving(Relay(target=services.chroma.url)) as chroma,
+    ):
         env = {
             **os.environ,
-            SWITCH: "my-own-prefix",
-            f"{SWITCH}_REGION": REGION,
-            f"{SWITCH}_ENDPOINT": elsewhere.url,
+            S3_SWITCH: "my-own-prefix",
+            f"{S3_SWITCH}_REGION": REGION,
+            f"{S3_SWITCH}_ENDPOINT": s3.url,
             "AWS_ACCESS_KEY_ID": "nobody",
             "AWS_SECRET_ACCESS_KEY": "nothing",
+            QDRANT_SWITCH: qdrant.url,
+            f"{QDRANT_SWITCH}_KEY": "sesame",
+            CHROMA_SWITCH: chroma.url,
         }
         run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-        only = ["-k", "s3vectors_cosine and (replaced_whole or empty_index)"]
+        kinds = "s3vectors_cosine or qdrant_server or chroma_server"
+        only = ["-k", f"({kinds}) and (replaced_whole or empty_index)"]
         result = subprocess.run([*run, *only], env=env, capture_output=True, text=True, timeout=120)
-        assert result.returncode == 0, result.stdout
-        assert "2 passed" in result.stdout
-        made = elsewhere.asked("CreateVectorBucket")
-        assert len(made) == 2
-        assert all(body["vectorBucketName"].startswith("my-own-prefix-contract-") for body in made)
-        assert elsewhere.count("DeleteVectorBucket") == 2
+    assert result.returncode == 0, result.stdout
+    assert "6 passed" in result.stdout
+    made = s3.asked("CreateVectorBucket")
+    assert len(made) == s3.count("DeleteVectorBucket") == 2
+    assert all(body["vectorBucketName"].startswith("my-own-prefix-contract-") for body in made)
+    assert len(paths_of(qdrant, "PUT", r"/collections/contract-[^/]*")) == 2
+    assert len(paths_of(qdrant, "DELETE", r"/collections/contract-[^/]*")) == 2
+    assert len([asked for asked in chroma.asked if asked.path.endswith("/query")]) == 5
+    assert len(paths_of(chroma, "DELETE", r".*/collections/contract-[^/]*")) == 2
+
+
+def paths_of(server: StandIn, method: str, pattern: str) -> set[str]:
+    paths = {asked.path for asked in server.asked if asked.method == method}
+    return {path for path in paths if re.fullmatch(pattern, path)}
+
+
+@pytest.mark.parametrize("kind", [qdrant_server, chroma_server])
+def test_a_service_that_is_not_there_fails_the_contract_and_is_not_replaced(
+    kind: Callable[[Services], AbstractContextManager[Opener]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for switch in (QDRANT_SWITCH, CHROMA_SWITCH):
+        monkeypatch.setenv(switch, nobody())
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with (
+        ExitStack() as stack,
+        bench_store(tmp_path, 16) as store,
+        kind(Services(tmp_path, stack)) as opener,
+        pytest.raises(VectorsUnreachable, match="cannot be used"),
+    ):
+        Bench(store, opener, 16)

@@ -6,6 +6,7 @@ that the outbox sends to it; a second protocol says what it takes to write, comp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -80,6 +81,10 @@ class RemoteIndex(VectorIndex, Protocol):
     Every method raises VectorsUnreachable when it may work later, VectorError when it will not.
     """
 
+    @property
+    def server(self) -> str:
+        """The address of the server that gets the texts, '' when they stay in this process."""
+
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         """Create the index for ``owner``, or make sure that the one there has the same shape and owner.
 
@@ -87,7 +92,7 @@ class RemoteIndex(VectorIndex, Protocol):
         """
 
     def owner(self) -> str:
-        """Whose index it is; ``""`` when nobody says so."""
+        """Whose index it is; ``""`` when there is none, or nobody says so."""
 
     def drop(self) -> None:
         """Delete the index with everything in it; one that is not there is no error."""
@@ -108,10 +113,14 @@ class RemoteIndex(VectorIndex, Protocol):
     def records(self) -> Iterator[VectorRecord]:
         """Everything in the index, in no order."""
 
+    def close(self) -> None:
+        """Let go of what it holds on this machine; nothing else is asked of it then."""
+
 
 def unit(vector: Vectors) -> Vectors:
     """``vector`` with length 1, and unchanged when it has no length or none that can be told."""
-    length = float(np.linalg.norm(vector.astype(np.float64)))
+    wide = vector.astype(np.float64)
+    length = math.sqrt(np.einsum("i,i->", wide, wide))  # norm waits for threads of BLAS, if others are busy
     if not np.isfinite(length) or length == 0:
         return vector
     return (vector / length).astype(np.float32)

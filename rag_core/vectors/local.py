@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_core.store import Store
-from rag_core.store.embeddings import active_identity
 from rag_core.store.file import generation
+from rag_core.store.identities import active_identity
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, unit
 from rag_core.vectors.matrix import Matrix

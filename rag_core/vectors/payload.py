@@ -12,13 +12,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_core.extract.filetypes import TYPE_BY_SUFFIX
+from rag_core.extract import type_of_suffix
 from rag_core.store.documents import name_key
 from rag_core.types import Filters
 from rag_core.vectors import Metadata
 
 UNFILTERED = "unfiltered"
 """The key that lists which other keys had no room in a record. Such a record fits every condition on them."""
+
+MAY_BE_UNFILTERED = ("date",)
+"""What ``metadata`` lists there itself: an index with room for everything need not ask for more."""
 
 NO_DATE = 0
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
@@ -73,7 +76,7 @@ def conditions(filters: Filters) -> list[Condition]:
     found = []
     if filters.types:
         found.append(
-            Condition("file_type", "any", tuple(TYPE_BY_SUFFIX.get(f".{t}", t) for t in filters.types))
+            Condition("file_type", "any", tuple(type_of_suffix(f".{t}") or t for t in filters.types))
         )
     if filters.tags:
         found.append(Condition("tags", "any", tuple(name_key(tag) for tag in filters.tags), is_list=True))

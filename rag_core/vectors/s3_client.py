@@ -25,6 +25,7 @@ _PASSING = {
     "RequestTimeoutException", "ThrottlingException", "SlowDown",
 }  # fmt: skip
 _MAX_BACKOFF = 20.0
+_MOST_QUOTED = 300
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -83,8 +84,14 @@ class S3Client:
         return longest * random.uniform(0.5, 1.0)
 
     @property
+    def endpoint(self) -> str:
+        """The address of the service. Raises VectorError when this machine is not set up for it."""
+        address: str = self._opened().meta.endpoint_url
+        return address
+
+    @property
     def _host(self) -> str:
-        return urlsplit(self._client.meta.endpoint_url).hostname or ""
+        return urlsplit(self.endpoint).hostname or ""
 
     def _opened(self) -> Any:
         with self._lock:
@@ -114,7 +121,7 @@ class S3Client:
     def _refused(self, operation: str, code: str, response: Mapping[str, Any]) -> VectorError:
         name = "".join(part.capitalize() for part in operation.split("_"))
         reason = str(response.get("Error", {}).get("Message") or response.get("message") or code)
-        reason = reason.rstrip(".")
+        reason = reason.partition("\n")[0][:_MOST_QUOTED].rstrip(".")  # more may repeat the request's headers
         paths = tuple(str(field.get("path", "")) for field in response.get("fieldList", ()))
         if code.startswith("AccessDenied") or code in (
             "UnrecognizedClientException",

@@ -13,6 +13,7 @@ from typing import Any
 
 from rag_core.types import Filters
 from rag_core.vectors import Metadata, VectorRecord
+from rag_core.vectors.batches import whole
 from rag_core.vectors.payload import UNFILTERED, Condition, conditions
 
 TEXT, DOC = "text", "doc"
@@ -40,11 +41,6 @@ def _value_size(value: Value) -> int:
     if isinstance(value, list):
         return sum(4 + _value_size(element) for element in value)
     return 4
-
-
-def whole(text: str) -> str:
-    """``text`` with a replacement character for each half of one, which would fail the request."""
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
 
 def metadata_of(record: VectorRecord) -> dict[str, Value]:

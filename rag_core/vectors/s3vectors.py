@@ -11,13 +11,22 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from rag_core.errors import VectorError
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, Receipt, Settled, VectorRecord, unit, unnoticed
+from rag_core.vectors.batches import (
+    NUMBER_BYTES,
+    clipped,
+    numbers,
+    parts,
+    reason_against,
+    settle,
+    whole,
+)
 from rag_core.vectors.s3_client import Refused, S3Client
 from rag_core.vectors.s3_metadata import (
     DOC,
@@ -39,14 +48,11 @@ _BODY = 20 * 2**20 - 4096  # of a request, with room for all that is not a recor
 _AT_ONCE = 2
 _PAGE = 1000
 _KEY_BYTES = 1024
-_DIGITS = 9  # of a number in a unit vector: closer than float32 tells apart
-_NUMBER_BYTES = _DIGITS + 5  # "-0.123456789, "
 _RECORD_BYTES = 64  # names, braces and commas of one record
 _OWNER_TAG = "commonplace:owner"
 _SEARCH_ATTEMPTS = 3  # somebody waits
 
 _FIELD = re.compile(r"vectors\[(\d+)\]")
-_T = TypeVar("_T")
 _Item = dict[str, Any]
 _Batch = tuple[list[_Item], dict[str, str]]
 _Shape = dict[str, object]
@@ -73,6 +79,11 @@ class S3Vectors:
 
     # --- the index itself -----------------------------------------------------------
 
+    @property
+    def server(self) -> str:
+        """See RemoteIndex.server."""
+        return self._options.endpoint_url or f"https://s3vectors.{self._options.region or 'aws'}.api.aws"
+
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         """See RemoteIndex.prepare."""
         found = self._found()
@@ -93,7 +104,8 @@ class S3Vectors:
 
     def owner(self) -> str:
         """See RemoteIndex.owner."""
-        return self._tags(self._index()["indexArn"]).get(_OWNER_TAG, "")
+        found = self._found()
+        return self._tags(found["indexArn"]).get(_OWNER_TAG, "") if found else ""
 
     def drop(self) -> None:
         """See RemoteIndex.drop."""
@@ -165,15 +177,18 @@ class S3Vectors:
                 "Choose another bucket prefix, or delete the index if nobody needs it; it cannot be changed.",
             )
 
+    def close(self) -> None:
+        """See RemoteIndex.close. It holds nothing."""
+
     # --- writing --------------------------------------------------------------------
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.put."""
-        return _settle(self._sent(self._batches(records)), settled)
+        return settle(self._sent(self._batches(records)), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.delete."""
-        return _settle((self._delete_batch(batch) for batch in _parts(dict.fromkeys(keys), _BATCH)), settled)
+        return settle((self._delete_batch(batch) for batch in parts(dict.fromkeys(keys), _BATCH)), settled)
 
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[_Batch]:
         """The records as the service takes them, in requests within its limits; and why others are not."""
@@ -245,7 +260,7 @@ class S3Vectors:
             return []
         arguments: dict[str, object] = {
             "topK": min(k, MAX_FOUND),
-            "queryVector": {"float32": _numbers(query)},
+            "queryVector": {"float32": numbers(query)},
             "returnDistance": True,
         }
         if condition := compiled(filters):
@@ -290,38 +305,27 @@ class S3Vectors:
 
 def _reason_against(record: VectorRecord, item: _Item, dimension: int) -> str:
     """Why the service would refuse ``record``, and everything beside it, ``""`` if it would not."""
-    if not 1 <= len(record.key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or not _is_whole(record.key):
+    if (
+        not 1 <= len(record.key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES
+        or whole(record.key) != record.key
+    ):
         return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
-    if record.vector.shape != (dimension,):
-        return f"Its vector has the shape {record.vector.shape} instead of ({dimension},)."
-    if not np.isfinite(record.vector).all():
-        return "Its vector holds a value that is not a number."
-    if not np.any(unit(record.vector)):
-        return "Its vector has no length."
+    if reason := reason_against(record.vector, dimension):
+        return reason
     if (taken := size(item["metadata"])) > MAX_METADATA:
         return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
     return ""
 
 
-def _is_whole(text: str) -> bool:
-    return text.isascii() or text == text.encode("utf-8", "replace").decode()
-
-
 def _item(record: VectorRecord) -> tuple[_Item, int]:
     """A record as the service takes it, and at most how many bytes of a request that is."""
     metadata = metadata_of(record)
-    item = {"key": record.key, "data": {"float32": _numbers(unit(record.vector))}, "metadata": metadata}
+    item = {"key": record.key, "data": {"float32": numbers(unit(record.vector))}, "metadata": metadata}
     texts = len(json.dumps(metadata)) + len(json.dumps(record.key))
-    numbers = record.vector.size * _NUMBER_BYTES
-    if numbers * _BATCH > _BODY:  # so wide that bytes are what counts
-        numbers = len(json.dumps(item["data"]))
-    return item, texts + numbers + _RECORD_BYTES
-
-
-def _numbers(vector: Vectors) -> list[float]:
-    """A unit vector as Python numbers that are short when written."""
-    numbers: list[float] = np.round(vector.astype(np.float64), _DIGITS).tolist()
-    return numbers
+    vector = record.vector.size * NUMBER_BYTES
+    if vector * _BATCH > _BODY:  # so wide that bytes are what counts
+        vector = len(json.dumps(item["data"]))
+    return item, texts + vector + _RECORD_BYTES
 
 
 def _record(found: Mapping[str, Any]) -> VectorRecord:
@@ -348,26 +352,4 @@ def _ours(value: Value) -> str | int | bool | tuple[str, ...]:
 
 def _similarity(distance: float, metric: S3Metric) -> float:
     """The cosine of two unit vectors at ``distance``."""
-    cosine = 1 - distance if metric == "cosine" else 1 - distance * distance / 2
-    return max(-1.0, min(1.0, cosine))
-
-
-def _settle(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
-    sent: list[str] = []
-    refused: dict[str, str] = {}
-    for receipt in receipts:
-        settled(receipt)
-        sent += receipt.sent
-        refused |= receipt.refused
-    return Receipt(tuple(sent), refused)
-
-
-def _parts(values: Iterable[_T], count: int) -> Iterator[list[_T]]:
-    part: list[_T] = []
-    for value in values:
-        part.append(value)
-        if len(part) == count:
-            yield part
-            part = []
-    if part:
-        yield part
+    return clipped(1 - distance if metric == "cosine" else 1 - distance * distance / 2)

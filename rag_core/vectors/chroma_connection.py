@@ -1,0 +1,238 @@
+"""Calls to Chroma, on a server or in this process: the client, retries, and errors in our words.
+
+The package's own client waits for ever, asks the server while it is made, goes through a proxy to this
+machine, and turns a failing server into a plain Exception. So its parts are put together here, with an HTTP
+client of ours. It never has an embedding function: the default one downloads a model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from rag_core.embedders.address import is_loopback, is_plain
+from rag_core.errors import InvalidInput, VectorError
+from rag_core.vectors.attempts import Passing, Refused, is_passing, quoted, until_answered, wait_of
+from rag_core.vectors.chroma_place import PORT, ChromaOptions
+from rag_core.vectors.folder import Running, running
+from rag_core.vectors.server_url import whole_url
+
+if TYPE_CHECKING:
+    import httpx
+
+INSTALL_HINT = "Install it: `pip install 'commonplace[chroma]'`."
+
+_CONNECT_S = 10.0
+_T = TypeVar("_T")
+
+
+class Engine(NamedTuple):
+    """The package's parts, wired: what it is asked through, and all of it, to be ended."""
+
+    api: Any
+    system: Any
+
+
+class _Answer(Exception):
+    """An answer of the server that is none."""
+
+    def __init__(self, status: int, said: str, wait_s: float) -> None:
+        super().__init__(status)
+        self.status = status
+        self.said = said
+        self.wait_s = wait_s
+
+
+class ChromaConnection:
+    """Chroma behind one ``call``. Safe to share between threads; reaches nothing before it is used."""
+
+    def __init__(self, options: ChromaOptions) -> None:
+        self._options = options
+        self._lock = threading.Lock()
+        self._served: Engine | None = None
+        self._running: Running[Engine] | None = None
+        if not options.url and options.path is None:
+            raise InvalidInput(
+                "The vector index 'chroma' needs a server or a folder.",
+                "Set `chroma_url`, such as http://127.0.0.1:8000, or `chroma_path`.",
+            )
+
+    @property
+    def called(self) -> str:
+        """Its name at the beginning of a sentence."""
+        if self._options.url:
+            return f"Chroma at {self._options.server}"
+        return f"Chroma in {str(self._options.path)!r}"
+
+    def call(self, act: Callable[[Any], _T], *, attempts: int | None = None) -> _T:
+        """What ``act`` gives, which asks the package's ``ServerAPI``, tried up to ``attempts`` times.
+
+        Raises VectorsUnreachable when it is too busy or cannot be reached, Refused when it says no,
+        VectorError when this machine is not set up for it.
+        """
+        limit = min(attempts or self._options.attempts, self._options.attempts)
+        return until_answered(lambda: self._try(act), self.called, limit, self._options.backoff)
+
+    def close(self) -> None:
+        """Let go of the server or the folder; the next call opens it again."""
+        with self._lock:
+            served, self._served, self._running = self._served, None, None
+        if served is not None:
+            served.api._session.close()
+            _stop(served)
+
+    def _try(self, act: Callable[[Any], _T]) -> _T:
+        engine = self._engine()
+        import httpx
+
+        errors = _module("chromadb.errors")
+        try:
+            return act(engine.api)
+        except _Answer as answer:
+            raise self._failure(answer) from None
+        except httpx.UnsupportedProtocol:
+            raise self._not_chroma() from None
+        except httpx.TransportError as error:
+            raise Passing(type(error).__name__) from None
+        except errors.InternalError as error:  # of the engine in this process; a server's comes as an answer
+            raise VectorError(
+                f"{self.called} cannot be read or written: {quoted(str(error))}.",
+                "Check the disk; if the folder is damaged, remove it and send everything again.",
+            ) from error
+        except errors.ChromaError as error:
+            raise self._refused(error.code(), quoted(str(error))) from None
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            if self._options.url and not _is_of_arguments(error):
+                raise self._not_chroma() from None
+            raise self._refused(400, quoted(str(error))) from None
+
+    def _engine(self) -> Engine:
+        with self._lock:
+            if self._options.url:
+                if self._served is None:
+                    self._served = self._connected()
+                return self._served
+            if self._running is None:
+                path = self._options.path
+                assert path is not None  # noqa: S101 - so it is without a server
+                self._running = running(path, "Chroma", _started, _stop)
+            return self._running.engine
+
+    # --- on a server ----------------------------------------------------------------
+
+    def _connected(self) -> Engine:
+        engine = _parts_of(
+            chroma_api_impl="chromadb.api.fastapi.FastAPI",
+            chroma_server_host=whole_url(self._options.url, PORT),
+            chroma_server_http_port=PORT,
+        )
+        engine.api._session.close()
+        engine.api._session = session = self._session(engine.api._session.headers)
+        weakref.finalize(self, session.close)
+        return engine
+
+    def _session(self, headers: Any) -> httpx.Client:
+        import httpx
+
+        url = self._options.url
+        return httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(self._options.timeout, connect=min(self._options.timeout, _CONNECT_S)),
+            follow_redirects=False,  # texts go where it was configured, and nowhere else
+            trust_env=not is_loopback(url),  # what stays on this machine goes through nobody else's proxy
+            verify=not is_plain(url),
+            event_hooks={"response": [_raise_unless_well]},
+        )
+
+    def _failure(self, answer: _Answer) -> Exception:
+        """What an answer that is none means."""
+        if is_passing(answer.status):
+            return Passing(f"it answered {answer.status}", answer.wait_s)
+        if answer.status in (401, 403):
+            return VectorError(
+                f"{self.called} lets nobody in (status {answer.status}).",
+                "Use a server without a key, or let a proxy on this machine add it.",
+            )
+        if answer.status < 400:
+            return VectorError(
+                f"{self.called} sends us elsewhere (status {answer.status}).",
+                "Set `chroma_url` to where it is.",
+            )
+        return self._refused(answer.status, quoted(_said(answer.said)))
+
+    def _refused(self, status: int, reason: str) -> Refused:
+        return Refused(
+            f"{self.called} refuses: {reason}.",
+            "Check the collection and the address in the configuration.",
+            status,
+            reason,
+        )
+
+    def _not_chroma(self) -> VectorError:
+        return VectorError(
+            f"What answers at {self._options.server} is not Chroma.", "Set `chroma_url` to where it is."
+        )
+
+
+def _raise_unless_well(response: httpx.Response) -> None:
+    if response.status_code >= 300:
+        response.read()
+        wait_s = wait_of(response.headers.get("Retry-After", ""))
+        raise _Answer(response.status_code, response.text, wait_s)
+
+
+def _is_of_arguments(error: Exception) -> bool:
+    """Whether the package refused what it was given, and did not trip over what a server answered."""
+    return isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError)
+
+
+def _said(content: str) -> str:
+    """What a server says of a refusal."""
+    try:
+        return str(json.loads(content)["message"])
+    except (ValueError, LookupError, TypeError):
+        return content
+
+
+# --- in this process --------------------------------------------------------------------
+
+
+def _started(path: Path) -> Engine:
+    errors = _module("chromadb.errors")
+    try:
+        return _parts_of(
+            chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+            is_persistent=True,
+            persist_directory=str(path),
+        )
+    except errors.ChromaError as error:
+        raise VectorError(
+            f"The folder {str(path)!r} of Chroma cannot be opened: {quoted(str(error))}.",
+            "Check the disk; if the folder is damaged, remove it and send everything again.",
+        ) from error
+
+
+def _parts_of(**settings: Any) -> Engine:
+    config = _module("chromadb.config")
+    quiet = {"_env_file": None, "anonymized_telemetry": False, "chroma_otel_collection_endpoint": ""}
+    system = config.System(config.Settings(**settings, **quiet))
+    api = system.instance(_module("chromadb.api").ServerAPI)
+    system.start()
+    return Engine(api, system)
+
+
+def _module(name: str) -> Any:
+    """A module of the package, imported when first needed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise VectorError("The package 'chromadb' is not installed.", INSTALL_HINT) from None
+
+
+def _stop(engine: Engine) -> None:
+    engine.system.stop()

@@ -1,0 +1,589 @@
+"""The vector index in Chroma: what it creates, sends, refuses and survives.
+
+Most is tried with Chroma's own server, behind a relay that remembers and fails; see ``vector_services``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
+from rag_core.types import EmbedderIdentity, Filters
+from rag_core.vectors import Receipt, VectorRecord, unit
+from rag_core.vectors.chroma import Chroma
+from rag_core.vectors.chroma_place import (
+    ChromaOptions,
+    ChromaPlace,
+    chroma_address,
+    chroma_metric,
+    collection_name,
+    parse_chroma,
+)
+from rag_core.vectors.chroma_records import KEYS, MAX_ALTERNATIVES
+from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
+from tests.relay import Relay
+from tests.standin import Asked, Refusal, StandIn, nobody, serving
+from tests.vector_bench import vault, vectors
+from tests.vector_services import Services
+
+ME = "owner-1"
+QUERY = vectors(1, 16, seed=5)[0]
+
+
+@pytest.fixture
+def server(services: Services) -> Iterator[Relay]:
+    with serving(Relay(target=services.chroma.url)) as relay:
+        yield relay
+
+
+def options(server: StandIn, **changes: Any) -> ChromaOptions:
+    return replace(ChromaOptions(url=server.url, backoff=0.01), **changes)
+
+
+@pytest.fixture
+def place(server: Relay) -> ChromaPlace:
+    """A collection that no other test has."""
+    return ChromaPlace(options(server).server, f"contract-{uuid.uuid4().hex[:12]}", 16)
+
+
+@pytest.fixture
+def index(server: Relay, place: ChromaPlace) -> Iterator[Chroma]:
+    index = Chroma(place, options(server))
+    index.prepare(ME)
+    yield index
+    server.faults.clear()
+    index.drop()
+
+
+def record(key: str = "k", **changes: Any) -> VectorRecord:
+    return replace(VectorRecord(key, vectors(1, 16)[0], "A text", {"path": "a.md"}), **changes)
+
+
+def sent(server: Relay, what: str) -> list[Any]:
+    """The bodies of requests to a path that ends with ``what``."""
+    return [asked.body for asked in server.asked if asked.path.endswith(what)]
+
+
+# --- names ------------------------------------------------------------------------------
+
+
+def test_a_collection_is_named_after_its_store() -> None:
+    there = ChromaOptions(url="http://example.org:8000")
+    assert chroma_address("notes", there) == "chroma://example.org:8000/notes"
+    assert chroma_address("notes", ChromaOptions(path=Path("x"))) == "chroma:///notes"
+
+
+def test_collections_of_stores_whose_names_differ_are_different_and_valid() -> None:
+    names = ["a", "ab", "abc", "a-", "ab-", "abc-", "abc_", "a_b", "x" * 63]
+    found = [collection_name(name) for name in names]
+    assert len({*found}) == len(names)
+    for name in found:
+        ChromaPlace("", name, 1)
+
+
+def test_the_collection_beside_it_is_named_after_the_embedder() -> None:
+    first, second = (EmbedderIdentity("ollama", "m", digest, 768, "none") for digest in "ab")
+    assert len({"notes", collection_name("notes", first), collection_name("notes", second)}) == 3
+    assert collection_name("notes", first).startswith("notes-")
+
+
+@pytest.mark.parametrize(
+    ("address", "parts"),
+    [
+        ("chroma://example.org:9000/notes", ("example.org:9000", "notes")),
+        ("chroma://example.org/behind/notes", ("example.org:8000/behind", "notes")),
+        ("chroma:///notes", ("", "notes")),
+    ],
+)
+def test_addresses_are_read(address: str, parts: tuple[str, str]) -> None:
+    assert parse_chroma(address) == parts
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["qdrant://host/notes", "chroma://", "chroma://host/", "chroma://me:hunter2@host/notes", "chroma:///a"],
+)
+def test_bad_addresses_are_refused(address: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_chroma(address)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_every_metric_has_a_name_here() -> None:
+    names = [chroma_metric(metric) for metric in ("cosine", "euclidean", "dot_product")]
+    assert names == ["cosine", "l2", "ip"]
+
+
+def test_without_server_and_folder_it_says_what_to_set() -> None:
+    with pytest.raises(InvalidInput, match="chroma_url"):
+        Chroma(ChromaPlace("", "notes", 16), ChromaOptions())
+
+
+# --- create or adopt --------------------------------------------------------------------
+
+
+def test_a_collection_is_created_with_its_shape_and_no_embedder(server: Relay, index: Chroma) -> None:
+    [made] = [body for body in sent(server, "/collections") if body]
+    assert made["name"] == index.place.collection
+    assert made["configuration"]["hnsw"] == {
+        "space": "cosine", "ef_search": 400, "ef_construction": 200, "max_neighbors": 32,
+    }  # fmt: skip
+    assert made["configuration"]["embedding_function"] == {"type": "legacy"}  # its word for none
+    assert index.owner() == ME
+
+
+def test_a_collection_of_the_same_shape_and_owner_is_adopted_with_what_is_in_it(index: Chroma) -> None:
+    index.put([record()])
+    index.prepare(ME)
+    assert [*index.keys()] == ["k"]
+
+
+def test_a_collection_of_another_shape_is_refused_with_the_difference(server: Relay, index: Chroma) -> None:
+    for changes, difference in (
+        ({"dimension": 32}, "dimension 16 instead of 32"),
+        ({"metric": "l2"}, "distance 'cosine' instead of 'l2'"),
+    ):
+        with pytest.raises(VectorError, match=f"{index.place.collection}.*{difference}"):
+            Chroma(replace(index.place, **changes), options(server)).prepare(ME)
+
+
+def test_a_collection_of_another_owner_is_refused_until_it_is_taken_over(index: Chroma) -> None:
+    with pytest.raises(VectorError, match="belongs to another installation"):
+        index.prepare("owner-2")
+    assert index.owner() == ME
+    index.put([record()])
+    index.prepare("owner-2", take_over=True)
+    assert index.owner() == "owner-2"
+    assert [*index.keys()] == ["k"]
+    with pytest.raises(VectorError, match="belongs to another installation"):
+        index.prepare(ME)
+
+
+def test_a_collection_that_another_program_made_is_not_taken_for_ours(
+    services: Services, server: Relay, place: ChromaPlace
+) -> None:
+    import chromadb
+    from chromadb.config import Settings
+
+    host, _, port = services.chroma.server.rpartition(":")
+    theirs = chromadb.HttpClient(host, int(port), settings=Settings(anonymized_telemetry=False))
+    made = theirs.create_collection(
+        place.collection, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+    )
+    made.add(ids=["1"], embeddings=np.ones((1, 16), np.float32))
+    index = Chroma(place, options(server))
+    with pytest.raises(VectorError, match="belongs to somebody else"):
+        index.prepare(ME)
+    index.prepare(ME, take_over=True)
+    assert index.owner() == ME
+    index.drop()
+    theirs._server._session.close()  # type: ignore[attr-defined]
+
+
+def test_two_that_create_the_same_collection_at_once_share_it(server: Relay, index: Chroma) -> None:
+    second = Chroma(index.place, options(server))
+    second._create("owner-2")  # found nothing a moment before
+    assert second.owner() == ME
+
+
+def test_an_index_can_be_opened_by_its_address_alone(server: Relay, place: ChromaPlace) -> None:
+    made = Chroma(replace(place, metric="l2"), options(server))
+    made.prepare(ME)
+    there = Chroma.at(str(place), options(server))
+    assert there.place == made.place
+    assert there.owner() == ME
+    made.drop()
+    with pytest.raises(VectorError, match="does not exist"):
+        Chroma.at(str(place), options(server))
+
+
+def test_an_address_sends_notes_only_where_it_is_configured(server: Relay, place: ChromaPlace) -> None:
+    here = ChromaOptions(url="http://127.0.0.1:1")
+    elsewhere = r"not where `chroma_url` points to \(127\.0\.0\.1:1\)"
+    with pytest.raises(VectorError, match=elsewhere):
+        Chroma.at(str(place), here)
+    with pytest.raises(VectorError, match=elsewhere):
+        Chroma(place, here)
+    assert server.asked == []
+
+
+def test_an_index_in_a_folder_is_not_looked_for_on_a_server() -> None:
+    with pytest.raises(VectorError, match="Take `chroma_url` away"):
+        Chroma(ChromaPlace("", "notes", 16), ChromaOptions(url="http://127.0.0.1:1"))
+    with pytest.raises(VectorError, match=r"points to \(nowhere\)"):
+        Chroma(ChromaPlace("example.org:8000", "notes", 16), ChromaOptions(path=Path("x")))
+
+
+def test_the_server_that_gets_texts_is_named(server: Relay, place: ChromaPlace) -> None:
+    assert Chroma(place, options(server)).server == server.url
+    assert Chroma(replace(place, server=""), ChromaOptions(path=Path("x"))).server == ""
+
+
+def test_a_dropped_collection_is_gone_and_dropping_it_again_is_no_error(index: Chroma) -> None:
+    index.drop()
+    index.drop()
+    assert index.owner() == ""
+    with pytest.raises(VectorError, match="does not exist"):
+        [*index.keys()]
+
+
+def test_a_collection_that_was_made_anew_meanwhile_is_found(server: Relay, index: Chroma) -> None:
+    index.put([record()])
+    other = Chroma(index.place, options(server))
+    other.drop()
+    other.prepare(ME)
+    with pytest.raises(VectorError, match="does not exist"):
+        index.put([record()])
+    assert index.put([record()]).sent == ("k",)
+
+
+def test_a_server_that_cannot_filter_by_lists_is_told(server: Relay, place: ChromaPlace) -> None:
+    server.fail(
+        "/get", Refusal(422, {"error": "InvalidArgumentError", "message": "Unknown operator $contains"})
+    )
+    index = Chroma(place, options(server))
+    with pytest.raises(VectorError, match=r"is too old.* Use Chroma 1\.5 or newer"):
+        index.prepare(ME)
+    index.drop()
+
+
+def test_an_exact_search_looks_at_everything_and_can_be_changed_back(server: Relay, index: Chroma) -> None:
+    for exact, candidates in ((True, 1_000_000), (False, 400)):
+        Chroma(index.place, options(server, exact=exact)).prepare(ME)
+        assert index._model().configuration_json["hnsw"]["ef_search"] == candidates
+
+
+# --- what is sent -----------------------------------------------------------------------
+
+
+def test_everything_comes_back_as_it_was_put(index: Chroma) -> None:
+    notes = vault(300, 16)
+    index.put(note.record for note in notes)
+    found = {each.key: each for each in index.records()}
+    assert len(found) == 300
+    for note in notes:
+        there, put = found[note.key], note.record
+        assert (there.text, there.doc, there.metadata) == (put.text, put.doc, put.metadata)
+        assert np.abs(there.vector - note.vector).max() < 1e-3
+
+
+def test_what_a_record_has_not_any_more_is_gone(index: Chroma) -> None:
+    index.put([record(metadata={"tags": ("a",), "page": "1", "date": 20260101})])
+    index.put([record(metadata={"date": 20260102})])
+    [there] = index.records()
+    assert there.metadata == {"date": 20260102}
+    assert index.search(record().vector, 5, Filters(tags=("a",))) == []
+
+
+def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
+    dated, undated = (
+        metadata(
+            "a/b.md", file_type="markdown", folded_tags=("a",), date=date, private=True,
+            anchor_type="page", anchor_ref="1",
+        )
+        for date in ("2026-01-01", "some day")
+    )  # fmt: skip
+    assert dated.keys() | undated.keys() == {*KEYS}
+    assert undated["unfiltered"] == MAY_BE_UNFILTERED
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2", "ip"])
+def test_vectors_have_the_length_one_there(server: Relay, place: ChromaPlace, metric: Any) -> None:
+    index = Chroma(replace(place, metric=metric), options(server))
+    index.prepare(ME)
+    note = record(vector=vectors(1, 16)[0] * np.float32(7))
+    index.put([note])
+    [there] = index.records()
+    assert np.linalg.norm(there.vector) == pytest.approx(1, abs=1e-6)
+    for query in (note.vector * np.float32(3), -note.vector, QUERY):
+        [match] = index.search(query, 1)
+        assert match.similarity == pytest.approx(float(unit(query) @ unit(note.vector)), abs=1e-6)
+    index.drop()
+
+
+def test_requests_hold_as_many_records_as_the_server_takes(
+    server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.vectors.chroma._BATCH", 50)
+    receipts: list[Receipt] = []
+    index.put((note.record for note in vault(101, 16)), receipts.append)
+    assert [len(body["ids"]) for body in sent(server, "/upsert")] == [50, 50, 1]
+    assert [len(receipt.sent) for receipt in receipts] == [50, 50, 1]
+    assert len(sent(server, "/pre-flight-checks")) == 1  # there it says how many it takes
+    index._connection._served.api.pre_flight_checks = {"max_batch_size": 40}  # type: ignore[union-attr]
+    index.delete([note.key for note in vault(101, 16)])
+    assert [len(body["ids"]) for body in sent(server, "/delete")] == [40, 40, 21]
+
+
+def test_requests_stay_below_what_a_server_takes(server: Relay, index: Chroma) -> None:
+    receipt = index.put(record(f"{n}", text="ü" * 600_000) for n in range(7))  # 3.6 MB to send, each
+    assert len(receipt.sent) == 7
+    assert [len(body["ids"]) for body in sent(server, "/upsert")] == [4, 3]
+
+
+def test_halves_of_characters_are_replaced_before_they_fail_a_request(index: Chroma) -> None:
+    odd = record(
+        text="a\ud800b", doc={"path": "\udcff.md"}, metadata={"folder": "x\udfff", "tags": ("\ud800",)}
+    )
+    assert index.put([odd]).sent == ("k",)
+    [there] = index.records()
+    assert (there.text, there.doc["path"], there.metadata) == (
+        "a?b",
+        "?.md",
+        {"folder": "x?", "tags": ("?",)},
+    )
+
+
+def test_one_bad_record_is_refused_alone(server: Relay, index: Chroma) -> None:
+    good = [note.record for note in vault(20, 16)]
+    bad = {
+        "nan": record("nan", vector=np.full(16, np.nan, np.float32)),
+        "zero": record("zero", vector=np.zeros(16, np.float32)),
+        "short": record("short", vector=np.ones(8, np.float32)),
+        "": record(""),
+        "\ud800": record("\ud800"),
+    }
+    receipt = index.put([*good[:10], *bad.values(), *good[10:]])
+    assert {*receipt.refused} == {*bad}
+    assert {*index.keys()} == {*receipt.sent} == {each.key for each in good}
+    assert len(sent(server, "/upsert")) == 1
+
+
+def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(
+    server: Relay, index: Chroma
+) -> None:
+    server.poison = "devil"
+    records = [record(f"{n}", text="devil" if n in (3, 17) else "text") for n in range(20)]
+    receipt = index.put(records)
+    assert receipt.refused == {"3": "It is poisoned", "17": "It is poisoned"}
+    assert {*index.keys()} == {*receipt.sent} == {f"{n}" for n in range(20)} - {"3", "17"}
+
+
+def test_a_request_that_a_proxy_finds_too_large_is_parted(server: Relay, index: Chroma) -> None:
+    server.fail("/upsert", Refusal(413, "Payload too large"))
+    assert len(index.put([record("1"), record("2")]).sent) == 2
+    assert [len(body["ids"]) for body in sent(server, "/upsert")] == [2, 1, 1]
+
+
+# --- searching --------------------------------------------------------------------------
+
+
+def test_filters_are_sent_as_the_server_takes_them(server: Relay, index: Chroma) -> None:
+    index.search(QUERY, 5, Filters(types=("md", "py"), tags=("a", "b"), after="2026-01-02"))
+    index.search(QUERY, 5)
+    first, second = sent(server, "/query")
+    assert first["where"] == {
+        "$and": [
+            {"$or": [{"date": {"$gte": 20260102}}, {"unfiltered": {"$contains": "date"}}]},
+            {"file_type": {"$in": ["markdown", "python"]}},
+            {"$or": [{"tags": {"$contains": "a"}}, {"tags": {"$contains": "b"}}]},
+        ]
+    }  # fmt: skip
+    assert second["where"] is None
+
+
+def test_more_alternatives_than_it_looks_up_are_left_to_the_local_check(server: Relay, index: Chroma) -> None:
+    index.put([record(metadata={"tags": ("x",)})])
+    many = tuple(f"tag {n}" for n in range(MAX_ALTERNATIVES - 10))
+    assert index.search(QUERY, 5, Filters(tags=many)) == []
+    assert len(index.search(QUERY, 5, Filters(tags=many, files=tuple(f"{n}" for n in range(20))))) == 0
+    assert len(index.search(QUERY, 5, Filters(tags=(*many, *many)))) == 1
+
+
+def test_a_note_whose_date_cannot_be_asked_for_is_not_missed(index: Chroma) -> None:
+    index.put([record("odd", metadata={"unfiltered": ("date",)}), record("old", metadata={"date": 20200101})])
+    assert [match.key for match in index.search(QUERY, 5, Filters(after="2026-01-01"))] == ["odd"]
+
+
+def test_what_has_no_length_finds_nothing(index: Chroma) -> None:
+    index.put([record()])
+    assert index.search(np.zeros(16, np.float32), 5) == []
+    assert index.search(np.full(16, np.nan, np.float32), 5) == []
+
+
+@pytest.mark.parametrize("in_process", [True, False])
+def test_searching_a_collection_that_is_not_there_says_so(
+    server: Relay, tmp_path: Path, place: ChromaPlace, in_process: bool
+) -> None:
+    here = ChromaOptions(path=tmp_path / "chroma") if in_process else options(server)
+    with pytest.raises(VectorError, match="does not exist") as caught:
+        Chroma(replace(place, server=here.server), here).search(QUERY, 5)
+    assert not isinstance(caught.value, VectorsUnreachable)
+
+
+# --- failures ---------------------------------------------------------------------------
+
+
+def test_a_busy_server_is_asked_again_until_it_has_time(server: Relay, index: Chroma) -> None:
+    server.fail("/query", Refusal(429, {"error": "RateLimitError", "message": ""}), Refusal(503, "<html>"))
+    assert index.search(QUERY, 5) == []
+    server.fail(
+        "/upsert", Refusal(500, {"error": "InternalError", "message": "x"}), Refusal(0, ""), Refusal(502, "")
+    )
+    assert index.put([record()]).sent == ("k",)
+
+
+def test_a_server_asks_to_wait_and_is_given_the_time(
+    server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    server.fail("/query", Refusal(429, {}, Retry_After="3"), Refusal(503, {}, Retry_After="9999"))
+    index.search(QUERY, 5)
+    assert waits == [3, 20]
+
+
+@pytest.mark.parametrize("attempts", [1, 4])
+def test_a_server_that_stays_busy_is_given_up_after_so_many_attempts(
+    server: Relay, place: ChromaPlace, attempts: int
+) -> None:
+    server.fail("", *[Refusal(503, "busy")] * 9)
+    with pytest.raises(
+        VectorsUnreachable, match=r"Chroma at 127\.0\.0\.1:\d+ cannot be used: it answered 503"
+    ):
+        Chroma(place, options(server, attempts=attempts)).prepare(ME)
+    assert len(server.asked) == attempts
+
+
+def test_an_answer_that_never_comes_is_not_waited_for() -> None:
+    class Silent(StandIn):
+        def answer(self, asked: Asked) -> None:
+            time.sleep(0.6)
+
+    with serving(Silent()) as silent:
+        there = options(silent, timeout=0.2, attempts=2)
+        with pytest.raises(VectorsUnreachable, match="ReadTimeout"):
+            Chroma(ChromaPlace(there.server, "notes", 16), there).prepare(ME)
+
+
+def test_a_server_that_is_not_there_is_unreachable() -> None:
+    there = ChromaOptions(url=nobody(), backoff=0.01, attempts=2)
+    with pytest.raises(VectorsUnreachable, match="cannot be used: ConnectError"):
+        Chroma(ChromaPlace(there.server, "notes", 16), there).prepare(ME)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_server_that_wants_a_key_is_told(server: Relay, place: ChromaPlace, status: int) -> None:
+    server.fail("", Refusal(status, {"error": "AuthError", "message": "Forbidden"}))
+    with pytest.raises(VectorError, match=f"lets nobody in \\(status {status}\\)") as caught:
+        Chroma(place, options(server)).prepare(ME)
+    assert not isinstance(caught.value, VectorsUnreachable)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("answer", ["<html>Welcome</html>", {}, {"id": None}, [1], b"null"])
+def test_a_server_that_is_not_chroma_is_told(answer: Any) -> None:
+    class Other(StandIn):
+        def answer(self, asked: Asked) -> Any:
+            return answer
+
+    with serving(Other()) as other, pytest.raises(VectorError, match="is not Chroma") as caught:
+        Chroma(ChromaPlace(options(other).server, "notes", 16), options(other)).prepare(ME)
+    assert not isinstance(caught.value, VectorsUnreachable)
+
+
+def test_a_server_that_sends_us_elsewhere_is_not_followed(server: Relay, place: ChromaPlace) -> None:
+    with serving(StandIn()) as elsewhere:
+        server.fail("", Refusal(307, "", Location=f"{elsewhere.url}/collections"))
+        with pytest.raises(VectorError, match="sends us elsewhere"):
+            Chroma(place, options(server)).prepare(ME)
+    assert elsewhere.asked == []
+
+
+def test_a_proxy_learns_nothing_of_what_stays_on_this_machine(
+    server: Relay, place: ChromaPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(variable, nobody())
+    index = Chroma(place, options(server))
+    index.prepare(ME)
+    assert index.owner() == ME
+    index.drop()
+
+
+def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "chroma").mkdir()
+    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"no database" * 100)
+    with pytest.raises(VectorError, match="cannot be opened"):
+        Chroma(ChromaPlace("", "notes", 16), ChromaOptions(path=tmp_path / "chroma")).prepare(ME)
+
+
+# --- what it does not do ----------------------------------------------------------------
+
+QUIETLY = """
+import socket, sys
+from pathlib import Path
+
+def no_network(*_: object) -> None:
+    raise AssertionError("it went to the network")
+
+socket.socket.connect = socket.getaddrinfo = no_network
+
+from rag_core.vectors.chroma import Chroma
+from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
+from tests.vector_bench import vault
+
+index = Chroma(ChromaPlace("", "notes", 16), ChromaOptions(path=Path(sys.argv[1])))
+index.prepare("me")
+notes = vault(10, 16)
+index.put(note.record for note in notes)
+assert len(index.search(notes[0].vector, 5)) == 5
+assert len([*index.records()]) == 10
+from chromadb.telemetry.product import ProductTelemetryClient
+system = index._connection._running.engine.system
+assert system.settings.anonymized_telemetry is False
+"""
+
+
+def test_it_reaches_for_nothing_but_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    env = {**os.environ, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path(__file__).parents[1])}
+    env["ANONYMIZED_TELEMETRY"] = "true"
+    run = [sys.executable, "-W", "error::ResourceWarning", "-c", QUIETLY, str(tmp_path / "chroma")]
+    done = subprocess.run(run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    assert [*(tmp_path / "home").iterdir()] == []
+
+
+@pytest.mark.parametrize("package", ["qdrant_client", "chromadb"])
+def test_a_missing_package_is_told_with_the_line_that_installs_it(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rag_core.vectors.qdrant import Qdrant
+    from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
+
+    for module in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    index: Qdrant | Chroma
+    if package == "chromadb":
+        index = Chroma(ChromaPlace("", "notes", 16), ChromaOptions(path=tmp_path / "x"))
+    else:
+        index = Qdrant(QdrantPlace("", "notes", "notes", 16), QdrantOptions(path=tmp_path / "x"))
+    extra = {"qdrant_client": "qdrant", "chromadb": "chroma"}[package]
+    for act in (lambda: index.prepare(ME), lambda: index.search(QUERY, 5), index.drop):
+        with pytest.raises(VectorError) as caught:
+            act()
+        assert caught.value.suggestion == f"Install it: `pip install 'commonplace[{extra}]'`."
+
+
+def test_the_packages_are_imported_when_they_are_needed() -> None:
+    script = (
+        "import json, sys\n"
+        "import rag_core, rag_core.library, rag_core.vectors.qdrant, rag_core.vectors.chroma\n"
+        "print(json.dumps([name for name in ('qdrant_client', 'chromadb', 'grpc') if name in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout) == []
