@@ -1,0 +1,115 @@
+"""What stores can use outside their own files: how it stands, fetching a model, trying an embedder."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rag_core import render
+from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
+from rag_core.errors import RagError
+from rag_core.reports import Connection, OllamaModel, Pulling, Trial
+from rag_core.screen import Line, line, plain, table
+from rag_core.types import OWNER
+from rag_core.wording import size
+
+_MARKS = {"ready": "ok  ", "not set up": "note", "unreachable": "NO  ", "refused": "NO  "}
+
+
+@click.group(invoke_without_command=True, no_args_is_help=False)
+@click.option("--all", "ask_all", is_flag=True, help="Also ask Amazon where no setting or store names it.")
+@json_option
+@click.pass_context
+def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
+    """Ask every model, server and service that stores can use.
+
+    Exit status 1 when one that a store uses is not ready.
+    """
+    if context.invoked_subcommand:
+        return
+    found = library_of_owner().connections(OWNER, ask_all=ask_all)
+    ready = all(each.state == "ready" for each in found if each.used_by)
+    value = {"ready": ready, "connections": [render.connection(each) for each in found]}
+    emit(as_json, value, lambda: _show(found))
+    sys.exit(not ready)
+
+
+def _show(found: list[Connection]) -> None:
+    for each in found:
+        mark = "NO  " if each.used_by and each.state != "ready" else _MARKS[each.state]
+        click.echo(f"{mark}  {click.style(each.name, bold=True)}: {each.state}. {line(each.sentence)}")
+        stores = f"; used by {', '.join(each.used_by)}" if each.used_by else ""
+        click.secho(f"      Text {line(each.goes)}{stores}.", dim=True)
+        if each.next_step:
+            click.echo(f"      Next: {line(each.next_step)}")
+
+
+@connections.command("models")
+@json_option
+def connections_models(as_json: bool) -> None:
+    """List the models that Ollama has."""
+    models = library_of_owner().ollama_models(OWNER)
+    emit(as_json, {"models": [render.ollama_model(each) for each in models]}, lambda: _show_models(models))
+
+
+def _show_models(models: list[OllamaModel]) -> None:
+    if not models:
+        click.echo("Ollama has no model yet. Fetch one: commonplace connections pull embeddinggemma")
+        return
+    rows = [
+        (
+            each.name, f"{each.dimension:,} numbers" if each.embeds else "no", f"{each.context:,} tokens",
+            size(each.size_bytes), "yes" if each.loaded else "no",
+        )
+        for each in models
+    ]  # fmt: skip
+    table(("model", "embeds", "reads", "size", "in memory"), rows)
+
+
+@connections.command("pull")
+@click.argument("model")
+@json_option
+def connections_pull(model: str, as_json: bool) -> None:
+    """Have Ollama fetch MODEL from its library, such as embeddinggemma."""
+    progress = Line()
+
+    def report(now: Pulling) -> None:
+        progress.say(f"{model} · {now.said}")
+
+    try:
+        pulled = library_of_owner().pull_model(OWNER, model, report)
+    except KeyboardInterrupt:
+        raise RagError("Stopped.", "Ollama keeps what it has; the same command goes on from there.") from None
+    finally:
+        progress.clear()
+    emit(as_json, render.ollama_model(pulled), lambda: click.echo(line(_pulled(pulled))))
+
+
+def _pulled(model: OllamaModel) -> str:
+    if not model.embeds:
+        return f"Ollama has {model.called!r} now. It cannot embed."
+    numbers = f"a vector of it has {model.dimension:,} numbers"
+    return f"Ollama has {model.called!r} now; {numbers}. Use it as: --embedder {model.embedder}"
+
+
+@connections.command("try")
+@click.argument("sentence")
+@setting_option("--embedder", setting="embedder", metavar="NAME", help="Who turns it into a vector.")
+@json_option
+def connections_try(sentence: str, embedder: str, as_json: bool) -> None:
+    """Embed SENTENCE, and tell how long that took and where it went."""
+    trial = library_of_owner().try_embedder(OWNER, embedder, sentence)
+    emit(as_json, render.trial(trial), lambda: _show_trial(trial))
+
+
+def _show_trial(trial: Trial) -> None:
+    numbers = ", ".join(f"{number:.4f}" for number in trial.beginning)
+    rows = (
+        ("embedder", trial.identity),
+        ("vector", f"{trial.dimension:,} numbers: {numbers}, …"),
+        ("took", f"{trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder"),
+        ("text", trial.went),
+    )
+    for name, value in rows:
+        click.echo(f"{name:<10} {plain(value)}")

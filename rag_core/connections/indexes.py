@@ -1,0 +1,191 @@
+"""Where vectors can be kept outside a store's own file: Amazon S3 Vectors, Qdrant, Chroma."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rag_core.connections.asking import READ_S, ask, check_status
+from rag_core.connections.check import Found
+from rag_core.connections.embedders import install_line, package_version
+from rag_core.embedders.address import destination
+from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.vectors.chroma_place import ChromaOptions
+from rag_core.vectors.qdrant_place import QdrantOptions
+from rag_core.vectors.s3_client import Refused, S3Client
+from rag_core.vectors.s3_place import S3Options
+
+# --- Amazon S3 Vectors ------------------------------------------------------------------
+
+_METHODS: Mapping[str, str] = {
+    "env": "the environment",
+    "shared-credentials-file": "the shared credentials file",
+    "config-file": "the AWS configuration",
+    "sso": "single sign-on",
+    "login": "`aws login`",
+}
+"""Where botocore finds credentials without asking another program or the network → in words."""
+
+QDRANT_KEY = "COMMONPLACE_QDRANT_API_KEY"
+
+_CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."
+
+
+def s3vectors(options: S3Options, *, wanted: bool, own: Callable[[], Sequence[str]]) -> Found:
+    """The service, asked for one of its buckets, once; where that is not ``wanted``, nobody is asked, and
+    the AWS configuration of this computer is only looked at. ``own`` asks for the indexes of stores, which
+    credentials may reach that are not allowed to list buckets."""
+    client = S3Client(replace(options, timeout=READ_S))
+    try:
+        place, method = _configured(options)
+        if not place:
+            return Found("not set up", f"No region is set; {_at_hand(method)}.", _CONFIGURE)
+        goes = destination(client.endpoint)
+        if not wanted:
+            return _not_asked(place, method, goes)
+        _ask(client, own)
+    except VectorsUnreachable as error:
+        return Found("unreachable", error.message, "Check the network and the region.")
+    except Refused as error:
+        return Found("refused", error.message, _advice(error))
+    except VectorError as error:
+        return Found("not set up", error.message, _CONFIGURE)
+    credentials = f"credentials from {method or 'the role of this computer'}"
+    return Found("ready", f"It answers for {place}, with {credentials}.", goes=goes)
+
+
+def _ask(client: S3Client, own: Callable[[], Sequence[str]]) -> None:
+    try:
+        client.call("list_vector_buckets", attempts=1, maxResults=1)
+    except Refused as error:
+        if not error.code.startswith("AccessDenied") or not own():
+            raise
+
+
+def _not_asked(place: str, method: str, goes: str) -> Found:
+    sentence = "No store is kept there, and no setting names it, so nobody was asked."
+    sentence += f" For {place}, {_at_hand(method)}."
+    step = "`commonplace connections --all` asks it." if method else _CONFIGURE
+    return Found(
+        "not set up", sentence, step, "Press Ask Amazon." if method else "", goes, unasked=bool(method)
+    )
+
+
+def _at_hand(method: str) -> str:
+    return f"credentials from {method} are at hand" if method else "no credentials are at hand"
+
+
+def _advice(error: Refused) -> str:
+    if error.code.startswith("AccessDenied"):
+        return "Allow s3vectors:ListVectorBuckets to the credentials; stores work without that, too."
+    return "Check the credentials, the profile and the region."
+
+
+def _configured(options: S3Options) -> tuple[str, str]:
+    """Region and profile in words ('' without a region), and where credentials are that need not be asked
+    for ('': nowhere).
+
+    Raises VectorError when the AWS configuration cannot be read.
+    """
+    from botocore.exceptions import BotoCoreError
+    from botocore.session import Session
+
+    try:
+        session = Session(profile=options.profile or None)
+        region = options.region or session.get_config_variable("region")
+        resolver = session.get_component("credential_provider")
+        for provider in [each.METHOD for each in resolver.providers if each.METHOD not in _METHODS]:
+            resolver.remove(provider)
+        credentials = resolver.load_credentials()
+    except (BotoCoreError, ValueError) as error:
+        raise VectorError(f"The AWS configuration cannot be used: {str(error).rstrip('.')}.") from None
+    profile = f", profile {session.profile!r}" if session.profile else ""
+    place = f"region {region}{profile}" if region else ""
+    return place, _METHODS[credentials.method] if credentials else ""
+
+
+# --- Qdrant and Chroma ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A program for vectors: the package that talks to it, and what it takes to set it up."""
+
+    name: str
+    extra: str
+    package: str
+    module: str
+    setting: str
+    example: str
+    key_advice: str
+
+    @property
+    def installed(self) -> str:
+        """The version of the package, '' without it."""
+        return package_version(self.package, self.module)
+
+    @property
+    def remedy(self) -> str:
+        return f"Start it, or set `{self.setting}` to where it is."
+
+
+_QDRANT = _Kind(
+    "Qdrant", "qdrant", "qdrant-client", "qdrant_client", "qdrant_url", "http://127.0.0.1:6333",
+    f"Set {QDRANT_KEY}, best in .env.",
+)  # fmt: skip
+_CHROMA = _Kind(
+    "Chroma", "chroma", "chromadb", "chromadb", "chroma_url", "http://127.0.0.1:8000",
+    "Let this computer in there.",
+)  # fmt: skip
+
+
+def qdrant(options: QdrantOptions) -> Found:
+    """Qdrant: the server, or the folder without one, and the package that talks to it."""
+    url = options.url
+    if not url:
+        return _without_server(_QDRANT, options.path)
+    status, said = ask(url, "/", _QDRANT.remedy)
+    check_status(status, url, _QDRANT.key_advice)
+    if not (isinstance(said, dict) and "qdrant" in str(said.get("title", "")).lower()):
+        return Found("unreachable", f"Something answers at {url}, and it is not Qdrant.", _QDRANT.remedy)
+    status, _ = ask(url, "/collections", _QDRANT.remedy, options.api_key)
+    check_status(status, url, _QDRANT.key_advice)
+    return _answers(_QDRANT, said.get("version"), url)
+
+
+def chroma(options: ChromaOptions) -> Found:
+    """Chroma: the server, or the folder without one, and the package that talks to it."""
+    url = options.url
+    if not url:
+        return _without_server(_CHROMA, options.path)
+    status, said = ask(url, "/api/v2/heartbeat", _CHROMA.remedy)
+    check_status(status, url, _CHROMA.key_advice)
+    if not (status == 200 and isinstance(said, dict) and "nanosecond heartbeat" in said):
+        sentence = f"Something answers at {url}, and it is not Chroma 1.0 or newer."
+        return Found("unreachable", sentence, _CHROMA.remedy)
+    _, number = ask(url, "/api/v2/version", _CHROMA.remedy)
+    return _answers(_CHROMA, number, url)
+
+
+def _without_server(kind: _Kind, folder: Path | None) -> Found:
+    number, install = kind.installed, f"Run {install_line(kind.extra)}"
+    here = f"The package {kind.package!r} {number} is installed" if number else f"{kind.package!r} is missing"
+    if folder is not None:
+        sentence = f"{here}; vectors are kept in {str(folder)!r}, by one process at a time."
+        goes = destination("")
+        return Found("ready", sentence, goes=goes) if number else Found("not set up", sentence, f"{install}.")
+    step = f"set `{kind.setting}`, such as {kind.example}."
+    if number:
+        return Found("not set up", f"{here}; no server is set.", step[:1].upper() + step[1:])
+    sentence = f"The package {kind.package!r} is not installed, and no server is set."
+    return Found("not set up", sentence, f"{install}, then {step}")
+
+
+def _answers(kind: _Kind, number: Any, url: str) -> Found:
+    here = f"{kind.name} {number[:40]} at {url}" if isinstance(number, str) else f"{kind.name} at {url}"
+    if not kind.installed:
+        sentence = f"{here} answers; the package {kind.package!r} that talks to it is not installed."
+        return Found("not set up", sentence, f"Run {install_line(kind.extra)}.")
+    return Found("ready", f"{here} answers.")

@@ -1,0 +1,170 @@
+"""The models, servers and services that stores may use: how they stand, fetching a model, trying one."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from rag_core.connections import Check, Found, look
+from rag_core.embedders.address import destination
+from rag_core.embedders.options import BUILT_IN, full_name, parse_name
+from rag_core.errors import InvalidInput, StoreError
+from rag_core.folders import owner_only
+from rag_core.reports import Connection, OllamaModel, Pulling, Trial
+from rag_core.runs import Runs
+from rag_core.types import OWNER, Viewer
+
+_FOREIGN = "goes where its package sends it"
+_SHOWN = 4
+_INDEXES = {"s3vectors", "qdrant", "chroma"}
+
+
+class Services(Runs):
+    """Every store of one owner, with what is used of others.
+
+    Every method here raises Forbidden for a guest.
+    """
+
+    def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
+        """How everything stands that a store can use, looked at now; takes five seconds at most.
+
+        Amazon is asked only where a setting or a store names it, or with ``ask_all``.
+        """
+        owner_only(viewer, "check connections")
+        return look(self._checks(viewer, ask_all=ask_all))
+
+    def ollama_models(self, viewer: Viewer) -> list[OllamaModel]:
+        """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
+        answer."""
+        from rag_core.connections import ollama  # only now: it brings httpx
+
+        owner_only(viewer, "see the models of Ollama")
+        return ollama.installed(self._embedders.options.ollama_url)
+
+    def pull_model(
+        self, viewer: Viewer, model: str, report: Callable[[Pulling], None] = lambda _: None
+    ) -> OllamaModel:
+        """Have Ollama fetch a model from its library; ``report`` hears how far it is, and what it raises
+        ends it. What was fetched is kept, and the next time goes on from there.
+
+        Raises InvalidInput for what can be no name, ModelMissing when there is no such model, another
+        EmbedderError when Ollama does not answer or cannot fetch it.
+        """
+        from rag_core.connections import ollama
+
+        owner_only(viewer, "have Ollama fetch a model")
+        return ollama.pull(self._embedders.options.ollama_url, model, report)
+
+    def goes(self, viewer: Viewer, embedder: str) -> str:
+        """Where text goes that an embedder gets, in words; nobody is asked. Raises InvalidInput for a name
+        that is none."""
+        owner_only(viewer, "try an embedder")
+        name, options = parse_name(embedder), self._embedders.options
+        match name.provider:
+            case "ollama":
+                return destination(options.ollama_url)
+            case "openai":
+                return _goes(options.openai_url)
+            case provider if provider in BUILT_IN:
+                return destination("")
+            case _:
+                return _FOREIGN
+
+    def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
+        """Embed a sentence, as the question of a search is embedded, and say what came of it.
+
+        Raises InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does.
+        """
+        owner_only(viewer, "try an embedder")
+        name = full_name(embedder)
+        if not sentence.strip():
+            raise InvalidInput("There is no sentence.", "Type one.")
+        began = time.perf_counter()
+        opened = self._embedders.renewed(name)
+        ready = time.perf_counter()
+        vector = opened.embed_query(sentence)
+        done = time.perf_counter()
+        return Trial(
+            embedder=name,
+            identity=str(opened.identity),
+            dimension=len(vector),
+            beginning=tuple(float(number) for number in vector[:_SHOWN]),
+            open_ms=(ready - began) * 1000,
+            took_ms=(done - ready) * 1000,
+            went=destination(opened.server),
+        )
+
+    # --- what there is to look at -----------------------------------------------------------
+
+    def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
+        from rag_core.connections import embedders, indexes
+
+        settings, options = self.settings, self._embedders.options
+        used, models = self._used(viewer)
+        s3 = self._vector_options.s3
+        named = s3.region or s3.profile or s3.endpoint_url or settings.backend == "s3vectors"
+        ask_amazon = bool(ask_all or named or used["s3vectors"])
+        wants_ollama = settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama")
+        qdrant, chroma = self._vector_options.qdrant, self._vector_options.chroma
+        setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
+        openai = partial(
+            embedders.openai_server, options.openai_url, options.openai_key, setting, models["openai"]
+        )
+        folders = partial(embedders.sentence_transformers, models["sentence-transformers"], options.offline)
+        looks: dict[str, tuple[str, str, Callable[[], Found]]] = {
+            "minilm": ("Built-in model", destination(""), partial(embedders.builtin, options.model_dir)),
+            "ollama": (
+                "Ollama",
+                destination(options.ollama_url),
+                partial(
+                    embedders.ollama_server, options.ollama_url, models["ollama"], wanted=bool(wants_ollama)
+                ),
+            ),
+            "openai": ("OpenAI-compatible server", _goes(options.openai_url), openai),
+            "sentence-transformers": ("sentence-transformers", destination(""), folders),
+            "mlx": ("MLX", destination(""), partial(embedders.mlx, models["mlx"], options.offline)),
+            "s3vectors": (
+                "Amazon S3 Vectors",
+                "goes to Amazon",
+                partial(
+                    indexes.s3vectors, s3, wanted=ask_amazon, own=partial(self._owners, used["s3vectors"])
+                ),
+            ),
+            "qdrant": ("Qdrant", _goes(qdrant.url), partial(indexes.qdrant, qdrant)),
+            "chroma": ("Chroma", _goes(chroma.url), partial(indexes.chroma, chroma)),
+        }
+        for provider in models.keys() - BUILT_IN:
+            names = [f"{provider}:{model}" for model in models[provider]]
+            looks[provider] = provider, _FOREIGN, partial(embedders.foreign, names, self._embedders.get)
+        return [
+            Check(key, name, "vectors" if key in _INDEXES else "embedder", goes, act, tuple(used[key]))
+            for key, (name, goes, act) in looks.items()
+        ]
+
+    def _owners(self, names: Sequence[str]) -> list[str]:
+        """Whose the remote indexes of these stores are. Raises VectorError where one cannot be reached."""
+        stores = [self._stores.open(OWNER, name).store for name in names]
+        return [remote.owner() for store in stores if (remote := self._stores.target(store)) is not None]
+
+    def _used(self, viewer: Viewer) -> tuple[defaultdict[str, list[str]], defaultdict[str, list[str]]]:
+        """The stores that use each provider and each kind of index, and the models of each provider that
+        they need; a store that cannot be read uses nothing."""
+        used: defaultdict[str, list[str]] = defaultdict(list)
+        models: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self.store_names(viewer):
+            try:
+                store = self._stores.open(viewer, name).store
+                needed = {parse_name(embedder) for embedder in (store.embedder, store.target_embedder)}
+            except (StoreError, InvalidInput):  # damaged, or from a package that is gone: the store says so
+                continue
+            used[store.backend].append(name)
+            for embedder in needed:
+                used[embedder.provider].append(name)
+                models[embedder.provider].append(embedder.model)
+        return used, models
+
+
+def _goes(url: str) -> str:
+    return destination(url) if url else "goes nowhere, as no server is set"

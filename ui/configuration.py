@@ -1,0 +1,64 @@
+"""The configuration in effect on the Settings page: each value and where it is from."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from ui import hits
+from ui.deps import library
+from ui.folders import shown
+from ui.messages import show_warning
+
+_text = st.column_config.TextColumn
+_COLUMNS: Final[dict[str, Any]] = {
+    "Setting": _text(width=160),
+    "Value": _text(width=220),
+    "From": _text(width=320),
+    "Meaning": _text(width=420),
+    "Group": _text(width=110),
+}
+
+
+def show_configuration() -> None:
+    """Every setting as it counts now. Secrets are never shown, only that they are set."""
+    settings = library().settings
+    st.header("Configuration", anchor=False)
+    st.html(
+        hits.paragraphs(
+            "Options of a command win over variables, these over .env, that over config.yaml. The files are"
+            " followed when they change."
+        )
+    )
+    for warning in settings.warnings:
+        show_warning(warning)
+    rows = settings.rows()
+    table = pd.DataFrame(
+        {
+            "Setting": [row.key.name for row in rows],
+            "Value": [row.said for row in rows],
+            "From": [str(row.origin) for row in rows],
+            "Meaning": [row.key.about for row in rows],
+            "Group": [row.key.group for row in rows],
+        }
+    )
+    with st.container(key="settings_configuration"):
+        st.dataframe(
+            table,
+            hide_index=True,
+            column_config=_COLUMNS,
+            alt="Every setting, its value and where it is from.",
+        )
+    st.html(hits.paragraphs(*_places()))
+
+
+def _places() -> list[str]:
+    settings = library().settings
+    places = (("config.yaml", settings.config_file), (".env", settings.env_file), ("Data", settings.data_dir))
+    return [
+        f"{name}: {shown(path)}{'' if path.exists() else ' (not there)'}"
+        for name, path in places
+        if path is not None
+    ]

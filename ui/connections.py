@@ -1,0 +1,100 @@
+"""The connections of the Settings page: every model, server and service that stores can use, live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, Literal
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.reports import Connection, ConnectionKind, ConnectionState
+from rag_core.types import Viewer
+from ui import hits
+from ui.deps import library
+from ui.task_status import found as tasks_of
+
+_LIFE_S: Final = 60
+_ASK_ALL: Final = "settings_ask_all"
+
+_KINDS: Final[Mapping[ConnectionKind, str]] = {
+    "embedder": "Turning text into vectors",
+    "vectors": "Keeping vectors outside a store's own file",
+}
+_Colour = Literal["green", "gray", "orange", "red"]
+_BADGES: Final[Mapping[ConnectionState, tuple[str, str, _Colour]]] = {
+    "ready": ("Ready", ":material/check:", "green"),
+    "not set up": ("Not set up", ":material/circle:", "gray"),
+    "unreachable": ("Unreachable", ":material/link_off:", "orange"),
+    "refused": ("Refused", ":material/block:", "orange"),
+}
+
+
+def show_connections(viewer: Viewer) -> list[Connection]:
+    """The checks and their results, which are a minute old at most."""
+    st.header("Connections", anchor=False)
+    head = st.container(horizontal=True, vertical_alignment="center")
+    with st.spinner("Checking …"):
+        found, at = _checked(viewer)
+    with head:
+        st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_check_again)
+        if any(each.unasked for each in found):
+            st.button(
+                "Ask Amazon", key="settings_ask_amazon", icon=":material/cloud:", on_click=_ask_amazon,
+                help="Amazon S3 Vectors is asked for one bucket with the credentials of this computer.",
+            )  # fmt: skip
+        st.html(hits.paragraphs(f"Checked at {at:%H:%M:%S}.", status=True))
+    for kind, title in _KINDS.items():
+        st.subheader(title, anchor=False)
+        for each in found:
+            if each.kind == kind:
+                _show(each)
+    return found
+
+
+def _show(each: Connection) -> None:
+    name, icon, colour = _BADGES[each.state]
+    if each.used_by and each.state != "ready":
+        colour = "red"
+    with st.container(border=True, gap="xsmall", key=f"settings_row_{each.key}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{hits.label(each.name)}**", width="content")
+            st.badge(name, icon=icon, color=colour)
+        step = f"Next: {each.step_on_page}" if each.step_on_page else ""
+        st.html(hits.sentences(each.sentence, step))
+        st.html(hits.paragraphs(f"Text {each.goes}.{_stores(each.used_by)}"))
+
+
+def _stores(names: Sequence[str]) -> str:
+    return f" Used by {', '.join(names)}." if names else ""
+
+
+# --- looking ----------------------------------------------------------------------------
+
+
+def _checked(viewer: Viewer) -> tuple[list[Connection], datetime]:
+    """What was found, and when."""
+    downloads = tuple((task.name, task.running) for task in tasks_of(("pull",)))
+    ask_all = bool(st.session_state.get(_ASK_ALL))
+    return _look(load(), viewer, tuple(library().store_names(viewer)), downloads, ask_all=ask_all)
+
+
+@st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
+def _look(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    stores: tuple[str, ...],  # noqa: ARG001 - part of the key
+    downloads: tuple[tuple[str, bool], ...],  # noqa: ARG001 - part of the key: one that ended may be of use
+    *,
+    ask_all: bool,
+) -> tuple[list[Connection], datetime]:
+    return library().connections(viewer, ask_all=ask_all), datetime.now().astimezone()
+
+
+def _check_again() -> None:
+    _look.clear()
+
+
+def _ask_amazon() -> None:
+    st.session_state[_ASK_ALL] = True

@@ -1,0 +1,106 @@
+"""The models of Ollama on the Settings page: those that it has, and fetching another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from rag_core.errors import EmbedderError, Unreachable
+from rag_core.reports import Connection, OllamaModel
+from rag_core.types import Viewer
+from ui import hits, tasks
+from ui.deps import library
+from ui.messages import show_error
+from ui.task_status import library_name, show_tasks, under_way
+
+_BOX: Final = "settings_pull_model"
+_KNOWN: Final = (
+    "Made for searching: embeddinggemma, nomic-embed-text, bge-m3, snowflake-arctic-embed2. Ollama fetches"
+    " what you name from its library; none of your text goes there."
+)
+_text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
+_COLUMNS: Final[dict[str, Any]] = {
+    "Model": _text(width=220),
+    "Embeds": st.column_config.CheckboxColumn(width=70),
+    "Numbers": _number(width=80, format="localized", help="How many numbers one of its vectors has."),
+    "Reads": _number(width=80, format="localized", help="How many tokens of a text it could read."),
+    "Size": _number(width=80, format="bytes"),
+    "In memory": st.column_config.CheckboxColumn(width=85),
+    "Digest": _text(width=110),
+}
+
+
+def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
+    """The models as a table, and the way to another; nothing to press while Ollama is not there."""
+    st.header("Models of Ollama", anchor=False)
+    models = _models(viewer, found)
+    if models:
+        _table(models)
+    elif models is not None:
+        st.html(hits.paragraphs("Ollama has no model yet."))
+    else:
+        st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
+    _pull(viewer, there=models is not None)
+
+
+def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | None:
+    """What Ollama has; None where it does not answer."""
+    ollama = next(each for each in found if each.key == "ollama")
+    if ollama.state in ("unreachable", "refused"):
+        return None
+    try:
+        return library().ollama_models(viewer)
+    except Unreachable:
+        return None
+    except EmbedderError as error:
+        show_error(error)
+        return None
+
+
+def _table(models: Sequence[OllamaModel]) -> None:
+    rows = pd.DataFrame(
+        {
+            "Model": [model.name for model in models],
+            "Embeds": [model.embeds for model in models],
+            "Numbers": [model.dimension or None for model in models],
+            "Reads": [model.context or None for model in models],
+            "Size": [model.size_bytes for model in models],
+            "In memory": [model.loaded for model in models],
+            "Digest": [model.digest.removeprefix("sha256:")[:12] for model in models],
+        }
+    )
+    with st.container(key="settings_models"):
+        st.dataframe(
+            rows,
+            hide_index=True,
+            placeholder="",
+            column_config=_COLUMNS,
+            alt="The models that Ollama has, those that can embed first.",
+        )
+
+
+# --- fetching one -----------------------------------------------------------------------
+
+
+def _pull(viewer: Viewer, *, there: bool) -> None:
+    at_work = under_way(("pull",))
+    with (
+        st.form("settings_pull", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off", disabled=not there)
+        st.form_submit_button(
+            "Download", icon=":material/download:", disabled=not there or at_work, key="settings_pull_start",
+            on_click=_start, args=(viewer,),
+        )  # fmt: skip
+    st.html(hits.paragraphs(_KNOWN))
+    show_tasks(("pull",), polling=at_work)
+
+
+def _start(viewer: Viewer) -> None:
+    own, model = library(), st.session_state[_BOX].strip()
+    if model:
+        tasks.start(library_name(), "pull", model, lambda report: own.pull_model(viewer, model, report))
