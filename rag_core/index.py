@@ -17,36 +17,29 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeVar
 
 from rag_core.chunk import cut
-from rag_core.embedders import Embedder
-from rag_core.embedders.address import host_of, leaves
+from rag_core.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.errors import (
     Cancelled,
-    EmbedderError,
-    InvalidInput,
-    ModelMissing,
     NotText,
     RagError,
     Stopped,
     StoreError,
-    Unreachable,
 )
-from rag_core.extract import EXTRACTOR_VERSION, extract
+from rag_core.extract import Worker, extract, extractor_number
 from rag_core.extract.naming import title_of_name
 from rag_core.files import display, read_bytes
-from rag_core.plan import MAX_FILE_BYTES, Move, Plan, make_plan
+from rag_core.plan import MAX_FILE_BYTES, Move, Plan, make_plan, taken_out
 from rag_core.runlog import EndState, Report, RunLog
-from rag_core.store import Store, chunks, lock, sources, work
+from rag_core.store import Store, chunks, embeddings, sources, work
 from rag_core.store import documents as write
-from rag_core.store import embeddings as vectors
 from rag_core.types import Extracted, FileResult, Job, Passage, Source
 
-BATCH = 32
-MAX_ATTEMPTS = 3
 _WARNINGS_SHOWN = 20
+_ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
 _ROWS_A_WRITE = 500
 
 _Row = TypeVar("_Row")
-OpenEmbedder = Callable[[], Embedder]
+_Read = Literal["added", "changed", "reread"]
 Stop = Callable[[], bool]
 
 
@@ -89,44 +82,48 @@ def run(
     report: Report | None = None,
     limits: Limits = Limits(),
     stop: Stop | None = None,
+    open_index: OpenIndex = no_index,
 ) -> Job | None:
     """Become the runner and work off every request; returns the last job, None if there was
     nothing to do. ``report`` gets a snapshot several times a second, in this thread. When ``stop``
     says so, the run ends as *interrupted* and leaves its requests for the next one.
 
-    Raises StoreBusy when another runner is at work, which then takes the requests.
+    Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when
+    nobody takes them, because the store is being mended, renamed or removed.
     """
     job = None
     while requested(store) and not (stop and stop()):
-        with lock.hold(store.path):
-            job = Runner(store, open_embedder, limits, stop).run(report) or job
+        with store.hold("index"):
+            tools = Tools(open_embedder, open_index, limits.batch_size)
+            job = Runner(store, tools, limits, stop).run(report) or job
     return job
 
 
 class Runner:
     """One run, from the first request to the last vector. Made and used under the store's lock."""
 
-    def __init__(
-        self, store: Store, open_embedder: OpenEmbedder, limits: Limits, stop: Stop | None = None
-    ) -> None:
+    def __init__(self, store: Store, tools: Tools, limits: Limits, stop: Stop | None = None) -> None:
         self._store = store
         self._stop = stop
         self._limits = limits
-        self._open_embedder = open_embedder
-        self._embedder: Embedder | None = None
-        self._identity_id = 0
+        self._tools = tools
+        self._spec = store.spec
         self._last = 0  # the newest request seen
         self._waiting: list[work.Request] = []  # seen, and not yet begun
         self._left_over = False  # whether the run before may have left vectors that nobody needs
+        self._worker = Worker()  # where the extractors of packages work
         self._counted: set[int] = set()  # the sources whose unchanged files are in the job
         self._log: RunLog
+        self._embedding: Embedding
 
     def run(self, report: Report | None) -> Job | None:
         """Work off the requests; the job that came of it, None when there were none."""
         job_id = self._start()
         if job_id is None:
             return None
-        self._log = RunLog(self._store, job_id, report, self._look_for_requests)
+        look = self._look_for_requests
+        self._log = RunLog(self._store, job_id, report, look)
+        self._embedding = Embedding(self._store, self._tools, self._log, look, lambda: bool(self._waiting))
         try:
             self._work()
             self._end("done")
@@ -157,19 +154,22 @@ class Runner:
                 work.drop_requests(db, found[-1].id if found else 0)
                 return None
             self._last = self._waiting[-1].id
-            vectors.retry_failures(db)
+            embeddings.retry_failures(db)
             self._left_over = not work.last_ended_well(db)
             return work.start_job(db)
 
     def _work(self) -> None:
         self._look_for_requests()
-        self._open()
+        self._embedding.open()
         while self._waiting:
             requests, self._waiting = self._waiting, []
-            self._read(requests)
-            self._embed_queue()
-        if self._left_over or self._log.text_was_dropped():
-            self._drop_unused()
+            with self._worker:
+                self._read(requests)
+            self._embedding.embed_queue()
+            self._embedding.send()
+        self._embedding.end_switch()
+        if self._left_over or self._log.text_was_dropped() or self._embedding.has_unused():
+            self._embedding.drop_unused()
 
     def _look_for_requests(self) -> None:
         """See what was asked since the last look; raises Cancelled if that was to stop. What was
@@ -215,6 +215,8 @@ class Runner:
                 self._source(source, force=any(request.force for request in parts), only=paths)
         for source in again.values():
             self._source(source, force=False)
+        if every and not read and any(request.sources is None for request in requests):
+            self._log.say(_ALL_PAUSED)
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
         """Bring a source up to date, or ``only`` some files of it; whether it gave any up."""
@@ -228,7 +230,9 @@ class Runner:
             raise
         except RagError as error:
             self._failed_source(source, error)
-            return False
+            plan = taken_out(self._store, source, only)  # also while its disk is not there
+            self._apply(plan)
+            return bool(plan.deleted)
         if only is None and source.id not in self._counted:  # a second look finds the same files
             self._counted.add(source.id)
             self._log.unchanged(plan.unchanged + len(plan.touched))
@@ -269,6 +273,8 @@ class Runner:
             self._file(root, file, "added")
         for file in plan.changed:
             self._file(root, file, "changed")
+        for file in plan.again:
+            self._file(root, file, "reread")
 
     def _move(self, move: Move) -> None:
         named = move.known.title_from == "file name"
@@ -281,15 +287,15 @@ class Runner:
         self._log.count(result)
         self._log.step(file.display)
 
-    def _file(self, root: Path, file: write.FileRecord, outcome: Literal["added", "changed"]) -> None:
+    def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> None:
         """Read one file and store it whole, or the reason why not."""
         started = time.monotonic()
         try:
             data = read_bytes(root, file.path, self._limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
-            doc = extract(data, PurePosixPath(file.display))
-            counter = self._embedder.count_tokens if self._embedder else None
-            self._put(file, doc, cut(doc, self._store.spec, counter), outcome, started)
+            doc = extract(data, PurePosixPath(file.display), self._worker)
+            passages = cut(doc, self._spec, self._embedding.count_tokens)
+            self._put(file, doc, passages, outcome, started)
         except NotText as error:
             self._unread(file, "skipped", error.message, started)
         except StoreError:  # a full disk is no fault of this file
@@ -303,13 +309,13 @@ class Runner:
         file: write.FileRecord,
         doc: Extracted,
         passages: list[Passage],
-        outcome: Literal["added", "changed"],
+        outcome: _Read,
         started: float,
     ) -> None:
         notes = " ".join(doc.warnings)
         rows = chunks.rows(file.display, doc, passages)
         with self._store.write() as db:
-            change = write.put(db, file, doc, rows, EXTRACTOR_VERSION)
+            change = write.put(db, file, doc, rows, _number(file))
             result = FileResult(
                 file.display, "success", outcome, change.added, change.skipped, notes, _ms(started)
             )
@@ -322,131 +328,13 @@ class Runner:
         status: Literal["success", "failure"] = "failure" if state == "failed" else "success"
         result = FileResult(file.display, status, state, 0, 0, reason, _ms(started))
         with self._store.write() as db:
-            write.put_unread(db, file, state, reason, EXTRACTOR_VERSION)
+            write.put_unread(db, file, state, reason, _number(file))
             self._log.result(db, result)
         self._log.count(result)
 
-    # --- vectors --------------------------------------------------------------------
 
-    def _open(self) -> None:
-        """Open the embedder and make sure that it is the one the store's vectors are from."""
-        try:
-            embedder = self._open_embedder()
-            self._identity_id = _same_identity(self._store, embedder)
-            self._embedder = embedder
-            if embedder.max_tokens < self._store.spec.max_tokens:  # its server or `embedding_context` changed
-                self._log.say(
-                    f"The embedder reads {embedder.max_tokens} tokens of a passage, and those of this store"
-                    f" have up to {self._store.spec.max_tokens}: the rest of one is found by words only."
-                )
-        except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
-            self._log.say(f"Only words are indexed for now. {error}")
-
-    def _embed_queue(self) -> None:
-        """Embed, newest first, until the queue is empty or somebody asks for another reading."""
-        if self._embedder is None:
-            return
-        withheld = self._withhold_private(self._embedder) if leaves(self._embedder.server) else 0
-        with self._store.read() as db:
-            waiting = vectors.pending_count(db)
-        self._log.phase("embedding", waiting - withheld)
-        while not self._waiting:
-            self._look_for_requests()
-            with self._store.read() as db:
-                batch = vectors.pending(db, self._limits.batch_size, MAX_ATTEMPTS)
-            if not batch:
-                return
-            try:
-                self._embed(self._embedder, batch)
-            except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
-                self._log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
-                self._embedder = None
-                return
-
-    def _withhold_private(self, embedder: Embedder) -> int:
-        """Let the texts that only private documents hold stay in the queue, and say so; how many."""
-        why = "It is private, and the embedder's server is not on this machine."
-        with self._store.note() as db:
-            count = vectors.withhold_private(db, why, MAX_ATTEMPTS)
-        if count:
-            are = "text is" if count == 1 else "texts are"
-            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}; words find them.")
-        return count
-
-    def _drop_unused(self) -> None:
-        with self._store.read() as db:
-            ids = vectors.unused(db)
-        for some in _batches(ids):
-            with self._store.write() as db:
-                vectors.drop(db, some)
-
-    def _embed(self, embedder: Embedder, batch: list[vectors.Pending]) -> None:
-        """Embed a batch, and settle what the embedder cannot read."""
-        readable = [item for item in batch if embedder.reads(item.text)]
-        if len(readable) < len(batch):
-            rest = [item for item in batch if item not in readable]
-            with self._store.write() as db:
-                vectors.put_unreadable(db, self._identity_id, rest)
-            self._log.step(count=len(rest))
-        if readable:
-            self._embed_readable(embedder, readable)
-
-    def _embed_readable(self, embedder: Embedder, batch: list[vectors.Pending]) -> None:
-        """Embed a batch; what the embedder refuses is bisected out and recorded.
-
-        Raises ModelMissing or Unreachable when it is not the texts: a whole outage must not be taken
-        for so many bad ones.
-        """
-        try:
-            rows = embedder.embed_documents([item.text for item in batch])
-        except (ModelMissing, Unreachable):
-            raise
-        except EmbedderError as error:
-            _require_working(embedder)
-            if len(batch) == 1:
-                with self._store.note() as db:
-                    vectors.put_failure(db, batch[0], error.message)
-                self._log.say(f"One text could not be embedded: {error.message}")
-                return
-            middle = len(batch) // 2
-            self._embed_readable(embedder, batch[:middle])
-            self._embed_readable(embedder, batch[middle:])
-            return
-        with self._store.write() as db:
-            vectors.put_vectors(db, self._identity_id, batch, rows)
-        self._log.embedded(len(batch))
-        self._log.step(count=len(batch))
-
-
-def _require_working(embedder: Embedder) -> None:
-    """Raise Unreachable when an embedder that refused texts refuses a harmless one, too."""
-    try:
-        embedder.embed_documents([vectors.CANARY_TEXT])
-    except (ModelMissing, Unreachable):
-        raise
-    except EmbedderError as error:
-        raise Unreachable(f"It fails whatever it is given: {error.message}", error.suggestion) from error
-
-
-def _same_identity(store: Store, embedder: Embedder) -> int:
-    """The row id of the embedder's identity, which becomes the store's if it has none yet.
-
-    Raises EmbedderError when the store's vectors are from another model, or when the model
-    of this name now gives other vectors: search never mixes two.
-    """
-    canary = embedder.embed_documents([vectors.CANARY_TEXT])[0]
-    with store.read() as db:
-        active = vectors.active_identity(db)
-    if active is None:
-        with store.write() as db:
-            return vectors.set_identity(db, embedder.identity, canary)
-    identity_id, identity, known = active
-    if identity != embedder.identity or not vectors.same_canary(known, canary):
-        raise EmbedderError(
-            f"The vectors of store {store.name!r} are from {identity}, this machine has {embedder.identity}.",
-            "Search goes on by words; to change the model, create a new store and index the folder into it.",
-        )
-    return identity_id
+def _number(file: write.FileRecord) -> int:
+    return extractor_number(PurePosixPath(file.display))
 
 
 def _reason(error: Exception) -> str:

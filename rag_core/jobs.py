@@ -10,10 +10,15 @@ import logging
 import threading
 from dataclasses import dataclass
 
-from rag_core.errors import RagError, StoreBusy
+from rag_core.errors import InUpkeep, NotFound, RagError, StoreBusy
 from rag_core.index import low_priority
 from rag_core.library import Library
 from rag_core.types import Viewer
+
+_LOOK_EVERY_S = 0.5  # whether a store that is in upkeep is free again
+
+SEND_EVERY_S = 30.0
+"""How often a long-lived process looks whether a backlog can be sent."""
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -39,7 +44,8 @@ def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) 
 def go_on(library: Library, viewer: Viewer, store: str) -> None:
     """Do in the background what is requested of ``store``.
 
-    A run that is under way, here or in another process, takes the requests too.
+    A run that is under way, here or in another process, takes the requests too; the end of a repair
+    is waited for.
     """
     key = _key(library, store)
     with _lock:
@@ -57,11 +63,28 @@ def resume_all(library: Library, viewer: Viewer) -> None:
     been what ended it.
     """
     for store in library.store_names(viewer):
+        resume(library, viewer, store)
+
+
+def send_backlogs(library: Library, viewer: Viewer) -> None:
+    """Have the stores whose remote vector index could not be reached send what it lacks, if it answers
+    now."""
+    for store in library.store_names(viewer):
         try:
-            if library.requested(viewer, store) and not _was_killed(library, viewer, store):
+            if not working(library, store) and library.can_send(viewer, store):
+                library.request_index(viewer, store, [])
                 go_on(library, viewer, store)
-        except RagError as error:  # a store that cannot be read is the page's to report
-            _log.warning("what was asked of store %r is not resumed: %s", store, error)
+        except RagError as error:
+            _log.warning("what store %r has to send is not sent: %s", store, error)
+
+
+def resume(library: Library, viewer: Viewer, store: str) -> None:
+    """Go on with what was asked of one store and is not done, as ``resume_all`` does."""
+    try:
+        if library.requested(viewer, store) and not _was_killed(library, viewer, store):
+            go_on(library, viewer, store)
+    except RagError as error:  # a store that cannot be read is the page's to report
+        _log.warning("what was asked of store %r is not resumed: %s", store, error)
 
 
 def _was_killed(library: Library, viewer: Viewer, store: str) -> bool:
@@ -83,9 +106,11 @@ def _work(library: Library, viewer: Viewer, store: str, stop: threading.Event) -
     low_priority()
     try:
         while not stop.is_set() and _has_more(library, viewer, store):
-            library.run(viewer, store, stop=stop.is_set)
+            _run(library, viewer, store, stop)
     except StoreBusy:
         _log.info("store %r is indexed by another process, which takes the request", store)
+    except NotFound:
+        _log.info("store %r was renamed or deleted before it could be indexed", store)
     except Exception:  # the run has written "failed" and why into its job, where Index and status show it
         _log.exception("the run of store %r ended with an error", store)
     finally:
@@ -93,6 +118,13 @@ def _work(library: Library, viewer: Viewer, store: str, stop: threading.Event) -
             run = _runs.get(_key(library, store))
             if run is not None and run.thread is threading.current_thread():
                 del _runs[_key(library, store)]
+
+
+def _run(library: Library, viewer: Viewer, store: str, stop: threading.Event) -> None:
+    try:
+        library.run(viewer, store, stop=stop.is_set)
+    except InUpkeep:  # whose end nobody but this thread waits for
+        stop.wait(_LOOK_EVERY_S)
 
 
 def _has_more(library: Library, viewer: Viewer, store: str) -> bool:

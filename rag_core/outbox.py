@@ -6,8 +6,9 @@ by words where the index cannot be reached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rag_core.errors import VectorError
 from rag_core.store import Store
@@ -48,23 +49,40 @@ class Comparison:
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
 ) -> Flushed:
-    """Send all that is queued. ``progress`` hears after each request how many copies are settled; what
-    it raises ends the flush and loses nothing.
+    """Send all that is queued by now. ``progress`` hears after each request how many copies are settled;
+    what it raises ends the flush and loses nothing.
 
     Raises VectorsUnreachable or VectorError with what was settled settled, and the rest still queued.
     """
+    with store.read() as db:
+        is_doubtful = rows.wants_recheck(db)
+    if is_doubtful:
+        _queue_differences(store, index, private)
     # Deletes first: a note that was private and is not any more may come again behind them.
     deletes = _Sending(store, "delete", private, progress)
     deleted = index.delete((entry.key for entry in deletes), deletes.settled)
     puts = _Sending(store, "put", private, progress)
-    put = index.put((_record(entry) for entry in puts), puts.settled)
+    with store.read() as db:
+        maker = rows.maker(db, store.name)
+    put = index.put((_record(entry, maker) for entry in puts), puts.settled)
     return Flushed(len(put.sent), len(deleted.sent), len(put.refused) + len(deleted.refused))
 
 
-class _Sending:
-    """One pass over the outbox for one action; no connection is held while something is sent."""
+def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
+    """Remove from ``index`` what the outbox says is to be removed, and leave that there for another index.
 
-    def __init__(self, store: Store, action: rows.Action, private: bool, progress: Progress | None) -> None:
+    Raises VectorError.
+    """
+    index.delete(entry.key for entry in _Sending(store, "delete", private))
+
+
+class _Sending:
+    """One pass for one action over what is in the outbox when it begins, so that no key is met twice; no
+    connection is held while something is sent."""
+
+    def __init__(
+        self, store: Store, action: rows.Action, private: bool, progress: Progress | None = None
+    ) -> None:
         self._store = store
         self._action = action
         self._private = private
@@ -72,10 +90,12 @@ class _Sending:
         self._under_way: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[rows.Entry]:
+        with self._store.read() as db:
+            newest = rows.newest(db)
         last = 0
         while True:
             with self._store.read() as db:
-                page = rows.entries(db, last, _ROWS_A_READ, private=self._private)
+                page = rows.entries(db, last, newest, _ROWS_A_READ, private=self._private)
             if not page:
                 return
             last = page[-1].id
@@ -93,7 +113,7 @@ class _Sending:
             self._progress(len(done) + len(refused))
 
 
-def _record(entry: rows.Entry) -> VectorRecord:
+def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:
     chunk, vector = entry.chunk, entry.vector
     assert chunk is not None  # noqa: S101 - so it is for every put
     assert vector is not None  # noqa: S101
@@ -101,7 +121,7 @@ def _record(entry: rows.Entry) -> VectorRecord:
         key=entry.key,
         vector=vector,
         text=chunk["text"],
-        doc=rows.doc(chunk),
+        doc=rows.doc(chunk, maker),
         metadata=metadata(
             chunk["display"],
             file_type=chunk["file_type"],
@@ -139,9 +159,17 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
             f"The vector index of store {store.name!r} belongs to another installation.",
             "Nothing was changed there; take it over first if it shall be this store's.",
         )
-    found = compare(store, index, private=private)
+    found = _queue_differences(store, index, private)
     with store.note() as db:
         rows.retry(db)
-        rows.queue(db, (*found.missing, *found.extra))
     flush(store, index, private=private)
+    return found
+
+
+def _queue_differences(store: Store, index: RemoteIndex, private: bool) -> Comparison:
+    """Queue what the index lacks and what it has too much; returns that."""
+    found = compare(store, index, private=private)
+    with store.note() as db:
+        rows.queue(db, (*found.missing, *found.extra))
+        rows.recheck(db, wanted=False)
     return found

@@ -14,16 +14,19 @@ from heapq import nlargest
 from operator import itemgetter
 
 from rag_core import notices
-from rag_core.errors import RagError
+from rag_core.errors import RagError, VectorError
 from rag_core.rank import Calibration, Found, Ranked, information, merge, rank, units
 from rag_core.snippet import best_window, highlight
 from rag_core.store import Store, embeddings, find
-from rag_core.types import MAX_DEPTH, Answer, Document, Hit, Mode, Notice, Query, Vectors, Viewer
+from rag_core.store.identities import active_identity
+from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
+from rag_core.vectors.local import LocalVectors
 
 CANDIDATES = 100  # by words, and as many by meaning
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
 _DISTINCT = 20  # passages that a reach must give: copies of a few may crowd out the rest
+_SPARE = 20
 _FEW = 2000  # so many chunks are compared one by one
 
 
@@ -31,14 +34,19 @@ _FEW = 2000  # so many chunks are compared one by one
 class Scope:
     """One store to search: its vector index, and the query's vector from its embedder.
 
-    ``vector`` is None where only words can be searched; ``warning`` then says why, if it should not be.
+    ``vector`` is None where only words can be searched; ``trouble`` then says why, if it should not be.
     """
 
     store: Store
     index: VectorIndex
     vector: Vectors | None
     calibration: Calibration
-    warning: str = ""
+    trouble: RagError | None = None
+
+    @property
+    def spare(self) -> int:
+        """How many more to ask for than wanted: a remote index may still know what is gone here."""
+        return 0 if isinstance(self.index, LocalVectors) else _SPARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,7 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
 
     Raises what went wrong when no store could be searched.
     """
-    by_words: dict[str, str] = {}
+    by_words: dict[str, RagError] = {}
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
     lists: list[list[Hit]] = []
@@ -77,11 +85,16 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
     for name, open_scope in scopes.items():
         try:
             scope = open_scope()
-            if scope.warning:
-                by_words[name] = scope.warning
+            if scope.trouble:
+                by_words[name] = scope.trouble
             with scope.store.read() as db:
                 waiting += find.waiting(db, viewer)
-            lists.append(_search_store(scope, query, wanted, viewer))
+            try:
+                lists.append(_search_store(scope, query, wanted, viewer))
+            except VectorError as error:  # the words are here, whatever became of the vector index
+                hidden = VectorError("Its vector index is not at hand just now.")
+                by_words[name] = error if viewer.is_owner else hidden
+                lists.append(_search_store(replace(scope, vector=None), query, wanted, viewer))
             searched.append(scope.store)
         except RagError as error:
             failed[name] = error
@@ -100,7 +113,7 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
         convincing=any(hit.relevant for hit in found),
         notices=(
             *notices.words_only(by_words),
-            *(Notice(str(error), (name,)) for name, error in failed.items()),
+            *notices.failures(failed),
             *notices.unknown_values(searched, query.filters, viewer),
         ),
         pending=waiting,
@@ -122,7 +135,7 @@ def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
     seen: set[str] = set()
     reaches = wanted.reaches(mode if query.text else "lexical")
     for by_words, by_meaning, reach in reaches:
-        near = _by_meaning(scope, mode, allowed, by_meaning) if query.text else {}
+        near = _by_meaning(scope, query.filters, mode, allowed, by_meaning) if query.text else {}
         with scope.store.read() as db:
             ranked = _candidates(db, scope, query, mode, by_words, allowed, near)
             groups = _fold(ranked, find.identities(db, [item.found.chunk_id for item in ranked]))
@@ -171,11 +184,14 @@ def _candidates(
     return [Ranked(Found(i, ""), 1.0, ("matches the filters",)) for i in ids]
 
 
-def _by_meaning(scope: Scope, mode: Mode, allowed: find.Eligible, count: int) -> dict[int, float]:
+def _by_meaning(
+    scope: Scope, filters: Filters, mode: Mode, allowed: find.Eligible, count: int
+) -> dict[int, float]:
     """Chunk id → similarity of the ``count`` nearest eligible chunks.
 
-    The index knows nothing of filters and viewers, so it is asked for more until enough of
-    what it finds is eligible.
+    The index knows nothing of viewers and not all of filters, so it is asked for more until enough of
+    what it finds is eligible. A remote one may be a little behind the store, and its numbers are not
+    quite ours: the store's own vectors say how near a chunk is.
     """
     if mode == "lexical" or scope.vector is None:
         return {}
@@ -187,12 +203,14 @@ def _by_meaning(scope: Scope, mode: Mode, allowed: find.Eligible, count: int) ->
                 near = _similarities(db, scope.vector, few)
                 return dict(nlargest(count, near.items(), key=itemgetter(1)))
     while True:
-        matches = scope.index.search(scope.vector, k)
+        matches = scope.index.search(scope.vector, k + scope.spare, filters)
         with scope.store.read() as db:
             ids = find.chunk_ids(db, [match.key for match in matches], allowed)
-        if len(ids) >= count or len(matches) < k:
-            found = [(ids[match.key], match.similarity) for match in matches if match.key in ids]
-            return dict(found[:count])
+            if len(ids) >= count or len(matches) < k + scope.spare:
+                near = {ids[match.key]: match.similarity for match in matches if match.key in ids}
+                if scope.spare:
+                    near = _similarities(db, scope.vector, list(near))
+                return dict(nlargest(count, near.items(), key=itemgetter(1)))
         k *= 4
 
 
@@ -221,7 +239,7 @@ def _ranked(
 
 
 def _similarities(db: sqlite3.Connection, query: Vectors, ids: list[int]) -> dict[int, float]:
-    active = embeddings.active_identity(db)
+    active = active_identity(db)
     if active is None or not ids:
         return {}
     return {i: float(vector @ query) for i, vector in embeddings.vectors_of(db, active[0], ids).items()}

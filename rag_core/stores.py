@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
 
+from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError
-from rag_core.store import Store
+from rag_core.store import Store, outbox
 from rag_core.store import file as store_file
-from rag_core.types import Viewer
+from rag_core.store.identities import active_identity, target_identity
+from rag_core.types import Metric, Viewer
+from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.local import LocalVectors
 
-_STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+OpenRemote = Callable[[str, int, Metric], RemoteIndex]
+"""Opens the remote vector index at an address, for vectors of a dimension and metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open store with its vector index, as long as the file behind the name is the same."""
+    """An open store with its vectors, as long as the file behind the name is the same."""
 
     inode: int
     store: Store
-    index: LocalVectors
+    local: LocalVectors
 
 
 class Stores:
     """Every store of a folder. Safe to share between threads."""
 
-    def __init__(self, folder: Path, busy_timeout_s: float) -> None:
+    def __init__(self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote) -> None:
         self._folder = folder
         self._busy_timeout_s = busy_timeout_s
+        self._open_remote = open_remote
+        self._remotes: dict[tuple[str, int], RemoteIndex] = {}
         self._lock = threading.RLock()
         self._opened: dict[str, Opened] = {}
 
@@ -65,7 +71,7 @@ class Stores:
         Raises InvalidInput for a name that cannot be used, or is taken by another store than
         ``but``: names that differ only in case are one file on some systems.
         """
-        if not _STORE_NAME.fullmatch(name):
+        if not STORE_NAME.fullmatch(name):
             raise InvalidInput(
                 f"{name[:80]!r} cannot be a store's name.",
                 "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
@@ -78,7 +84,7 @@ class Stores:
     def open(self, viewer: Viewer, name: str) -> Opened:
         """The store called ``name``. Raises NotFound, also for one that ``viewer`` may not see,
         StoreError when its file cannot be read."""
-        if not viewer.may_see(name) or not _STORE_NAME.fullmatch(name):
+        if not viewer.may_see(name) or not STORE_NAME.fullmatch(name):
             raise self.unknown(viewer, name)
         with self._lock:
             try:
@@ -95,6 +101,32 @@ class Stores:
                 store = Store(self.path(name), self._busy_timeout_s)
                 known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             return known
+
+    def index(self, opened: Opened) -> VectorIndex:
+        """The vector index that searches of a store ask. Raises VectorError, InvalidInput."""
+        with opened.store.read() as db:
+            address, active = outbox.address(db), active_identity(db)
+        if not address or active is None:
+            return opened.local
+        return self.remote(opened.store, address, active.identity.dimension)
+
+    def target(self, store: Store) -> RemoteIndex | None:
+        """The remote vector index that runs of a store send to, None when there is none or nothing to send.
+
+        Raises VectorError, InvalidInput.
+        """
+        with store.read() as db:
+            address, known = outbox.target(db), target_identity(db)
+        return self.remote(store, address, known.identity.dimension) if address and known else None
+
+    def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
+        """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""
+        with self._lock:
+            key = address, dimension
+            if key not in self._remotes:
+                metric = cast("Metric", store.metric)
+                self._remotes[key] = self._open_remote(address, dimension, metric)
+            return self._remotes[key]
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
         """The named stores (none: all), and why those that are missing here cannot be read.
@@ -138,9 +170,11 @@ class Stores:
         """The error for a store that is not there, or not for this viewer: the same text for both."""
         names = self.names(viewer)
         close = difflib.get_close_matches(name, names, n=1)
-        known = f"There are: {', '.join(names)}." if names else first_step(viewer)
-        advice = f"Did you mean {close[0]!r}?" if close else known
-        return NotFound(f"There is no store called {name[:80]!r}.", advice)
+        message = f"There is no store called {name[:80]!r}."
+        if not names:
+            return no_store(viewer, message)
+        known = f"There are: {', '.join(names)}."
+        return NotFound(message, f"Did you mean {close[0]!r}?" if close else known)
 
     def close(self) -> None:
         """Close every store."""
@@ -148,15 +182,19 @@ class Stores:
             for opened in self._opened.values():
                 opened.store.close()
             self._opened.clear()
+            for remote in self._remotes.values():
+                remote.close()
+            self._remotes.clear()
 
 
 def _is_store(entry: os.DirEntry[str]) -> bool:
     stem, _, suffix = entry.name.rpartition(".")
-    return suffix == "db" and _STORE_NAME.fullmatch(stem) is not None and os.path.isfile(entry)  # noqa: PTH113
+    return suffix == "db" and STORE_NAME.fullmatch(stem) is not None and os.path.isfile(entry)  # noqa: PTH113
 
 
-def first_step(viewer: Viewer) -> str:
-    """What to do where there is no store yet."""
+def no_store(viewer: Viewer, message: str) -> NotFound:
+    """The error ``message`` where there is no store yet, with the first step."""
     if viewer.is_owner:
-        return "Make one on the Index page, or with `commonplace init FOLDER`."
-    return "Ask the owner to share one."
+        both = "Make one on the Index page, or with `commonplace init FOLDER`."
+        return NotFound(message, both, on_page="Make one on the Index page.")
+    return NotFound(message, "Ask the owner to share one.")

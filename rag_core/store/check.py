@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rag_core.errors import StoreError
+from rag_core.reports import Finding, Health, Severity
 from rag_core.store import faults, schema
+from rag_core.store.documents import storable
 from rag_core.store.faults import Find, Wrong
 from rag_core.store.file import Store, now
-from rag_core.types import Finding, Health, Severity
 from rag_core.wording import plural
 
 EXAMPLES = 5
@@ -65,7 +66,7 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
         for row in each.find(db):
             count += 1
             if count <= EXAMPLES:
-                examples.append(row.shown.encode("utf-8", "replace").decode())
+                examples.append(storable(row.shown))
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise

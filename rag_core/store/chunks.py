@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_core.store.identities import TARGET
 from rag_core.types import Extracted, Passage
 from rag_core.words import extra_terms
 
@@ -31,8 +32,10 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The chunks of a document as they will be stored; a passage that it repeats is there once."""
+    """The chunks of a document as they will be stored; a passage that it repeats is there once. Each of
+    ``keys`` is for a chunk that proves to be new."""
 
+    keys: tuple[str, ...]
     values: tuple[_Row, ...]
     skipped: int
 
@@ -62,6 +65,7 @@ def rows(display: str, doc: Extracted, passages: Sequence[Passage]) -> Rows:
     distinct = {passage.text: passage for passage in reversed(passages)}  # the first of equal ones stays
     kept = [passage for passage in passages if distinct[passage.text] is passage]
     return Rows(
+        tuple(str(uuid.uuid4()) for _ in kept),
         tuple(_row(n, passage, doc.title, display, tags, terms) for n, passage in enumerate(kept)),
         len(passages) - len(kept),
     )
@@ -97,10 +101,10 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> Change:
     added: list[_Row] = []
     moved: list[_Row] = []
     changed: list[_Row] = []
-    for row in new.values:
+    for key, row in zip(new.keys, new.values, strict=True):
         known = old.get(row[0])
         if not known:
-            added.append((str(uuid.uuid4()), document_id, *row))
+            added.append((key, document_id, *row))
             continue
         chunk_id, before = known.pop()
         if row[_FIRST_INDEXED:] != before[_FIRST_INDEXED:]:
@@ -112,7 +116,7 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> Change:
     _move(db, moved)
     _update(db, changed)
     _delete(db, [chunk_id for chunk_id, _ in gone])
-    _enqueue(db, document_id)
+    enqueue(db, document_id)
     drop_from_queue(db, [row[0] for _, row in gone])
     return Change(len(added), new.skipped)
 
@@ -154,14 +158,17 @@ def _delete(db: sqlite3.Connection, ids: Sequence[int]) -> None:
     db.execute("DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
 
 
-def _enqueue(db: sqlite3.Connection, document_id: int) -> None:
+def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
+    """Queue the texts of a document, or of all, that runs have still to embed."""
+    one = "" if document_id is None else "document_id = :document AND"
     db.execute(
-        """INSERT OR IGNORE INTO queue (hash)
-           SELECT DISTINCT embed_hash FROM chunks WHERE document_id = ? AND embed_hash <> ?
-           AND NOT EXISTS (
-               SELECT 1 FROM embeddings WHERE hash = embed_hash
-               AND identity_id = (SELECT value FROM meta WHERE key = 'identity_id'))""",
-        (document_id, embed_hash("")),  # a note with nothing but its file name is found by words alone
+        f"""INSERT OR IGNORE INTO queue (hash)
+            SELECT DISTINCT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
+            AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})""",
+        {
+            "document": document_id,
+            "nothing": embed_hash(""),  # a note with nothing but its file name is found by words alone
+        },
     )
 
 

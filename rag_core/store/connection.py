@@ -5,12 +5,13 @@ Every Streamlit rerun is a new thread, so a connection never belongs to one; it 
 
 from __future__ import annotations
 
-import queue
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from rag_core.errors import StoreError
@@ -41,8 +42,12 @@ def _is_outside(error: BaseException) -> bool:
     )
 
 
-def connect(path: Path, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open ``path`` (``mode`` ``ro`` or ``rw``) in autocommit, rows as sqlite3.Row.
+Mode = Literal["rw", "ro", "ro&immutable=1"]
+STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nobody writes
+
+
+def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """Open ``path`` in autocommit, rows as sqlite3.Row.
 
     Raises StoreError when it is missing, unreadable or not a store.
     """
@@ -77,20 +82,79 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
-    return StoreError(
-        f"Store {path.stem!r} cannot be opened: {error}.",
-        "Check the file's permissions and the disk; other stores are not affected.",
-    )
+    advice = "Check the file's permissions and the disk; other stores are not affected."
+    if _has_log(path) and not _can_be_written(path.parent):  # and without -shm, or it could be read
+        advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
+    return StoreError(f"Store {path.stem!r} cannot be opened: {error}.", advice)
+
+
+def gone(path: Path) -> StoreError:
+    """The error for a store that is not the one any more that was opened."""
+    return StoreError(f"Store {path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
+
+
+# --- a store that cannot be written -----------------------------------------------------
+
+
+def is_still(path: Path) -> bool:
+    """Whether this account can write nothing beside the store file ``path``, and nobody has it open.
+
+    Such a file is read as it stands: SQLite would need a file beside it to see what others write.
+    """
+    if _can_be_written(path.parent):
+        return False
+    return not _has_log(path) and not (_beside(path, "-wal").exists() and _beside(path, "-shm").exists())
+
+
+def _can_be_written(folder: Path) -> bool:
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _has_log(path: Path) -> bool:
+    log = _beside(path, "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _signature(path: Path) -> tuple[int, int] | None:
+    """What tells that a file that is still was written to; None for one that is not."""
+    if not is_still(path):
+        return None
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+# --- lending connections ----------------------------------------------------------------
+
+
+def is_file(path: Path, inode: int) -> bool:
+    """Whether ``path`` is still the file with this number."""
+    try:
+        return path.stat().st_ino == inode
+    except OSError:
+        return False
+
+
+class _Lendable(NamedTuple):
+    """A connection for reading; with a signature it reads the file as it stood then."""
+
+    db: sqlite3.Connection
+    signature: tuple[int, int] | None
 
 
 class Readers:
-    """At most READERS read-only connections, lent to one thread at a time."""
+    """At most READERS read-only connections to one file, lent to one thread at a time."""
 
-    def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+    def __init__(self, path: Path, inode: int, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
+        self._inode = inode
         self._busy_timeout_s = busy_timeout_s
-        self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._free = threading.Semaphore(READERS)
+        self._lock = threading.Lock()  # guards what follows
+        self._idle: list[_Lendable] = []
         self._closed = False
         self._lent = threading.local()
 
@@ -98,15 +162,14 @@ class Readers:
     def borrow(self) -> Iterator[sqlite3.Connection]:
         """A connection inside one read transaction: everything read belongs together.
 
-        Raises StoreError when the file or the disk is damaged.
+        Raises StoreError when the file or the disk is damaged, and once the pool is closed or another
+        file has the name.
         """
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
         with self._free:
-            try:
-                db = self._idle.get_nowait()
-            except queue.Empty:
-                db = connect(self._path, "ro", self._busy_timeout_s)
+            lent = self._take()
+            db = lent.db
             self._lent.one = True  # a second one could be the one that everybody waits for
             try:
                 db.execute("BEGIN")
@@ -123,40 +186,59 @@ class Readers:
                 self._lent.one = False
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-                if self._closed:
-                    db.close()
-                else:
-                    self._idle.put(db)
+                self._give_back(lent)
+
+    def _take(self) -> _Lendable:
+        with self._lock:
+            if self._closed:
+                raise gone(self._path)
+            while self._idle:
+                found = self._idle.pop()
+                if found.signature is None or found.signature == _signature(self._path):
+                    return found
+                found.db.close()  # somebody who may write the file did
+        signature = _signature(self._path)
+        db = connect(self._path, "ro" if signature is None else STILL, self._busy_timeout_s)
+        if not is_file(self._path, self._inode):
+            db.close()
+            raise gone(self._path)
+        return _Lendable(db, signature)
+
+    def _give_back(self, lent: _Lendable) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(lent)
+                return
+        lent.db.close()
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
-        self._closed = True
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except queue.Empty:
-                return
+        with self._lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().db.close()
 
 
 class Writer:
-    """The one connection of this process that writes; a transaction at a time."""
+    """The one connection of this process that writes to a file; a transaction at a time."""
 
-    def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+    def __init__(self, path: Path, inode: int, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
+        self._inode = inode
         self._busy_timeout_s = busy_timeout_s
         self._lock = threading.RLock()
+        self._closed = False
         self._db: sqlite3.Connection | None = None
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back.
 
-        Raises StoreError when the disk is full, read-only or another writer does not finish.
+        Raises StoreError when the disk is full, read-only or another writer does not finish, and once
+        it is closed or another file has the name.
         """
         with self._lock:
-            if self._db is None:
-                self._db = connect(self._path, "rw", self._busy_timeout_s)
-            db = self._db
+            db = self._connected()
             try:
                 db.execute("BEGIN IMMEDIATE")
                 yield db
@@ -171,6 +253,13 @@ class Writer:
                     ) from error
                 raise
 
+    def _connected(self) -> sqlite3.Connection:
+        if self._db is None and not self._closed:
+            self._db = connect(self._path, "rw", self._busy_timeout_s)
+        if self._db is None or not is_file(self._path, self._inode):
+            raise gone(self._path)
+        return self._db
+
     def fold_log(self) -> None:
         """Fold a long write-ahead log into the file, if no reader needs it just now.
 
@@ -178,7 +267,7 @@ class Writer:
         outgrow the store.
         """
         with self._lock:
-            log = self._path.with_name(self._path.name + "-wal")
+            log = _beside(self._path, "-wal")
             if self._db is None or not log.exists() or log.stat().st_size < LOG_LIMIT:
                 return
             self._db.execute(f"PRAGMA busy_timeout = {_FOLD_PATIENCE_MS}")
@@ -190,6 +279,7 @@ class Writer:
     def close(self) -> None:
         """Close the connection; SQLite folds the write-ahead log into the file."""
         with self._lock:
+            self._closed = True
             if self._db is not None:
                 self._db.close()
                 self._db = None

@@ -295,7 +295,7 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     rows = db.execute(
         "SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?"
         " ORDER BY n.kind, length(d.display), d.display LIMIT ?",
-        (name_key(name.encode("utf-8", "replace").decode()), limit),
+        (name_key(storable(name)), limit),
     )
     return [row[0] for row in rows]
 

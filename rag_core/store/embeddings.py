@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_core.types import EmbedderIdentity, Vectors, embedded_text
+from rag_core.store.identities import ACTIVE, TARGET
+from rag_core.types import Vectors, embedded_text
 
-CANARY_TEXT = "The commonplace book keeps what its owner reads and thinks."
-CANARY_COSINE = 0.999
+_WITHHELD = -1  # in place of the number of attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,40 +23,12 @@ class Pending:
     text: str
 
 
-def active_identity(db: sqlite3.Connection) -> tuple[int, EmbedderIdentity, Vectors] | None:
-    """The row id, identity and canary vector that the store's vectors belong to, if any yet."""
-    row = db.execute(
-        "SELECT * FROM identities WHERE id = (SELECT value FROM meta WHERE key = 'identity_id')"
-    ).fetchone()
-    if row is None:
-        return None
-    names = ("provider", "model", "digest", "dimension", "prompts")
-    identity = EmbedderIdentity(**{name: row[name] for name in names})
-    return row["id"], identity, np.frombuffer(row["canary"], np.float32)
-
-
-def set_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Make ``identity`` the one the store's vectors belong to; returns its row id."""
-    columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
-    identity_id = db.execute(
-        "INSERT INTO identities (provider, model, digest, dimension, prompts, canary)"
-        " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-        (*columns, canary.astype(np.float32).tobytes()),
-    ).fetchone()[0]
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('identity_id', ?)", (str(identity_id),))
-    return int(identity_id)
-
-
-def same_canary(known: Vectors, now: Vectors) -> bool:
-    """Whether two vectors of the canary are from one model: servers differ in the last digits."""
-    return known.shape == now.shape and float(np.dot(known, now)) >= CANARY_COSINE
-
-
 def pending(db: sqlite3.Connection, limit: int, attempts: int) -> list[Pending]:
-    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times."""
+    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times; none that is
+    withheld."""
     rows = db.execute(
         """SELECT q.hash, c.prefix, c.text FROM (
-               SELECT id, hash FROM queue WHERE attempts < ? ORDER BY id DESC LIMIT ?) q
+               SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? ORDER BY id DESC LIMIT ?) q
            JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
            ORDER BY q.id DESC""",
         (attempts, limit),
@@ -66,7 +38,26 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int) -> list[Pending]:
 
 def pending_count(db: sqlite3.Connection) -> int:
     """How many texts wait for the embedder."""
-    return int(db.execute("SELECT count(*) FROM queue").fetchone()[0])
+    return int(db.execute("SELECT count(*) FROM queue WHERE attempts >= 0").fetchone()[0])
+
+
+def withheld_count(db: sqlite3.Connection) -> int:
+    """How many texts the embedder does not get, because they are private and it is on another machine."""
+    return int(db.execute(f"SELECT count(*) FROM queue WHERE attempts = {_WITHHELD}").fetchone()[0])
+
+
+def lacking(db: sqlite3.Connection) -> str:
+    """SQL for a row ``q`` of the queue that searches by meaning miss: during a switch most have an old
+    vector, else none has one, and none needs to be looked up."""
+    switching = db.execute("SELECT 1 FROM meta WHERE key = 'next_identity_id'").fetchone()
+    found = f"SELECT 1 FROM embeddings e WHERE e.hash = q.hash AND e.identity_id = {ACTIVE}"
+    return f"NOT EXISTS ({found})" if switching else "1"
+
+
+def lacking_count(db: sqlite3.Connection) -> int:
+    """How many texts that wait for the embedder are not found by meaning meanwhile."""
+    sql = f"SELECT count(*) FROM queue q WHERE attempts >= 0 AND {lacking(db)}"
+    return int(db.execute(sql).fetchone()[0])
 
 
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
@@ -93,15 +84,20 @@ def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
     db.execute("UPDATE queue SET attempts = attempts + 1, error = ? WHERE hash = ?", (error, item.hash))
 
 
-def withhold_private(db: sqlite3.Connection, reason: str, attempts: int) -> int:
-    """Let the texts that only private documents hold count as tried ``attempts`` times, so that they stay
-    in the queue for this run; returns how many."""
+def withhold_private(db: sqlite3.Connection, reason: str) -> int:
+    """Withhold the texts that only private documents hold, and no others; returns how many."""
+    release_private(db)
     return db.execute(
-        """UPDATE queue SET error = ?, attempts = ? WHERE NOT EXISTS (
+        f"""UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT EXISTS (
                SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
                WHERE c.embed_hash = queue.hash AND NOT d.private)""",
-        (reason, attempts),
+        (reason,),
     ).rowcount
+
+
+def release_private(db: sqlite3.Connection) -> None:
+    """Let the texts that were withheld wait like any other."""
+    db.execute(f"UPDATE queue SET error = '', attempts = 0 WHERE attempts = {_WITHHELD}")
 
 
 def retry_failures(db: sqlite3.Connection) -> None:
@@ -110,8 +106,10 @@ def retry_failures(db: sqlite3.Connection) -> None:
 
 
 def unused(db: sqlite3.Connection) -> list[int]:
-    """The ids of the vectors that no chunk needs. It looks at every vector: read, then ``drop``."""
-    sql = "SELECT id FROM embeddings WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"
+    """The ids of the vectors that no chunk needs, or no search and no run. It looks at every vector:
+    read, then ``drop``."""
+    sql = f"""SELECT id FROM embeddings WHERE identity_id NOT IN ({ACTIVE}, {TARGET})
+              OR NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"""
     return [row[0] for row in db.execute(sql)]
 
 
@@ -132,8 +130,8 @@ def vectors_of(db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many passages of a document have a vector, wait for one (``refused``: once in vain, ``error``
-    says why), or are in a script that the embedder cannot read."""
+    """How many passages of a document have a vector that searches use, wait for one (``refused``: once in
+    vain, ``error`` says why), or are in a script that the embedder cannot read."""
 
     embedded: int = 0
     waiting: int = 0
@@ -145,11 +143,10 @@ class Counts:
 def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
     """How far the passages of a document are embedded."""
     row = db.execute(
-        """SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
+        f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
                count(length(e.vector) = 0 OR NULL), coalesce(max(q.error), '')
-           FROM chunks c LEFT JOIN queue q ON q.hash = c.embed_hash
-           LEFT JOIN embeddings e ON e.hash = c.embed_hash
-               AND e.identity_id = (SELECT value FROM meta WHERE key = 'identity_id')
+           FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
+           LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL
            WHERE c.document_id = ?""",
         (document_id,),
     ).fetchone()

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from rag_core.errors import ExtractError, NotText
 from rag_core.files import read_bytes
+from rag_core.store import switch
 from rag_core.store.chunks import embed_hash
 from rag_core.store.documents import (
     BEST_TARGET,
@@ -31,6 +32,7 @@ from rag_core.store.documents import (
     path_names,
     tag_rows,
 )
+from rag_core.store.identities import TARGET
 from rag_core.store.sources import shown_path
 from rag_core.types import embedded_text
 
@@ -68,14 +70,17 @@ def references(db: sqlite3.Connection) -> Iterator[Wrong]:
 
 
 def about(db: sqlite3.Connection) -> Iterator[Wrong]:
-    """What the store says about itself and cannot be: its generation, its embedders."""
+    """What the store says about itself and cannot be: its generation, its embedders, what it switches to."""
     meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
     if not re.fullmatch(r"[0-9]{1,18}", meta.get("generation", "")):
         yield Wrong("generation", "generation")
     sound = {str(identity_id) for identity_id, _ in sound_identities(db)}
     count = db.execute("SELECT count(*) FROM identities").fetchone()[0]
-    if len(sound) < count or meta.get("identity_id", "") not in (sound or {""}):
+    active, coming = meta.get("identity_id"), meta.get("next_identity_id")
+    if len(sound) < count or (active not in sound and (active or sound - {coming})):
         yield Wrong("identity", "the embedder that the vectors are from")
+    if not switch.is_sound(db) or (coming and coming not in sound):
+        yield Wrong("switch", "the embedder or vector index that it switches to")
 
 
 def sound_identities(db: sqlite3.Connection) -> list[tuple[int, int]]:
@@ -254,10 +259,7 @@ def hashes(db: sqlite3.Connection) -> Iterator[Wrong]:
 
 # --- vectors ----------------------------------------------------------------------------
 
-_HAS_VECTOR = (
-    "EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = {0} AND e.identity_id ="
-    " (SELECT value FROM meta WHERE key = 'identity_id'))"
-)
+_HAS_VECTOR = f"EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = {{0}} AND e.identity_id = {TARGET})"
 
 # Passages that would never be found by meaning.
 unembedded = _rows(
@@ -317,12 +319,14 @@ jobs = _rows(
 
 
 def files(db: sqlite3.Connection) -> Iterator[Wrong]:
-    """Documents whose file is not the one that was read."""
+    """Documents whose file is not the one that was read; those of an attached index have none here."""
     rows = db.execute(
         "SELECT d.id, d.path, d.display, d.size, d.file_hash, s.root FROM documents d"
         " JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"
     )
     for row in rows:
+        if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)
+            continue
         try:
             data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], max(row["size"], 0))
         except NotText:  # it is larger now, or no file at all

@@ -15,7 +15,17 @@ from pathlib import Path
 from rag_core import migrations
 from rag_core.errors import StoreBusy, StoreError
 from rag_core.store import lock
-from rag_core.store.connection import BUSY_TIMEOUT_S, Readers, Writer, connect
+from rag_core.store.connection import (
+    BUSY_TIMEOUT_S,
+    STILL,
+    Readers,
+    Writer,
+    connect,
+    gone,
+    is_file,
+    is_still,
+)
+from rag_core.store.workroom import workroom
 from rag_core.types import ChunkSpec
 
 _RENAME_PATIENCE_MS = 1000
@@ -47,9 +57,10 @@ class Store:
         ``busy_timeout_s`` is how long to wait for another process that writes.
         """
         self.path = path
-        self._readers = Readers(path, busy_timeout_s)
-        self._writer = Writer(path, busy_timeout_s)
+        self._inode = _inode(path)
         self._migrate(busy_timeout_s)
+        self._readers = Readers(path, self._inode, busy_timeout_s)
+        self._writer = Writer(path, self._inode, busy_timeout_s)
         try:
             self._describe()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
@@ -60,19 +71,42 @@ class Store:
             ) from error
 
     def _describe(self) -> None:
-        """Read what was decided when the store was made."""
-        with self.read() as db:
-            meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+        """Read what was decided for good when the store was made, and see that the rest can be read."""
+        meta = self._meta()
         self.id = meta["id"]
         self.created_at = meta["created_at"]
-        self.embedder = meta["embedder"]
-        self.backend = meta["backend"]
         self.metric = meta["metric"]
-        sizes = json.loads(meta["chunk_sizes"])
-        self.spec = ChunkSpec(
-            int(meta["max_tokens"]),
-            {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()},
-        )
+        _ = meta["embedder"], meta["backend"], _spec(meta)
+
+    def _meta(self) -> dict[str, str]:
+        with self.read() as db:
+            return dict(db.execute("SELECT key, value FROM meta").fetchall())
+
+    @property
+    def embedder(self) -> str:
+        """The name of the embedder that searches use. A switch changes it, in any process."""
+        return self._meta()["embedder"]
+
+    @property
+    def target_embedder(self) -> str:
+        """The name of the embedder that runs embed with: during a switch the one that comes."""
+        meta = self._meta()
+        return meta.get("next_embedder", meta["embedder"])
+
+    @property
+    def backend(self) -> str:
+        """Where the vectors are that searches use: ``local``, or the kind of a remote index."""
+        return self._meta()["backend"]
+
+    @property
+    def spec(self) -> ChunkSpec:
+        """How its documents are cut."""
+        return _spec(self._meta())
+
+    @property
+    def sends_private(self) -> bool:
+        """Whether private notes may go to servers on other machines, which the owner has to allow."""
+        return self._meta().get("sends_private") == "1"
 
     @property
     def name(self) -> str:
@@ -85,15 +119,12 @@ class Store:
 
         Raises StoreError when ``path`` exists or cannot be written.
         """
-        unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
-            try:
+            with workroom(path.parent) as room:
+                unfinished = room / path.name
+                unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
                 _write_new(unfinished, embedder, spec, backend, metric)
                 put_in_place(unfinished, path)
-            finally:
-                unfinished.unlink(missing_ok=True)
         except (OSError, sqlite3.Error) as error:
             if path.exists():
                 raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
@@ -104,17 +135,47 @@ class Store:
         return cls(path)
 
     def _migrate(self, busy_timeout_s: float) -> None:
-        db = connect(self.path, "rw", busy_timeout_s)
+        still = is_still(self.path)
+        db = connect(self.path, STILL if still else "rw", busy_timeout_s)
         try:
-            db.execute("PRAGMA journal_mode = WAL")  # a rename that was killed leaves another one
+            if not still:
+                self._write_ahead(db)
             migrations.migrate(db, self.name)
         except sqlite3.Error as error:
             raise StoreError(
                 f"Store {self.name!r} is damaged or cannot be brought up to date: {error}.",
-                "Restore the file from a copy, or delete the store and index its folders again.",
+                "Copy the file to a folder that can be written."
+                if still
+                else "Restore the file from a copy, or delete the store and index its folders again.",
             ) from error
         finally:
             db.close()
+
+    def _write_ahead(self, db: sqlite3.Connection) -> None:
+        """Have a write-ahead log, which an import and a rename leave the store without.
+
+        It goes by the name of the file, so that must not change meanwhile: with a log, ``db`` sees to
+        that itself; without one only the lock does.
+        """
+        if db.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+            self._require_file()
+            return
+        with self.hold("make"):
+            db.execute("PRAGMA journal_mode = WAL")
+
+    def _require_file(self) -> None:
+        if not is_file(self.path, self._inode):
+            raise gone(self.path)
+
+    @contextmanager
+    def hold(self, work: lock.Work) -> Iterator[None]:
+        """Be the one that works on this store.
+
+        Raises StoreBusy, InUpkeep, and StoreError when another file has its name by now.
+        """
+        with lock.hold(self.path, work):
+            self._require_file()
+            yield
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -143,12 +204,7 @@ class Store:
 
     def running(self) -> bool:
         """Whether a runner is at work, in this or any other process."""
-        return lock.held(self.path)
-
-    def size_bytes(self) -> int:
-        """What the store takes on disk, write-ahead log included."""
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return sum(f.stat().st_size for f in files if f.exists())
+        return lock.holder(self.path) == "index"
 
     def close(self) -> None:
         """Close every connection."""
@@ -156,12 +212,29 @@ class Store:
         self._writer.close()
 
 
+def _spec(meta: dict[str, str]) -> ChunkSpec:
+    sizes = json.loads(meta["chunk_sizes"])
+    return ChunkSpec(
+        int(meta["max_tokens"]), {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()}
+    )
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError as error:
+        raise StoreError(
+            f"Store {path.stem!r} cannot be opened: {error.strerror}.",
+            "Check that its file is still there and who may read it.",
+        ) from error
+
+
 def put_in_place(unfinished: Path, path: Path) -> None:
     """Let a whole store file appear as ``path``; raises FileExistsError where there is one.
 
     The lock keeps others from making one of this name meanwhile.
     """
-    with lock.hold(path, "Choose another name, or wait for the end of that run."):
+    with lock.hold(path, "make"):
         if not path.exists():  # the log of a store that was deleted by hand is not this one's
             _remove_log(path)
         os.link(unfinished, path)
@@ -172,11 +245,10 @@ def remove(path: Path, close: Callable[[], None]) -> None:
 
     Raises StoreBusy while a runner is at work on it.
     """
-    with lock.hold(path, "Nothing was deleted; cancel the run, or wait for its end."):
+    with lock.hold(path, "delete"):
         close()
         path.unlink(missing_ok=True)
         _remove_log(path)
-        lock.forget(path)
 
 
 def rename(path: Path, target: Path, close: Callable[[], None]) -> None:
@@ -185,15 +257,13 @@ def rename(path: Path, target: Path, close: Callable[[], None]) -> None:
     Raises StoreBusy while a runner or another process is at work on it, StoreError when there is a
     store of that name by now, the file is damaged or the folder cannot be written.
     """
-    refusal = "Nothing was renamed; cancel the run, or wait for its end."
-    with lock.hold(path, refusal), ExitStack() as held:
+    with lock.hold(path, "rename"), ExitStack() as held:
         if target.name.casefold() != path.name.casefold():  # else both may be one file, and one lock
-            held.enter_context(lock.hold(target, refusal))
+            held.enter_context(lock.hold(target, "rename"))
             if target.exists():
                 raise StoreError(f"Store {target.stem!r} exists already.", "Choose another name.")
         close()
         _move(path, target)
-        lock.forget(path)
 
 
 def _move(path: Path, target: Path) -> None:
@@ -203,15 +273,15 @@ def _move(path: Path, target: Path) -> None:
         db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
         db.execute("BEGIN EXCLUSIVE")
         path.rename(target)
-    except sqlite3.OperationalError as error:
-        raise StoreBusy(
-            f"Store {path.stem!r} is in use by another process: {error}.",
-            "Nothing was renamed; stop the other one, such as a running app, and try again.",
-        ) from error
     except (sqlite3.DatabaseError, OSError) as error:
+        if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise StoreBusy(
+                f"Store {path.stem!r} is in use by another process: {error}.",
+                "Nothing was renamed; stop the other one, such as a running app, and try again.",
+            ) from error
         raise StoreError(
             f"Store {path.stem!r} cannot be renamed: {getattr(error, 'strerror', error)}.",
-            f"Check that {str(path.parent)!r} can be written.",
+            f"Check that {str(path.parent)!r} can be written and the disk is not full.",
         ) from error
     finally:
         db.close()
@@ -227,7 +297,6 @@ def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric:
     try:
         db.execute("PRAGMA page_size = 8192")  # before anything is written, or it is ignored
         db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
-        db.execute("PRAGMA journal_mode = WAL")
         migrations.migrate(db, path.name)
         about = {
             "id": str(uuid.uuid4()),
@@ -240,5 +309,6 @@ def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric:
             "chunk_sizes": json.dumps(spec.sizes),
         }
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
+        db.execute("PRAGMA journal_mode = WAL")  # not before: a log that close cannot fold in would be lost
     finally:
         db.close()

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rag_core.extract.filetypes import TYPE_BY_SUFFIX
+from rag_core.extract import type_of_suffix
 from rag_core.store import bm25
 from rag_core.store.documents import name_key, storable
-from rag_core.store.embeddings import pending_count
+from rag_core.store.embeddings import lacking, lacking_count
 from rag_core.types import Document, Filters, Query, Viewer
 from rag_core.words import fold as fold_words
 from rag_core.words import is_spaced_word, match_all, match_any
@@ -59,9 +59,7 @@ def visible(viewer: Viewer) -> Eligible:
 def _filter_conditions(filters: Filters) -> list[tuple[str, tuple[Any, ...]]]:
     parts: list[tuple[str, tuple[Any, ...]]] = []
     if filters.types:
-        types = tuple(
-            TYPE_BY_SUFFIX.get(f".{name}", name) for name in filters.types
-        )  # a suffix names its type
+        types = tuple(type_of_suffix(f".{name}") or name for name in filters.types)  # a suffix names its type
         parts.append((f"d.file_type IN ({_marks(types)})", types))
     if filters.tags:
         parts.append(
@@ -175,12 +173,12 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
     """How many texts that ``viewer`` may see wait for the embedder."""
     if viewer.is_owner:
-        return pending_count(db)
+        return lacking_count(db)
     allowed = visible(viewer)
     row = db.execute(
         f"""SELECT count(*) FROM queue q WHERE EXISTS (
                 SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
-                WHERE c.embed_hash = q.hash AND {allowed.sql})""",
+                WHERE c.embed_hash = q.hash AND {allowed.sql}) AND {lacking(db)}""",
         allowed.values,
     ).fetchone()
     return int(row[0])
@@ -266,20 +264,36 @@ _DOCUMENT = """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_i
 
 
 def documents(
-    db: sqlite3.Connection,
-    store: str,
-    viewer: Viewer,
-    ids: Iterable[int] | None = None,
-    states: Mapping[int, str] | None = None,
+    db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[Document]:
     """Documents by path: all that ``viewer`` may see, or those among ``ids``. For the owner that is
-    every file; for others what has text, which may be the last good one of a file that failed.
-    ``states`` are other states than those that the store remembers, by id."""
+    every file; for others what has text, which may be the last good one of a file that failed."""
+    return as_documents(document_rows(db, viewer, ids), store, viewer)
+
+
+def document_rows(
+    db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
+) -> list[sqlite3.Row]:
+    """The rows of what ``documents`` gives, each with the ``root`` of its source."""
     condition, values = ("1", ()) if viewer.is_owner else ("NOT d.private AND chunk_count > 0", ())
     if ids is not None:
         condition += " AND d.id IN (SELECT value FROM json_each(?))"
         values = (json.dumps(list(ids)),)  # type: ignore[assignment]
-    rows = db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values)
+    return db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values).fetchall()
+
+
+def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
+    """What `freshness` compares with the disk, of every document: its place, and its file as it was read."""
+    return db.execute(
+        """SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
+           FROM documents d JOIN sources s ON s.id = d.source_id"""
+    ).fetchall()
+
+
+def as_documents(
+    rows: Iterable[sqlite3.Row], store: str, viewer: Viewer, states: Mapping[int, str] | None = None
+) -> list[Document]:
+    """The documents of ``document_rows``; ``states`` are other states than the store remembers, by id."""
     known = states or {}
     return [_document(store, row, viewer, known.get(row["id"], row["state"])) for row in rows]
 

@@ -1,18 +1,63 @@
-"""The runner lock: one process at a time indexes a store; the system frees it on ``kill -9``."""
+"""The lock of a store: one process at a time indexes, mends or moves it; the system frees it on ``kill -9``.
+
+Who holds the lock writes what for into the lock file, so that who is refused can be told.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
-from filelock import FileLock, Timeout
+from filelock import FileLock, SoftFileLock, Timeout
 
-from rag_core.errors import StoreBusy, StoreError
+from rag_core.errors import InUpkeep, StoreBusy, StoreError
 
-_PROBE_S = 0.5  # longer than held() holds the lock itself
-_probing = threading.Lock()  # two that look at once would take each other for the runner
+if sys.platform != "win32":
+    import fcntl
+
+Work = Literal["index", "repair", "rename", "delete", "make", "switch"]
+
+_PATIENCE_S = 0.5  # longer than a look takes
+
+_DOING: Mapping[Work, str] = {
+    "index": "is being indexed already",
+    "repair": "is being repaired",
+    "rename": "is being renamed",
+    "delete": "is being deleted",
+    "make": "is being made",
+    "switch": "is being switched to other vectors",
+}
+# What became of the refused work, and what to do: while a run holds the lock, and while anything else does.
+_REFUSED: Mapping[Work, tuple[str, str]] = {
+    "index": (
+        "The request was left for that run, which does it, too.",
+        "The request was left, and nobody takes it meanwhile: run it again when that has ended.",
+    ),
+    "repair": (
+        "Nothing was repaired; cancel the run, or wait for its end.",
+        "Nothing was repaired; try again when that has ended.",
+    ),
+    "rename": (
+        "Nothing was renamed; cancel the run, or wait for its end.",
+        "Nothing was renamed; try again when that has ended.",
+    ),
+    "delete": (
+        "Nothing was deleted; cancel the run, or wait for its end.",
+        "Nothing was deleted; try again when that has ended.",
+    ),
+    "switch": (
+        "Nothing was switched; cancel the run, or wait for its end.",
+        "Nothing was switched; try again when that has ended.",
+    ),
+    "make": (
+        "Choose another name, or wait for the end of that run.",
+        "Choose another name, or try again when that has ended.",
+    ),
+}
 
 
 def _lock_path(store: Path) -> Path:
@@ -20,32 +65,54 @@ def _lock_path(store: Path) -> Path:
 
 
 @contextmanager
-def hold(
-    store: Path,
-    otherwise: str = "The request was left for that run, which does it, too.",
-) -> Iterator[None]:
-    """Be the runner of the store file ``store``; raises StoreBusy when there is one already.
+def hold(store: Path, work: Work = "index") -> Iterator[None]:
+    """Be the one that works on the store file ``store``.
 
-    ``otherwise`` is the error's second sentence.
+    Raises StoreBusy while a run is under way, which takes every request; InUpkeep while something else is.
     """
     lock = FileLock(_lock_path(store), thread_local=False)
     try:
-        lock.acquire(timeout=_PROBE_S)
+        lock.acquire(timeout=_PATIENCE_S)
     except Timeout:
-        raise StoreBusy(f"Store {store.stem!r} is being indexed already.", otherwise) from None
+        raise _refusal(store, work) from None
     except OSError as error:
         raise StoreError(
             f"Store {store.stem!r} cannot be locked: {error.strerror}.",
             f"Check that {str(store.parent)!r} can be written.",
         ) from error
     try:
+        if not isinstance(lock, SoftFileLock):  # which keeps its own words in the file
+            _write(store, work)
         yield
     finally:
+        if not os.path.exists(store):  # noqa: PTH110 - no error; it was removed, renamed or never made
+            _forget(store)
         lock.release()
 
 
-def forget(store: Path) -> None:
-    """Remove the lock file, which the caller holds: after its release it may be the next one's already.
+def _write(store: Path, work: Work) -> None:
+    with suppress(OSError):  # on a full disk the next one is only told less exactly who it waits for
+        _lock_path(store).write_text(work, "ascii")
+
+
+def _refusal(store: Path, work: Work) -> StoreError:
+    found = _written(store)
+    run, other = _REFUSED[work]
+    message = f"Store {store.stem!r} {_DOING[found]}."
+    return StoreBusy(message, run) if found == "index" else InUpkeep(message, other)
+
+
+def _written(store: Path) -> Work:
+    """What the holder of the lock is at."""
+    try:
+        word = _lock_path(store).read_text("ascii", "replace")
+    except OSError:  # it may be gone by now
+        return "index"
+    return next((work for work in _DOING if work == word), "index")
+
+
+def _forget(store: Path) -> None:
+    """Remove the lock file, which is still held: after its release it may be the next one's already.
 
     Who waits for it meanwhile sees that it is gone and takes a new one.
     """
@@ -53,15 +120,32 @@ def forget(store: Path) -> None:
         _lock_path(store).unlink(missing_ok=True)
 
 
-def held(store: Path) -> bool:
-    """Whether a runner is at work on the store file ``store``, in this or any other process."""
-    lock = FileLock(_lock_path(store), thread_local=False)
-    with _probing:
+def holder(store: Path) -> Work | None:
+    """What is done with the store file ``store`` just now, in this or any other process; None for nothing."""
+    try:
+        return _written(store) if _is_held(_lock_path(store)) else None
+    except OSError:  # nobody ever held it, or this account may not look
+        return None
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody has the lock; it is shared for this look, so that two who look do not see each other.
+
+    Raises OSError when there is no such file or it cannot be looked at.
+    """
+    if sys.platform == "win32":  # has no locks to share: what looks at the same moment is seen
+        lock = FileLock(path.resolve(strict=True), thread_local=False)
         try:
             lock.acquire(timeout=0)
         except Timeout:
             return True
-        except PermissionError:  # what this account cannot write, it does not index
-            return False
         lock.release()
         return False
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)  # which gives the lock back
+    return False

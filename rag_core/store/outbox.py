@@ -6,7 +6,7 @@ when it is sent, so that whatever happened in between, the copy becomes what the
 
     a chunk with a vector that may leave the machine    → put, whole
     no such chunk, a private one, one without a vector  → deleted
-    a chunk that waits for the embedder                 → waits as well
+    a chunk that waits for the embedder                 → nothing yet, the row stays
 
 A chunk that changes again gets a new row with a new id. Settling a row by its id is therefore right
 even when the chunk changed while it was under way, and sending a row twice does no harm.
@@ -17,18 +17,20 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from rag_core.store.identities import TARGET, target_identity
 from rag_core.types import Vectors
 
 _REMOTE = "remote"
+_RECHECK = "recheck"
 _MAX_FRONT_MATTER = 16_000
 """Bytes of front matter that travel with a document's first chunk; more would crowd out its text."""
 
-Action = Literal["put", "delete", "wait"]
+Action = Literal["put", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +54,62 @@ class Backlog:
 
 
 def address(db: sqlite3.Connection) -> str:
-    """Where the store's remote vector index is, ``""`` when it has none."""
+    """Where the remote vector index is that searches ask, ``""`` when there is none."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (_REMOTE,)).fetchone()
     return row[0] if row else ""
+
+
+def target(db: sqlite3.Connection) -> str:
+    """Where the remote vector index is that runs send to, ``""`` when there is none: the one that
+    searches ask, or during a switch the one that comes."""
+    rows = db.execute("SELECT key, value FROM meta WHERE key IN ('remote', 'next_remote', 'next_backend')")
+    found: dict[str, str] = dict(rows.fetchall())
+    return found.get("next_remote", "") if "next_backend" in found else found.get(_REMOTE, "")
+
+
+def placed(where: str) -> dict[str, str]:
+    """What a new store says of itself whose remote index is at ``where``, ``""`` for none."""
+    return {_REMOTE: where} if where else {}
 
 
 def connect(db: sqlite3.Connection, where: str) -> None:
     """Keep the index at ``where`` like the store from now on: every chunk is queued for it."""
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_REMOTE, where))
-    db.execute("DELETE FROM outbox")
-    db.execute("INSERT INTO outbox (key) SELECT key FROM chunks ORDER BY id")
+    queue_all(db)
+
+
+def queue_all(db: sqlite3.Connection) -> None:
+    """Have every copy sent again, if there is an index to send it to; what is gone is still to be removed."""
+    if target(db):
+        db.execute("INSERT OR REPLACE INTO outbox (key) SELECT key FROM chunks ORDER BY id")
+    else:
+        db.execute("DELETE FROM outbox")
 
 
 def disconnect(db: sqlite3.Connection) -> None:
     """Have no remote index any more; what is there stays there."""
-    db.execute("DELETE FROM meta WHERE key = ?", (_REMOTE,))
+    db.execute("DELETE FROM meta WHERE key IN (?, ?)", (_REMOTE, _RECHECK))
     db.execute("DELETE FROM outbox")
+
+
+def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
+    """Say whether the next flush is to compare the index with the store first: it may hold what no row of
+    the outbox tells of."""
+    db.execute("DELETE FROM meta WHERE key = ?", (_RECHECK,))
+    if wanted:
+        db.execute("INSERT INTO meta VALUES (?, '')", (_RECHECK,))
+
+
+def wants_recheck(db: sqlite3.Connection) -> bool:
+    """Whether the next flush is to compare first."""
+    return db.execute("SELECT 1 FROM meta WHERE key = ?", (_RECHECK,)).fetchone() is not None
+
+
+def queue_private(db: sqlite3.Connection) -> None:
+    """Have the copies of private notes sent or removed again, if there is an index to send them to."""
+    if target(db):
+        sql = "SELECT key FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE private)"
+        queue(db, [row[0] for row in db.execute(sql).fetchall()])
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
@@ -96,25 +138,34 @@ def settle(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, st
     )
 
 
-_ACTIVE = "(SELECT value FROM meta WHERE key = 'identity_id')"
-_VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {_ACTIVE}"
+_VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {TARGET}"
 
 
-def entries(db: sqlite3.Connection, after: int, limit: int, *, private: bool) -> list[Entry]:
-    """The next ``limit`` rows behind the row ``after``, oldest first, without refused ones.
+def newest(db: sqlite3.Connection) -> int:
+    """The id of the newest row; later ones tell of later changes."""
+    return int(db.execute("SELECT coalesce(max(id), 0) FROM outbox").fetchone()[0])
+
+
+def entries(
+    db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool
+) -> list[Entry]:
+    """The next ``limit`` rows behind the row ``after`` and up to ``last``, oldest first, without those that
+    wait for the embedder or were refused.
 
     ``private``: whether private notes may leave the machine as well.
     """
     rows = db.execute(
-        f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector, q.id AS queue_id,
+        f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
                    d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
                    d.private, d.file_hash, d.size, d.encoding, d.metadata,
                    (SELECT json_group_array(json_array(folded, tag)) FROM tags t WHERE t.document_id = d.id)
                        AS tag_list
             FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
             {_VECTOR} LEFT JOIN queue q ON q.hash = c.embed_hash
-            WHERE o.id > ? AND o.error = '' ORDER BY o.id LIMIT ?""",
-        (after, limit),
+            WHERE o.id > ? AND o.id <= ? AND o.error = ''
+                AND (q.id IS NULL OR e.vector IS NOT NULL OR d.private > ?)
+            ORDER BY o.id LIMIT ?""",
+        (after, last, private, limit),
     ).fetchall()
     return [_entry(row, private) for row in rows]
 
@@ -127,7 +178,7 @@ def _entry(row: sqlite3.Row, private: bool) -> Entry:
         tags = tuple(folded for folded, _ in json.loads(row["tag_list"]))
         vector = np.frombuffer(row["vector"], "<f2").astype(np.float32)
         return Entry(row_id, key, "put", row, vector, tags)
-    return Entry(row_id, key, "wait" if row["vector"] is None and row["queue_id"] else "delete")
+    return Entry(row_id, key, "delete")
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
@@ -138,6 +189,11 @@ def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
         (private,),
     )
     return {row[0] for row in rows}
+
+
+def is_sendable(db: sqlite3.Connection, *, private: bool) -> bool:
+    """Whether a flush would send anything: what waits for the embedder it would not."""
+    return wants_recheck(db) or bool(entries(db, 0, newest(db), 1, private=private))
 
 
 def queued(db: sqlite3.Connection) -> set[str]:
@@ -152,10 +208,24 @@ _OF_CHUNK = (
 _OF_DOCUMENT = ("file_type", "title_from", "date", "date_from", "file_hash", "size", "encoding")
 
 
-def doc(row: sqlite3.Row) -> dict[str, Any]:
+def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
+    """What another machine needs to know of the store called ``name`` to read its index."""
+    meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+    known = target_identity(db)
+    return {
+        "name": name,
+        "embedder": meta.get("next_embedder", meta["embedder"]),
+        "identity": asdict(known.identity) if known else {},
+        "metric": meta["metric"],
+        "max_tokens": int(meta["max_tokens"]),
+        "sizes": json.loads(meta["chunk_sizes"]),
+    }
+
+
+def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
     """All that another machine needs to make the chunk and its document again, but for the text.
 
-    The front matter comes with the first chunk only.
+    The front matter, and ``maker``, come with the first chunk only.
     """
     about: dict[str, Any] = {
         "version": 1,
@@ -163,9 +233,12 @@ def doc(row: sqlite3.Row) -> dict[str, Any]:
         "title": row["document_title"],
         "private": bool(row["private"]),
         "tags": [tag for _, tag in json.loads(row["tag_list"]) if tag is not None],
+        "words": row["tags"],
         "heading_path": json.loads(row["heading_path"]),
         **{name: row[name] for name in (*_OF_DOCUMENT, *_OF_CHUNK)},
     }
+    if row["chunk_index"] == 0:
+        about["store"] = maker
     if row["chunk_index"] == 0 and len(row["metadata"].encode()) <= _MAX_FRONT_MATTER:
         about["front_matter"] = json.loads(row["metadata"])
     return about

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rag_core.errors import StoreError
-from rag_core.store import faults, lock, schema
+from rag_core.reports import Repair
+from rag_core.store import faults, schema, switch
 from rag_core.store.check import any_text, check, compare_words, is_damage
 from rag_core.store.chunks import embed_hash, title_terms
 from rag_core.store.documents import BEST_TARGET, link_key, put_tags
 from rag_core.store.file import Store, now, unmet_generation
+from rag_core.store.identities import active_identity
 from rag_core.store.sources import shown_path
-from rag_core.types import Repair, embedded_text
+from rag_core.types import embedded_text
 from rag_core.wording import plural
 
 LOST = "What was read of it was lost; the next run reads it again."
@@ -37,10 +39,11 @@ class Mend:
 def repair(store: Store) -> Repair:
     """Mend what ``check`` calls a fault, a short transaction a step; what was done is there to be read.
 
-    Raises StoreBusy while the store is being indexed, StoreError when it is beyond repair.
+    Raises StoreBusy while the store is being indexed, InUpkeep while somebody else mends or moves it,
+    StoreError when it is beyond repair.
     """
     started = time.perf_counter()
-    with lock.hold(store.path, "Nothing was repaired; cancel the run, or wait for its end."):
+    with store.hold("repair"):
         counts = [(_take(store, mend), mend) for mend in MENDS]
         health = check(store)
         if not health.sound:
@@ -146,18 +149,24 @@ def _about(db: sqlite3.Connection) -> int:
         db.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?)", (unmet_generation(),))
     if "identity" in wrong:
         _choose_identity(db)
+    if "switch" in wrong:
+        switch.abandon(db)
     return len(wrong)
 
 
 def _choose_identity(db: sqlite3.Connection) -> None:
-    """Keep the embedders that can be compared with one, and take the one with most vectors."""
+    """Keep the embedders that can be compared with one; if that of the vectors is not among them, take the
+    one with most vectors, but none that a switch only prepares."""
     sound = {identity_id for identity_id, _ in faults.sound_identities(db)}
     for (identity_id,) in db.execute("SELECT id FROM identities").fetchall():
         if identity_id not in sound:
             db.execute("DELETE FROM identities WHERE id = ?", (identity_id,))  # its vectors go with it
+    if active_identity(db) is not None:
+        return
     db.execute("DELETE FROM meta WHERE key = 'identity_id'")
     db.execute(
         "INSERT INTO meta SELECT 'identity_id', CAST(i.id AS TEXT) FROM identities i"
+        " WHERE i.id NOT IN (SELECT value FROM meta WHERE key = 'next_identity_id')"
         " ORDER BY (SELECT count(*) FROM embeddings e WHERE e.identity_id = i.id) DESC, i.id LIMIT 1"
     )
 

@@ -102,10 +102,24 @@ def _label(db: sqlite3.Connection, root: str) -> str:
         return ""
     name = display(os.fsencode(PurePath(root).name)) or "root"
     label, number = name, 1
-    while label in taken:
+    while label in taken or _is_in_first(db, root, label):
         number += 1
         label = f"{name}-{number}"
     return label
+
+
+def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
+    """Whether the first source, whose paths are led by no label, holds another folder than ``root`` or a
+    file that is shown as ``label``."""
+    first = db.execute("SELECT id, root FROM sources WHERE label = ''").fetchone()
+    if first is None:
+        return False
+    there = with_sep(first["root"]) + os.fsencode(label)
+    known = db.execute(
+        "SELECT 1 FROM documents WHERE source_id = ? AND (display = ? OR display BETWEEN ? AND ?)",
+        (first["id"], label, f"{label}/", f"{label}0"),  # 0 is what follows a slash
+    )
+    return there != os.fsencode(root) and (os.path.lexists(there) or known.fetchone() is not None)
 
 
 def change_source(db: sqlite3.Connection, source: Source) -> None:

@@ -1,0 +1,279 @@
+"""Making a store of a remote vector index that another installation fills: all it holds, to be read here.
+
+What comes from there is no more trusted than a file from a stranger: every record must have the shape that
+we write, and paths are only shown, never opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from rag_core.chunk import chunk_spec
+from rag_core.embedders import Embedder
+from rag_core.errors import EmbedderError, VectorError
+from rag_core.extract import EXTRACTOR_VERSION
+from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
+from rag_core.store.documents import FileRecord
+from rag_core.store.file import put_in_place
+from rag_core.store.workroom import sync, workroom
+from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage
+from rag_core.vectors import RemoteIndex, VectorRecord
+
+_DOCUMENTS_A_WRITE = 50
+_MOST = 2**53
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """What the installation that fills an index says of its store."""
+
+    name: str
+    embedder: str
+    identity: EmbedderIdentity
+    metric: Metric
+    spec: ChunkSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The records of an index, kept in a file of their own so that any number fits, and who made them."""
+
+    file: Path
+    maker: Maker
+    count: int
+
+
+def attach(
+    index: RemoteIndex,
+    address: str,
+    backend: str,
+    path: Path,
+    open_embedder: Callable[[str], Embedder],
+    *,
+    replace_old: Callable[[], None],
+    progress: Progress | None = None,
+) -> None:
+    """Make the store file ``path`` of what is at ``address``; it is there whole or not at all.
+
+    ``replace_old`` is called when all is ready, to remove a copy that was attached before; ``progress``
+    hears how many passages came, and what it raises ends it. Raises VectorError when the index cannot be
+    read or is not one of ours, EmbedderError when its embedder is not to be had here.
+    """
+    with workroom(path.parent) as room:
+        found = gather(index, address, room / "records.db", progress)
+        embedder = open_embedder(found.maker.embedder)
+        if embedder.identity != found.maker.identity:
+            raise EmbedderError(
+                f"The vectors at {address!r} are from {found.maker.identity}, this machine has"
+                f" {embedder.identity}.",
+                "Install the same version of the model, then attach again.",
+            )
+        unfinished = room / path.name
+        _fill(unfinished, found, embedder, address, backend)
+        sync(unfinished)
+        replace_old()
+        put_in_place(unfinished, path)
+        sync(path.parent)
+
+
+def maker_at(index: RemoteIndex, address: str) -> Maker:
+    """Who fills the index; reads no further than it must. Raises VectorError when nobody of ours does."""
+    for record in index.records():
+        if "store" in record.doc:
+            return _maker(record.doc["store"], address)
+    raise _not_ours(address, "holds no document that says where it is from")
+
+
+def gather(index: RemoteIndex, address: str, file: Path, progress: Progress | None) -> Found:
+    """Read every record into ``file``. Raises VectorError for one that is not as we write them."""
+    maker: Maker | None = None
+    count = 0
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute(
+            "CREATE TABLE records (path TEXT, chunk_index INTEGER, key TEXT UNIQUE, text TEXT, doc TEXT,"
+            " vector BLOB)"
+        )
+        db.execute("BEGIN")
+        for record in index.records():
+            doc = record.doc
+            maker = maker or (_maker(doc["store"], address) if "store" in doc else None)
+            db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", _row(record, address))
+            count += 1
+            if progress is not None and count % 500 == 0:
+                progress(count)
+        db.execute("COMMIT")
+    if maker is None:
+        raise _not_ours(address, "holds no document that says where it is from")
+    return Found(file, maker, count)
+
+
+# --- records → rows ---------------------------------------------------------------------
+
+
+def _row(record: VectorRecord, address: str) -> tuple[Any, ...]:
+    doc = _Doc(record.doc, address)
+    return (
+        doc.path(),
+        doc.whole("chunk_index"),
+        record.key,
+        record.text,
+        json.dumps(record.doc),
+        record.vector.tobytes(),
+    )
+
+
+def _fill(path: Path, found: Found, embedder: Embedder, address: str, backend: str) -> None:
+    maker = found.maker
+    store = Store.create(path, embedder=maker.embedder, spec=maker.spec, backend=backend, metric=maker.metric)
+    try:
+        canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
+        with store.write() as db:
+            identity_id = identities.set_identity(db, embedder.identity, canary)
+            source = sources.put_source(db, address, ("**/*",), ())
+            sources.change_source(db, replace(source, paused=True))
+        with closing(sqlite3.connect(found.file)) as records:
+            records.row_factory = sqlite3.Row
+            rows = records.execute("SELECT * FROM records ORDER BY path, chunk_index, key")
+            for some in _parts(groupby(rows, itemgetter("path")), _DOCUMENTS_A_WRITE):
+                with store.write() as db:
+                    for shown, group in some:
+                        _put(db, identity_id, source.id, shown, group, address)
+        with store.write() as db:
+            switch.attach(db, address)
+    finally:
+        store.close()
+
+
+def _put(
+    db: sqlite3.Connection,
+    identity_id: int,
+    source_id: int,
+    shown: str,
+    group: list[sqlite3.Row],
+    address: str,
+) -> None:
+    group = list({row["text"]: row for row in reversed(group)}.values())[::-1]  # a passage is there once
+    docs = [_Doc(json.loads(row["doc"]), address) for row in group]
+    first = docs[0]
+    passages = [doc.passage(row["text"]) for doc, row in zip(docs, group, strict=True)]
+    extracted = first.extracted()
+    file = FileRecord(
+        source_id, os.fsencode(shown), shown, first.whole("size"), 0, 0, 0, 0, first.text("file_hash")
+    )
+    rows = replace(chunks.rows(shown, extracted, passages), keys=tuple(row["key"] for row in group))
+    documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
+    vectors = {chunks.embed_hash(p.embedded): row["vector"] for p, row in zip(passages, group, strict=True)}
+    pending = [embeddings.Pending(digest, "") for digest in vectors]
+    matrix = np.stack([np.frombuffer(vector, np.float32) for vector in vectors.values()])
+    embeddings.put_vectors(db, identity_id, pending, matrix)
+
+
+class _Doc:
+    """The JSON that comes with a record, taken apart with distrust."""
+
+    def __init__(self, doc: Mapping[str, Any], address: str) -> None:
+        self._doc = doc
+        self._address = address
+
+    def text(self, name: str) -> str:
+        value = self._doc.get(name, "")
+        if not isinstance(value, str):
+            raise _not_ours(self._address, f"has a record whose {name} is no text")
+        return value.encode("utf-8", "replace").decode()
+
+    def whole(self, name: str) -> int:
+        value = self._doc.get(name, 0)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
+            raise _not_ours(self._address, f"has a record whose {name} is no number")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self._doc.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise _not_ours(self._address, f"has a record whose {name} is no list of texts")
+        return tuple(value)
+
+    def path(self) -> str:
+        shown = self.text("path")
+        if not shown or "\0" in shown or shown.startswith("/") or ".." in PurePosixPath(shown).parts:
+            raise _not_ours(self._address, "has a record whose path is none")
+        return shown
+
+    def passage(self, text: str) -> Passage:
+        return Passage(
+            text,
+            self.whole("start"),
+            self.whole("end"),
+            self.whole("start_line"),
+            self.whole("end_line"),
+            self.texts("heading_path"),
+            self.text("anchor_type"),
+            self.text("anchor_ref"),
+            self.whole("split_part"),
+            self.text("prefix"),
+        )
+
+    def extracted(self) -> Extracted:
+        """The document, without its whole text, which no record has."""
+        tags = self.texts("tags")
+        aliases = self.text("words").removeprefix(" ".join(tags)).strip()
+        title_from = self.text("title_from")
+        front_matter = self._doc.get("front_matter", {})
+        return Extracted(
+            text="",
+            file_type=self.text("file_type"),
+            encoding=self.text("encoding"),
+            title=self.text("title"),
+            title_from=title_from,  # type: ignore[arg-type]  # only shown
+            segments=(),
+            aliases=(aliases,) if aliases else (),
+            tags=tags,
+            date=self.text("date") or None,
+            private=bool(self._doc.get("private")),
+            metadata=front_matter if isinstance(front_matter, dict) else {},
+        )
+
+
+def _maker(written: Any, address: str) -> Maker:
+    with suppress(KeyError, TypeError, ValueError):
+        metric = written["metric"]
+        sizes = {str(kind): (int(size), int(overlap)) for kind, (size, overlap) in written["sizes"].items()}
+        names = ("provider", "model", "digest", "dimension", "prompts")
+        identity = EmbedderIdentity(**{name: written["identity"][name] for name in names})
+        spec = chunk_spec(int(written["max_tokens"]), by_type=sizes)
+        if metric in METRICS and isinstance(identity.dimension, int):
+            return Maker(str(written["name"]), str(written["embedder"]), identity, metric, spec)
+    raise _not_ours(address, "does not say what made its vectors")
+
+
+def _not_ours(address: str, what: str) -> VectorError:
+    return VectorError(
+        f"The vector index {address!r} {what}.", "Attach one that Commonplace fills, by its own address."
+    )
+
+
+def _parts(
+    groups: Iterable[tuple[str, Iterable[sqlite3.Row]]], count: int
+) -> Iterator[list[tuple[str, list[sqlite3.Row]]]]:
+    part: list[tuple[str, list[sqlite3.Row]]] = []
+    for shown, rows in groups:
+        part.append((shown, list(rows)))
+        if len(part) == count:
+            yield part
+            part = []
+    if part:
+        yield part

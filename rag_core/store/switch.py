@@ -1,0 +1,169 @@
+"""Changing what makes a store's vectors or where they are kept, while the old ones go on serving.
+
+    begin     every text without a vector of the new embedder is queued, and every chunk for the new index
+    (runs)    embed and send as ever; what is new or changed is done only the new way
+    finish    in one transaction, the new becomes what searches use
+    abandon   the old stays, and what came meanwhile is queued for it
+
+The index that is left, the old or the new one, is *retired*: no search asks it, and it is deleted there as
+soon as it can be.
+
+So searches meet one embedder only, at any moment. Text that came after ``begin`` is found by words until
+``finish``.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from rag_core.store import chunks, identities, outbox
+from rag_core.types import ChunkSpec
+
+_RETIRED = "retired "
+_NEXT = ("next_embedder", "next_identity_id", "next_backend", "next_remote")
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What a store changes to. ``address`` is that of the new vector index, '' for the store's own file."""
+
+    embedder: str
+    identity_id: int
+    backend: str
+    address: str = ""
+
+
+def under_way(db: sqlite3.Connection) -> Switch | None:
+    """The change that was begun and not ended, if there is one."""
+    found = _next(db)
+    if not (found.keys() >= {*_NEXT[:3]} and found["next_identity_id"].isdecimal()):
+        return None
+    embedder, identity_id, backend = (found[key] for key in _NEXT[:3])
+    return Switch(embedder, int(identity_id), backend, found.get("next_remote", ""))
+
+
+def is_sound(db: sqlite3.Connection) -> bool:
+    """Whether what the store says of a change goes together."""
+    to = under_way(db)
+    return (to.backend == "local") == (not to.address) if to else not _next(db)
+
+
+def _next(db: sqlite3.Connection) -> dict[str, str]:
+    marks = ", ".join("?" * len(_NEXT))
+    return dict(db.execute(f"SELECT key, value FROM meta WHERE key IN ({marks})", _NEXT).fetchall())
+
+
+def begin(db: sqlite3.Connection, to: Switch) -> None:
+    """Have runs prepare for ``to``, and no more for what was begun before; its identity is known to the
+    store."""
+    _forget(db, to.address)
+    values = (to.embedder, str(to.identity_id), to.backend, to.address)
+    db.executemany("INSERT INTO meta VALUES (?, ?)", zip(_NEXT, values, strict=True))
+    if not to.address:
+        db.execute("DELETE FROM meta WHERE key = 'next_remote'")
+    outbox.recheck(db, wanted=to.address in retired(db))
+    forget_retired(db, to.address)
+    _queue_anew(db)
+
+
+def finish(db: sqlite3.Connection) -> None:
+    """Let searches use what was prepared; the old vectors are nobody's then."""
+    to = under_way(db)
+    if to is None:
+        return
+    if (old := outbox.address(db)) and old != to.address:
+        _retire(db, old)
+    current = {"embedder": to.embedder, "identity_id": str(to.identity_id), "backend": to.backend}
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", current.items())
+    db.execute("DELETE FROM meta WHERE key = 'remote'")
+    if to.address:
+        db.execute("INSERT INTO meta VALUES ('remote', ?)", (to.address,))
+    else:
+        outbox.disconnect(db)
+    _forget(db)
+
+
+def abandon(db: sqlite3.Connection) -> None:
+    """Stay with what searches use. What of it was to be removed meanwhile, its index has to be asked."""
+    if not _next(db):
+        return
+    _forget(db)
+    if identities.active_identity(db) is None:  # nothing was embedded before; the next run says by whom
+        db.execute("DELETE FROM identities")
+    outbox.recheck(db, wanted=bool(outbox.address(db)))
+    _queue_anew(db)
+
+
+def attach(db: sqlite3.Connection, address: str) -> None:
+    """Let a store be a copy of the index at ``address`` that is only read: another installation fills it."""
+    values = {"remote": address, "attached": "1"}
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+
+def is_attached(db: sqlite3.Connection) -> bool:
+    """Whether another installation fills the store's index, which is only read here."""
+    return db.execute("SELECT 1 FROM meta WHERE key = 'attached'").fetchone() is not None
+
+
+def take_over(db: sqlite3.Connection) -> None:
+    """Let the store fill its index from now on; what the other installation did last, it has to be asked."""
+    db.execute("DELETE FROM meta WHERE key = 'attached'")
+    outbox.recheck(db, wanted=True)
+
+
+def keep_local(db: sqlite3.Connection) -> None:
+    """Have the vectors in the store's own file and private notes there, whatever it said; what is elsewhere
+    stays there."""
+    abandon(db)
+    outbox.disconnect(db)
+    gone = "key IN ('attached', 'sends_private') OR key GLOB ?"
+    db.execute(f"DELETE FROM meta WHERE {gone}", (_RETIRED + "*",))
+    db.execute("UPDATE meta SET value = 'local' WHERE key = 'backend'")
+
+
+def retired(db: sqlite3.Connection) -> list[str]:
+    """The addresses of remote indexes that no search asks any more, and that are there still."""
+    rows = db.execute("SELECT key FROM meta WHERE key GLOB ?", (_RETIRED + "*",))
+    return [row[0].removeprefix(_RETIRED) for row in rows]
+
+
+def forget_retired(db: sqlite3.Connection, address: str) -> None:
+    """A retired index is gone."""
+    db.execute("DELETE FROM meta WHERE key = ?", (_RETIRED + address,))
+
+
+def unread(db: sqlite3.Connection) -> bool:
+    """Whether documents that runs can reach are still to be read again."""
+    row = db.execute(
+        """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
+           WHERE d.extractor = 0 AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
+    ).fetchone()
+    return row is not None
+
+
+def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:
+    """Have the next run read every document again and cut it into passages of other sizes."""
+    db.execute("UPDATE documents SET extractor = 0 WHERE state = 'indexed'")
+    values = {"max_tokens": str(spec.max_tokens), "chunk_sizes": json.dumps(spec.sizes)}
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+
+def _forget(db: sqlite3.Connection, kept: str = "") -> None:
+    """Prepare for nothing any more; the index that was begun is nobody's then, unless it is ``kept``."""
+    begun = _next(db).get("next_remote", "")
+    if begun not in ("", kept, outbox.address(db)):
+        _retire(db, begun)
+    db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in _NEXT])
+
+
+def _retire(db: sqlite3.Connection, address: str) -> None:
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (_RETIRED + address,))
+
+
+def _queue_anew(db: sqlite3.Connection) -> None:
+    """Queue what is still to be embedded, and every chunk for the remote index, if there is one."""
+    db.execute("DELETE FROM queue")
+    chunks.enqueue(db)
+    outbox.queue_all(db)

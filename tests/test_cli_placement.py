@@ -1,0 +1,93 @@
+"""The commands that say who embeds a store and where its vectors are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command import Run
+from tests.s3vectors import Server
+from tests.s3vectors.http import REGION
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with Server() as stand_in:
+        for name, value in {
+            "AWS_ACCESS_KEY_ID": "nobody",
+            "AWS_SECRET_ACCESS_KEY": "nothing",
+            "COMMONPLACE_S3_REGION": REGION,
+            "COMMONPLACE_S3_ENDPOINT_URL": stand_in.url,
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield stand_in
+
+
+@pytest.fixture
+def zoo(run: Run, server: Server, notes: Path) -> Run:
+    (notes / "otter.md").write_text("The otter swam.\n")
+    (notes / "diary.md").write_text("---\nprivate: true\n---\nThe owl cried.\n")
+    assert run("store", "create", "zoo", "--embedder", "hashing", "--backend", "s3vectors").status == 0
+    assert run("index", "**/*.md", "--root", notes, "--store", "zoo", "--yes").status == 0
+    return run
+
+
+def test_store_info_says_where_the_vectors_are(zoo: Run) -> None:
+    assert "s3vectors://commonplace-zoo/main" in zoo("store", "info", "zoo").out
+    info = zoo("store", "info", "zoo", "--json").json
+    assert (info["bucket_name"], info["index_name"], info["unsent"]) == ("commonplace-zoo", "main", 0)
+
+
+def test_switch_makes_the_vectors_anew_and_says_so(zoo: Run) -> None:
+    done = zoo("store", "switch", "zoo", "--embedder", "hashing:64")
+    assert done.status == 0
+    assert "Searches use hashing:64 now." in done.err
+    info = zoo("store", "info", "zoo", "--json").json
+    assert (info["embedder"], info["dimension"], info["switching"]) == ("hashing:64", 64, "")
+
+
+def test_switch_may_be_left_for_later_and_abandoned(zoo: Run) -> None:
+    said = zoo("store", "switch", "zoo", "--backend", "local", "--later").out
+    assert said == "Store 'zoo' switches to hashing with its next run.\n"
+    assert "switching to hashing" in zoo("store", "info", "zoo").out
+    assert zoo("store", "switch", "zoo", "--abandon").out == "Store 'zoo' stays as it was.\n"
+    assert "switching" not in zoo("store", "info", "zoo").out
+
+
+def test_switch_to_nothing_is_refused(zoo: Run) -> None:
+    assert "Say what to change" in zoo("store", "switch", "zoo").err
+    assert zoo("store", "switch", "zoo", "--embedder", "hashing").status == 2
+
+
+def test_verify_and_heal_look_at_the_index(zoo: Run, server: Server) -> None:
+    assert zoo("store", "verify", "zoo").status == 0
+    server.service.DeleteIndex({"vectorBucketName": "commonplace-zoo", "indexName": "main"})
+    broken = zoo("store", "verify", "zoo")
+    assert broken.status == 1
+    assert "The vector index is not there." in broken.out
+    assert zoo("store", "verify", "zoo", "--heal").status == 0
+
+
+def test_attach_and_take_over(zoo: Run, notes: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "second"))
+    assert zoo("store", "attach", "s3vectors://commonplace-zoo/main", "sea").out == (
+        "Store 'sea' is attached: 2 passages.\n"
+    )
+    assert "attached, only read here" in zoo("store", "info", "sea").out
+    refused = zoo("index", "--store", "sea")
+    assert refused.status == 2
+    assert zoo("store", "take-over", "sea").out.startswith("Store 'sea' is yours now.")
+
+
+def test_private_notes_stay_until_they_are_let_go(zoo: Run) -> None:
+    assert "may not go" in zoo("store", "private", "zoo").out
+    assert "may go" in zoo("store", "private", "zoo", "--send").out
+    assert "may not go" in zoo("store", "private", "zoo", "--keep").out
+
+
+def test_an_unknown_kind_is_refused(run: Run) -> None:
+    refused = run("store", "create", "zoo", "--embedder", "hashing", "--backend", "pinecone")
+    assert refused.status == 2
+    assert "no vector index called 'pinecone'" in refused.err

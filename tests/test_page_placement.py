@@ -1,0 +1,155 @@
+"""The Stores page where it says who embeds a store and where its vectors are."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core import jobs
+from rag_core.reports import Connection
+from rag_core.types import OWNER
+from tests import pages
+from tests.conftest import index
+from tests.pages import has_key, markup, press
+from tests.s3vectors import Faults, Server
+from tests.s3vectors.http import REGION
+from tests.test_jobs import until
+from ui import tasks
+from ui.deps import library
+from ui.task_status import library_name
+
+pytestmark = pytest.mark.usefixtures("sea")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A stand-in that the settings name."""
+    with Server() as stand_in:
+        for name, value in {
+            "AWS_ACCESS_KEY_ID": "nobody",
+            "AWS_SECRET_ACCESS_KEY": "nothing",
+            "COMMONPLACE_S3_REGION": REGION,
+            "COMMONPLACE_S3_ENDPOINT_URL": stand_in.url,
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield stand_in
+
+
+@pytest.fixture
+def sea(server: Server, owner: None, notes: Path) -> Iterator[None]:
+    """A store of three notes whose vectors are at the stand-in."""
+    for name in ("otter", "badger", "stoat"):
+        (notes / f"{name}.md").write_text(f"The {name} swam.\n", "utf-8")
+    library().create_store(OWNER, "sea", "hashing", backend="s3vectors")
+    index(library(), "sea", notes)
+    yield
+    jobs.stop_all()
+    tasks.stop_all()
+
+
+def page(**parameters: str) -> AppTest:
+    return pages.open_page("stores", **parameters)
+
+
+def said(app: AppTest) -> str:
+    return html.unescape(markup(app))
+
+
+def at_rest(app: AppTest, name: str = "sea") -> AppTest:
+    until(lambda: not jobs.working(library(), name))
+    until(lambda: not any(task.running for task in tasks.known(library_name())))
+    return app.run()
+
+
+def test_a_new_store_is_made_where_it_was_chosen(server: Server) -> None:
+    app = page()
+    app.text_input(key="stores_new_name").set_value("far")
+    app.selectbox(key="stores_embedder").set_value("hashing")
+    app.selectbox(key="stores_backend").set_value("s3vectors").run()
+    press(app, "stores_create")
+    info = library().store_info(OWNER, "far")
+    assert (info.embedder.partition(":")[0], info.backend) == ("hashing", "s3vectors")
+
+
+def test_each_choice_says_where_text_goes() -> None:
+    app = page()
+    assert said(app).count("stays on this machine") == 2
+    assert "Private notes, too" not in [box.label for box in app.checkbox]
+    library()._vector_options = type(library()._vector_options)()
+    app.selectbox(key="stores_backend").set_value("s3vectors").run()
+    assert "goes to Amazon S3 Vectors" in said(app)
+    assert "Private notes, too" in [box.label for box in app.checkbox]
+
+
+def test_looking_for_others_offers_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Connection("ollama", "Ollama", "embedder", "ready", "It answers.", embedders=("ollama:otter",))
+    monkeypatch.setattr(type(library()), "connections", lambda *_: [found])
+    app = page()
+    assert "ollama:otter" not in app.selectbox(key="stores_embedder").options
+    press(app, "stores_look")
+    assert "ollama:otter" in app.selectbox(key="stores_embedder").options
+
+
+def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
+    app = page(store="sea")
+    app.selectbox(key="placement_sea_backend").set_value("local").run()
+    press(app, "placement_sea_start")
+    app = at_rest(page(store="sea"))
+    assert library().store_info(OWNER, "sea").backend == "local"
+    assert "local, in the store's own file" in said(app)
+
+
+def test_a_switch_under_way_can_be_given_up() -> None:
+    library().switch_store(OWNER, "sea", "hashing:64")
+    app = page(store="sea")
+    assert "3 texts are still to embed" in said(app)
+    press(app, "placement_abandon_sea")
+    app = at_rest(page(store="sea"))
+    assert "still to embed" not in said(app)
+    assert library().store_info(OWNER, "sea").embedder == "hashing"
+
+
+def test_what_cannot_be_switched_is_said() -> None:
+    app = page(store="sea")
+    press(app, "placement_sea_start")
+    assert "has this embedder and vector index already" in app.error[0].value
+
+
+def test_a_broken_index_is_seen_and_healed(server: Server) -> None:
+    server.service.DeleteIndex({"vectorBucketName": "commonplace-sea", "indexName": "main"})
+    app = page(store="sea")
+    press(app, "store_verify_sea")
+    app = at_rest(app)
+    assert "The vector index is not there." in said(app)
+    assert not has_key(app, "store_repair_sea")
+    press(app, "store_heal_sea")
+    app = at_rest(app)
+    assert "Sound" in said(app)
+
+
+def test_an_index_is_attached_and_taken_over() -> None:
+    app = page()
+    app.text_input(key="stores_attach_address").set_value("s3vectors://commonplace-sea/main")
+    app.text_input(key="stores_attach_name").set_value("copy").run()
+    press(app, "stores_attach")
+    app = at_rest(app)
+    assert library().store_info(OWNER, "copy").attached
+    app = page(store="copy")
+    assert "another installation fills" in said(app)
+    press(app, "placement_take_over_copy")
+    assert not library().store_info(OWNER, "copy").attached
+
+
+def test_a_backlog_is_seen(server: Server, notes: Path) -> None:
+    server.faults = Faults(1.0, 1, ("503",))
+    options = library()._vector_options
+    object.__setattr__(options.s3, "attempts", 1)
+    library()._stores._remotes.clear()
+    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
+    index(library(), "sea")
+    assert "1 to send" in said(page())
+    assert "as soon as the vector index answers" in said(page(store="sea"))
