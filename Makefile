@@ -39,8 +39,8 @@ check: $(VENV)/installed-dev  ## Lint, formatting and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --strict rag_core ui pages app.py
 
-bench: $(VENV)/installed-dev model  ## Measure the search on judged sets (ARGS="DIR…")
-	@$(BIN)/python benchmarks/retrieval.py $(or $(ARGS),--help)
+bench: $(VENV)/installed-dev model  ## Measure (ARGS="NAME …" or "all DIR…"; alone it names what there is)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 dist: $(VENV)/installed-dev  ## Build the wheel and the source archive into dist/
 	@$(BIN)/python -m hatchling build

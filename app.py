@@ -27,6 +27,8 @@ from ui.access import AccessGate  # noqa: E402
 from ui.front import page_routes  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
 
+_A_WHILE_S = 5.0  # until the first page is drawn
+
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
@@ -35,23 +37,31 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
-    threading.Thread(target=begin, daemon=True).start()
+    ending = threading.Event()
+    threading.Thread(target=begin, args=(ending,), daemon=True).start()
     try:
         yield
     finally:
+        ending.set()
         await asyncio.to_thread(tasks.stop_all)
         await asyncio.to_thread(jobs.stop_all)
 
 
-def begin() -> None:
+def begin(ending: threading.Event) -> None:
     """Open the stores and load their models before anyone asks, so that the first search is quick; then
-    resume runs."""
+    resume runs, load what the Files page takes half a second to load, and until ``ending`` send what remote
+    vector indexes could not take."""
     from ui.deps import library, meaning_is_loading  # only now: its caches want a running server
 
     with suppress(RagError):  # a store that cannot be read is the page's to report
         meaning_is_loading(OWNER)
     with suppress(RagError):
         jobs.resume_all(library(), OWNER)
+    if not ending.wait(_A_WHILE_S):
+        import pandas  # noqa: F401
+    while not ending.wait(jobs.SEND_EVERY_S):
+        with suppress(RagError):
+            jobs.send_backlogs(library(), OWNER)
 
 
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.

@@ -93,7 +93,8 @@ LOGGING = """
 ## Logging
 
 Logs go to standard error. They hold no text of notes, files or queries and no paths of notes: errors are
-logged with where they came from and their kind, without their message. `log_level` sets how much.
+logged with where they came from and their kind, without their message. `log_level` sets how much. The
+libraries that talk to servers log no more than warnings, whatever it says: at debug level they log requests.
 """
 
 

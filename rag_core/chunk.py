@@ -250,9 +250,7 @@ class _Cutter:
         for begin, stop in pieces:
             earliest = max(begin - overlap, stop - size, spans[-1][0] + 1 if spans else start)
             lead = self._overlap_start(earliest, begin)
-            if not self._fits(prefix, lead, stop):
-                lead = begin
-            trimmed = (self._trimmed(*span) for span in self._fitting(prefix, lead, stop))
+            trimmed = (self._trimmed(*span) for span in self._fitting(prefix, lead, begin, stop))
             spans += [span for span in trimmed if span[0] < span[1]]
         return spans
 
@@ -312,18 +310,25 @@ class _Cutter:
             return estimate <= limit
         return self.count(embedded) <= limit
 
-    def _fitting(self, prefix: str, start: int, end: int) -> list[tuple[int, int]]:
-        """The span, halved at its best boundary for as long as it has too many tokens."""
+    def _fitting(self, prefix: str, lead: int, start: int, end: int) -> list[tuple[int, int]]:
+        """The span with the overlap from ``lead`` on; where that is too many tokens, without it and halved
+        at its best boundary for as long as there are."""
+        if end - lead <= 1 or self._fits(prefix, lead, end):
+            return [(lead, end)]
         fitting: list[tuple[int, int]] = []
-        todo = [(start, end)]
+        todo = self._halves(start, end) if lead == start else [(start, end)]
         while todo:
             start, end = todo.pop()
             if end - start <= 1 or self._fits(prefix, start, end):
                 fitting.append((start, end))
             else:
-                middle = self._middle(start, end)
-                todo += [(middle, end), (start, middle)]
+                todo += self._halves(start, end)
         return fitting
+
+    def _halves(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Both halves of a span, the second first."""
+        middle = self._middle(start, end)
+        return [(middle, end), (start, middle)]
 
     def _middle(self, start: int, end: int) -> int:
         """The best place to halve: a boundary in the middle half, the last one of the best kind."""

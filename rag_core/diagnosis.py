@@ -3,30 +3,61 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import shlex
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from rag_core.errors import RagError
-from rag_core.files import why_skipped, with_sep
+from rag_core.extract import hardly_text, is_current, reader_of
+from rag_core.files import display, why_skipped, with_sep
 from rag_core.freshness import file_state
+from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
-from rag_core.types import Diagnosis, Source, Step
-from rag_core.wording import plural
+from rag_core.types import Source
+from rag_core.wording import moment, plural
 
-ADD_FOLDER = "Add its folder to the store."
-_INDEX = "Index its folder again."
 _NAMESAKES = 3
+_READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."
+_ONLY_TEXT = f"Only text is read. {_READ}"
+_LATER = {
+    ".pdf": "PDF", ".docx": "Word", ".doc": "Word", ".pptx": "PowerPoint", ".ppt": "PowerPoint",
+    ".xlsx": "Excel", ".xls": "Excel", ".odt": "OpenDocument", ".ods": "OpenDocument",
+    ".odp": "OpenDocument", ".epub": "EPUB", ".mobi": "Mobipocket",
+}  # fmt: skip
+
+
+class _Advice(NamedTuple):
+    """What to do next, as it is said on a page of the app and as it is said everywhere."""
+
+    on_page: str = ""
+    everywhere: str = ""
+
+
+_NOTHING = _Advice()
+
+
+def _said(sentence: str) -> _Advice:
+    return _Advice(sentence, sentence)
+
+
+def _or_with(command: str, on_page: str, then: str = "") -> _Advice:
+    """Something to do on a page, or with a command."""
+    return _Advice(f"{on_page}{then}.", f"{on_page}, or with `{command}`{then}.")
+
+
+_MEND = _said("Mend the file, then index again.")
+_ADD_FOLDER = _or_with("commonplace init FOLDER --store NAME", "Add its folder on the Index page")
 
 
 def explain(store: Store, path: str, here: Path) -> Diagnosis:
     """Follow the file ``path`` (absolute, relative to ``here``, or as the store calls it) into ``store``.
 
-    It stops at the first step that keeps the file from being found; reads no file. The advice is
-    ``ADD_FOLDER`` where no folder of the store could hold it, and no document has this name. Raises
-    StoreError.
+    It stops at the first step that keeps the file from being found; reads no file. Raises StoreError.
     """
     with store.read() as db:
         places = _places(db, path, here)
@@ -34,10 +65,30 @@ def explain(store: Store, path: str, here: Path) -> Diagnosis:
             folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
             sentence = f"No folder of store {store.name!r} contains it. Its folders: {folders}."
             called = documents.called(db, path, _NAMESAKES)
-            hint = f"It holds {', '.join(map(repr, called))}: write one like that." if called else ADD_FOLDER
-            return Diagnosis(store.name, path, False, (Step("no", sentence),), hint)
+            hint = f"It holds {', '.join(map(repr, called))}: write one like that." if called else ""
+            advice = _said(hint) if hint else _unread(path) or _ADD_FOLDER
+            return _diagnosis(store.name, path, [Step("no", sentence)], advice)
         tried = [_explain(db, store.name, source, raw) for source, raw in places]
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
+
+
+def is_elsewhere(found: Diagnosis) -> bool:
+    """Whether no folder of the store could hold the file, and no document has its name."""
+    advice = _unread(found.path) or _ADD_FOLDER
+    return len(found.steps) == 1 and found.advice == advice.everywhere
+
+
+def _diagnosis(store: str, path: str, steps: Sequence[Step], advice: _Advice) -> Diagnosis:
+    findable = steps[-1].state != "no"
+    return Diagnosis(store, path, findable, tuple(steps), advice.everywhere, on_page=advice.on_page)
+
+
+def _unread(path: str) -> _Advice | None:
+    """What to know before anything is tried with a file that holds no text, going by its name."""
+    if not hardly_text(path):
+        return None
+    kind = _LATER.get(posixpath.splitext(path)[1].lower())
+    return _said(f"{kind} is not read yet. {_READ}" if kind else _ONLY_TEXT)
 
 
 def _places(db: sqlite3.Connection, path: str, here: Path) -> list[tuple[Source, bytes]]:
@@ -55,7 +106,20 @@ def _places(db: sqlite3.Connection, path: str, here: Path) -> list[tuple[Source,
     known += [(out.source_id, out.path) for out in excluded_files(db) if out.display == path]
     called = [(by_id[source_id], raw) for source_id, raw in known]
     is_there = any(map(os.path.lexists, files))
-    return (on_disk or called) if is_there else (called or on_disk)
+    return (on_disk or called) if is_there else (called or _below(by_id.values(), path) or on_disk)
+
+
+def _below(folders: Iterable[Source], path: str) -> list[tuple[Source, bytes]]:
+    """The folders that hold a file which the store would call ``path``, once it was read."""
+    found = []
+    for source in folders:
+        inside = os.path.normpath(path.removeprefix(f"{source.label}/") if source.label else path)
+        with suppress(ValueError):  # a NUL or half a character: no file has that name
+            raw = os.fsencode(inside)
+            whole = with_sep(os.fsencode(source.root)) + raw
+            if not inside.startswith((os.sep, os.pardir)) and os.path.lexists(whole):
+                found.append((source, raw))
+    return found
 
 
 def _absolute(path: str, here: Path) -> tuple[bytes, ...]:
@@ -70,72 +134,92 @@ def _absolute(path: str, here: Path) -> tuple[bytes, ...]:
 def _explain(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> Diagnosis:
     shown = shown_path(source.label, raw) if raw else source.root
     steps = [Step("ok", f"It lies in the folder {source.root!r} of store {store!r}.")]
-    advice = ""
-    for step, then in _follow(db, source, raw):
+    advice = _NOTHING
+    for step, then in _follow(db, store, source, raw):
         steps.append(step)
         if step.state == "no":
-            return Diagnosis(store, shown, False, tuple(steps), then)
-        advice = advice or then
-    return Diagnosis(store, shown, True, tuple(steps), advice)
+            return _diagnosis(store, shown, steps, then)
+        advice = then if advice == _NOTHING else advice
+    return _diagnosis(store, shown, steps, advice)
 
 
-def _follow(db: sqlite3.Connection, source: Source, raw: bytes) -> Iterator[tuple[Step, str]]:
+def _follow(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> Iterator[tuple[Step, _Advice]]:
     """Each step from the file to its vectors, with what to do where it went wrong."""
     row = _row(db, source, raw)
     if row is None and os.path.isdir(os.path.join(os.fsencode(source.root), raw)):  # noqa: PTH112, PTH118
-        yield Step("no", "It is a folder; only files are found."), "Ask about a file in it."
+        yield Step("no", "It is a folder; only files are found."), _said("Ask about a file in it.")
         return
-    yield from _choice(db, source, raw, kept=bool(row and row["chunk_count"]))
+    yield from _choice(db, store, source, raw, kept=bool(row and row["chunk_count"]))
     if row is None:
-        yield Step("no", "It was not read yet."), f"Resume it, then: {_INDEX}" if source.paused else _INDEX
+        due = _resume(store, source) if source.paused else _index(store)
+        yield Step("no", "It was not read yet."), _unread(display(raw)) or due
         return
-    yield from _reading(row)
-    yield from _vectors(db, row)
+    yield from _reading(store, row)
+    yield from _vectors(db, store, row)
     if row["private"]:
-        yield Step("note", "It is private: only the owner finds it."), ""
+        yield Step("note", "It is private: only the owner finds it."), _NOTHING
+
+
+def _index(store: str) -> _Advice:
+    return _or_with(f"commonplace index --store {store}", "Index the store again on the Index page")
+
+
+def _resume(store: str, source: Source) -> _Advice:
+    command = f"commonplace source resume {source.id} --store {store}"
+    return _or_with(command, "Resume the folder on the Index page", "; then index it")
 
 
 class _Obstacle(NamedTuple):
     """What keeps a run from reading a file, and what becomes of the text that the store has of it."""
 
     sentence: str
-    advice: str
+    advice: _Advice
     meanwhile: str = "It is found until the next run."
 
 
-def _choice(db: sqlite3.Connection, source: Source, raw: bytes, *, kept: bool) -> Iterator[tuple[Step, str]]:
+def _choice(
+    db: sqlite3.Connection, store: str, source: Source, raw: bytes, *, kept: bool
+) -> Iterator[tuple[Step, _Advice]]:
     """Whether the folder and its rules give the file; ``kept`` where the store has its text."""
-    found = _obstacle(db, source, raw)
+    found = _obstacle(db, store, source, raw)
     if found is None:
-        yield Step("ok", "The folder's patterns take it, and no rule leaves it out."), ""
+        yield Step("ok", "The folder's patterns take it, and no rule leaves it out."), _NOTHING
         if source.paused:
-            yield Step("note", "The folder is paused; changes wait."), "Resume the folder."
+            yield Step("note", "The folder is paused; changes wait."), _resume(store, source)
     elif kept:
         yield Step("note", f"{found.sentence} {found.meanwhile}"), found.advice
     else:
         yield Step("no", found.sentence), found.advice
 
 
-def _obstacle(db: sqlite3.Connection, source: Source, raw: bytes) -> _Obstacle | None:
+def _obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> _Obstacle | None:
     if source.removed:
-        return _Obstacle("The folder is being removed from the store.", "Add the folder again.")
+        return _Obstacle("The folder is being removed from the store.", _said("Add the folder again."))
     excluded = excluded_below(db, source.root)
     if raw in excluded:
-        sentence = f"It was excluded by hand. {excluded[raw]}".strip()
-        return _Obstacle(sentence, "Take it back on the Files page.")
+        return _Obstacle(f"It is excluded. {excluded[raw]}".strip(), _take_back(db, store, source, raw))
     stays = "What was read of it is still found."
     try:
         reason = why_skipped(Path(source.root), raw, source.include, source.exclude)
     except RagError as error:  # the folder is gone, or cannot be read
-        return _Obstacle(error.message, error.suggestion, stays)
+        return _Obstacle(error.message, _Advice(error.on_page, error.suggestion), stays)
     if reason is None:
         return None
     if reason.startswith("cannot be"):
-        advice = "Check that the file is there and that this user may read it."
+        advice = _said("Check that the file is there and that this user may read it.")
         return _Obstacle(
             f"It {reason}.", advice, "The next run forgets it." if _is_gone(source, raw) else stays
         )
-    return _Obstacle(f"The folder's rules leave it out: it {reason}.", _rule_advice(reason))
+    advice = _unread(display(raw)) or _rule_advice(reason)
+    return _Obstacle(f"The folder's rules leave it out: it {reason}.", advice)
+
+
+def _take_back(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> _Advice:
+    whole = with_sep(os.fsencode(source.root)) + raw
+    out = next((each for each in excluded_files(db) if each.whole_path == whole), None)
+    path = shlex.quote(out.display if out else shown_path(source.label, raw))
+    command = f"commonplace exclude {path} --undo --store {store}"
+    return _or_with(command, "Take it back on the Files page")
 
 
 def _is_gone(source: Source, raw: bytes) -> bool:
@@ -148,12 +232,12 @@ def _is_gone(source: Source, raw: bytes) -> bool:
     return False
 
 
-def _rule_advice(reason: str) -> str:
+def _rule_advice(reason: str) -> _Advice:
     if "include pattern" in reason:
-        return "Add a pattern that names it to the folder."
+        return _said("Add a pattern that names it to the folder.")
     if "exclude pattern" in reason:
-        return "Change the folder's exclude patterns."
-    return "Move or rename the file, or change the rule that is named."
+        return _said("Change the folder's exclude patterns.")
+    return _said("Move or rename the file, or change the rule that is named.")
 
 
 def _row(db: sqlite3.Connection, source: Source, raw: bytes) -> sqlite3.Row | None:
@@ -165,31 +249,44 @@ def _row(db: sqlite3.Connection, source: Source, raw: bytes) -> sqlite3.Row | No
     return found
 
 
-def _reading(row: sqlite3.Row) -> Iterator[tuple[Step, str]]:
+def _reading(store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
     passages = plural(row["chunk_count"], "passage")
     match row["state"]:
         case "failed" if row["chunk_count"]:
             reason = f"It could not be read: {row['reason']} Its last good text is found."
-            yield Step("note", reason), "Mend the file, then index again."
+            yield Step("note", reason), _MEND
         case "failed":
-            yield Step("no", f"It could not be read: {row['reason']}"), "Mend the file, then index again."
+            yield Step("no", f"It could not be read: {row['reason']}"), _MEND
         case "skipped":
-            yield Step("no", f"It was skipped: {row['reason']}"), "Nothing to do, unless it should hold text."
+            yield Step("no", f"It was skipped: {row['reason']}"), _unread(row["display"]) or _said(_ONLY_TEXT)
         case _:
-            yield Step("ok", f"It was read as {row['file_type']} at {row['indexed_at']}: {passages}."), ""
+            read = f"It was read as {row['file_type']}{_reader(row)} on {moment(row['indexed_at'])}"
+            yield Step("ok", f"{read}: {passages}."), _NOTHING
     if file_state(row) == "changed":
-        yield Step("note", "The file has changed since it was read."), _INDEX
+        yield Step("note", "The file has changed since it was read."), _index(store)
+    elif row["state"] != "failed" and not _reader(row):
+        reader = reader_of(PurePosixPath(row["display"]))
+        yield Step("note", f"The next run has it read again, by {reader}."), _index(store)
 
 
-def _vectors(db: sqlite3.Connection, row: sqlite3.Row) -> Iterator[tuple[Step, str]]:
+def _reader(row: sqlite3.Row) -> str:
+    """Who read the document, if it would be read so today, too; else ''."""
+    path = PurePosixPath(row["display"])
+    return f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
+
+
+def _vectors(db: sqlite3.Connection, store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
     counts = embeddings.counts_of(db, row["id"])
     if counts.refused:
         sentence = f"{plural(counts.refused, 'passage')} could not be embedded: {counts.error}"
-        yield Step("note", sentence), "Words find it; the next run tries again."
+        yield Step("note", sentence), _said("Words find it; the next run tries again.")
     if waiting := counts.waiting - counts.refused:
-        yield Step("note", f"{plural(waiting, 'passage')} still to be embedded; words find it."), _INDEX
+        yield (
+            Step("note", f"{plural(waiting, 'passage')} still to be embedded; words find it."),
+            _index(store),
+        )
     if counts.unreadable:
         sentence = f"{plural(counts.unreadable, 'passage')} in a script the model cannot read"
-        yield Step("note", f"{sentence}: found by words only."), ""
+        yield Step("note", f"{sentence}: found by words only."), _NOTHING
     if counts.embedded:
-        yield Step("ok", f"{plural(counts.embedded, 'passage')} can be found by meaning."), ""
+        yield Step("ok", f"{plural(counts.embedded, 'passage')} can be found by meaning."), _NOTHING

@@ -12,8 +12,14 @@ from pathlib import Path
 
 from rag_core.embedders import Embedder
 from rag_core.embedders.address import destination
+from rag_core.embedders.foreign import opener_of
+from rag_core.embedders.options import providers
 from rag_core.errors import RagError
-from rag_core.types import Step, StoreInfo
+from rag_core.extensions import Extension
+from rag_core.extract import Worker, claims
+from rag_core.reports import Step
+from rag_core.types import StoreInfo
+from rag_core.vectors.foreign import ForeignBackend, backends
 from rag_core.wording import plural, size
 
 _OLDEST_PYTHON = (3, 11)
@@ -23,6 +29,33 @@ _LITTLE_SPACE = 1_000_000_000
 def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
     """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
     return [_python(), _sqlite(), _data_folder(data_dir), _model(open_model)]
+
+
+def extensions() -> list[Step]:
+    """What installed packages add, each imported once to see whether it works."""
+    with Worker() as worker:
+        found = [
+            *(_extension(each, _reads(each), worker.load) for each in claims.packages().all),
+            *(_extension(each, f"adds the embedders '{each.name}:…'", opener_of) for each in providers().all),
+            *(
+                _extension(each, f"adds the vector index {each.name!r}", ForeignBackend)
+                for each in backends().all
+            ),
+        ]
+    return list(dict.fromkeys(found))  # what two packages claim is said once
+
+
+def _reads(extension: Extension) -> str:
+    file_type, _, suffix = extension.name.partition(".")
+    return f"reads files ending in '.{suffix}' as {file_type}"
+
+
+def _extension(extension: Extension, adds: str, load: Callable[[Extension], object]) -> Step:
+    try:
+        load(extension)
+    except RagError as error:
+        return Step("no", str(error))
+    return Step("ok", f"The package {extension} {adds} ({extension.group}).")
 
 
 def _python() -> Step:
@@ -85,7 +118,8 @@ def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
     steps = [Step("ok", f"Store {name!r} opens: {counts}.")]
     if info.failed:
         failed = plural(info.failed, "file")
-        steps.append(Step("note", f"Store {name!r}: {failed} could not be read. See its Index page."))
+        see = f"See its Index page, or `commonplace list --store {name} --state failed`."
+        steps.append(Step("note", f"Store {name!r}: {failed} could not be read. {see}"))
     if info.pending:
         waiting = plural(info.pending, "text")
         steps.append(Step("note", f"Store {name!r}: {waiting} still to be embedded. Index it again."))

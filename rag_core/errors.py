@@ -5,12 +5,14 @@ RagError
 ├── Forbidden       something only the owner may do
 ├── NotFound            a store, document or chunk that is not there (for this viewer)
 ├── StoreError          a store file that cannot be opened, read or written
-│   └── StoreBusy       another runner holds the store
+│   ├── StoreBusy       another runner holds the store
+│   └── InUpkeep        a store that is being made, mended, renamed or removed
 ├── ExtractError        a file that could not be read as text
 │   └── NotText         a file that holds no text to read; skipped, not failed
 ├── EmbedderError       an embedder that is missing or failed
 │   ├── ModelMissing    the weights are not there yet, here or on the server
 │   └── Unreachable     the server does not answer, or fails whatever it is given
+├── LLMError            a model that is to answer questions and is missing, silent or failed
  ├── VectorError         a vector index that is missing, refused something, or is not this store's
  │   └── VectorsUnreachable  it cannot be reached now; the work waits
 └── Cancelled           the owner stopped the work
@@ -21,12 +23,20 @@ from __future__ import annotations
 
 
 class RagError(Exception):
-    """An error made of two sentences: what is wrong, and what to do next."""
+    """An error made of two sentences: what is wrong, and what to do next.
 
-    def __init__(self, message: str, suggestion: str = "") -> None:
+    ``on_page`` is what to do next for who reads it on a page of the app, where that is not the same.
+    """
+
+    def __init__(self, message: str, suggestion: str = "", *, on_page: str = "") -> None:
         self.message = message
         self.suggestion = suggestion
+        self.on_page = on_page or suggestion
         super().__init__(f"{message} {suggestion}".strip())
+
+    def for_page(self) -> str:
+        """Both sentences, as a page of the app says them."""
+        return f"{self.message} {self.on_page}".strip()
 
     def as_dict(self) -> dict[str, dict[str, str]]:
         """The shape every face sends: ``{"error": {"message", "suggestion"}}``."""
@@ -53,6 +63,10 @@ class StoreBusy(StoreError):
     """Another runner holds the store; the request was left for it."""
 
 
+class InUpkeep(StoreError):
+    """A store that is being made, mended, renamed or removed; nobody takes a request meanwhile."""
+
+
 class ExtractError(RagError):
     """A file that could not be read as text."""
 
@@ -71,6 +85,10 @@ class ModelMissing(EmbedderError):
 
 class Unreachable(EmbedderError):
     """An embedder's server that does not answer, or fails whatever it is given; no text is at fault."""
+
+
+class LLMError(RagError):
+    """A model that is to answer questions and is not there, does not answer, or failed."""
 
 
 class VectorError(RagError):

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag_core import plan
-from rag_core.errors import Forbidden, NotFound
+from rag_core.errors import Forbidden, InvalidInput, NotFound
 from rag_core.files import real_folder, validate_globs
 from rag_core.plan import Plan
 from rag_core.reader import Reader
 from rag_core.reports import SourceInfo
-from rag_core.store import sources, work
+from rag_core.store import Store, sources, switch, work
 from rag_core.types import Source, Viewer
 
 
@@ -50,7 +50,7 @@ class Folders(Reader):
         A folder that is being removed stays, with these globs alone.
         """
         source = self.draft_source(viewer, store, root, include, exclude)
-        with self._stores.open(viewer, store).store.write() as db:
+        with self._own(viewer, store).write() as db:
             return sources.put_source(db, source.root, source.include, source.exclude)
 
     def change_source(
@@ -59,7 +59,7 @@ class Folders(Reader):
         """Give a folder of a store other globs, in place of those it has; the next run follows them."""
         owner_only(viewer, "choose folders")
         include, exclude = _globs(include, exclude)
-        with self._stores.open(viewer, store).store.write() as db:
+        with self._own(viewer, store).write() as db:
             source = replace(_source(db, store, source_id), include=include, exclude=exclude)
             sources.change_source(db, source)
         return source
@@ -67,7 +67,7 @@ class Folders(Reader):
     def pause_source(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
         """Leave a folder out of runs over all folders, or take it in again; its documents stay."""
         owner_only(viewer, "choose folders")
-        with self._stores.open(viewer, store).store.write() as db:
+        with self._own(viewer, store).write() as db:
             source = replace(_source(db, store, source_id), paused=paused)
             sources.change_source(db, source)
         return source
@@ -78,7 +78,7 @@ class Folders(Reader):
         Files that another folder of the store chooses too are read again by the same run.
         """
         owner_only(viewer, "choose folders")
-        with self._stores.open(viewer, store).store.write() as db:
+        with self._own(viewer, store).write() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
             heirs = [heir.id for heir in sources.overlapping(db, source) if not heir.paused]
@@ -112,6 +112,17 @@ class Folders(Reader):
             for source in due
             if source.removed or not source.paused
         ]
+
+    def _own(self, viewer: Viewer, name: str) -> Store:
+        """The store called ``name``, to be changed. Raises NotFound, InvalidInput for one that is attached."""
+        store = self._stores.open(viewer, name).store
+        with store.read() as db:
+            if switch.is_attached(db):
+                raise InvalidInput(
+                    f"Store {name!r} is attached to another installation's index and only read here.",
+                    "Take it over (`commonplace store take-over`), or change it where it is filled.",
+                )
+        return store
 
 
 def owner_only(viewer: Viewer, what: str) -> None:

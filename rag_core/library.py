@@ -1,16 +1,16 @@
 """The facade: one object that every face (app, CLI, and later REST and MCP) calls.
 
-What any viewer may read is in ``reader``. What only the owner may do is in ``folders`` and ``runs``, and
-here: stores, single files and their health.
+What any viewer may read is in ``reader``. What only the owner may do is in ``folders``, ``runs``,
+``placement`` and ``services``, and here: stores, single files and their health.
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
-import sqlite3
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -19,32 +19,31 @@ from pathlib import Path
 from rag_core import diagnosis, doctor, portable
 from rag_core.chunk import chunk_spec
 from rag_core.config import DeclaredStore
-from rag_core.embedders import DEFAULT_EMBEDDER, asks_others, full_name, reading_limit, with_dimension
+from rag_core.embedders import (
+    DEFAULT_EMBEDDER,
+    asks_others,
+    dimension_of,
+    full_name,
+    reading_limit,
+    with_dimension,
+)
 from rag_core.errors import InvalidInput, NotFound, RagError, StoreError
-from rag_core.files import display, expanded, real_folder
+from rag_core.files import current_folder, display, expanded, real_folder, with_sep
 from rag_core.folders import owner_only
 from rag_core.freshness import file_states
+from rag_core.placement import Placement
 from rag_core.portable import Exported, Report
 from rag_core.reader import MAX_TOP_K
-from rag_core.runs import Runs
-from rag_core.store import Store, documents, find, sources, work
+from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
+from rag_core.services import Services
+from rag_core.store import Store, documents, find, outbox, sources, work
 from rag_core.store.check import check
 from rag_core.store.repair import repair
-from rag_core.types import (
-    METRICS,
-    Diagnosis,
-    Document,
-    DocumentView,
-    Health,
-    Metric,
-    Repair,
-    Step,
-    StoreInfo,
-    Viewer,
-)
+from rag_core.types import METRICS, Document, DocumentView, FileState, Metric, StoreInfo, Viewer
+from rag_core.vectors.backends import address_of
 
 
-class Library(Runs):
+class Library(Placement, Services):
     """Every store of one owner. Cheap to make, safe to share between threads.
 
     Every method here but ``document`` raises Forbidden for a guest.
@@ -60,12 +59,17 @@ class Library(Runs):
         *,
         metric: Metric = "cosine",
         dimension: int | None = None,
+        backend: str | None = None,
+        sends_private: bool = False,
     ) -> StoreInfo:
-        """Make an empty store whose vectors have ``dimension`` numbers (None: what ``embedder`` gives).
+        """Make an empty store whose vectors have ``dimension`` numbers (None: what ``embedder`` gives) and
+        are kept in ``backend``.
 
-        Without ``embedder`` it gets the one of the settings, and always their sizes of passages.
-        Raises InvalidInput for a name, embedder, metric or dimension that cannot be used, EmbedderError
-        when the embedder's server does not answer or lacks the model.
+        Without ``embedder`` and ``backend`` it gets those of the settings, and always their sizes of
+        passages. ``sends_private`` lets private notes go to servers on other machines. Raises
+        InvalidInput for a name, embedder, metric, dimension or backend that cannot be used, EmbedderError
+        when the embedder's server does not answer or lacks the model, VectorError when the vector index
+        cannot be made or is another's.
         """
         owner_only(viewer, "create a store")
         path = self._stores.free_path(viewer, name)
@@ -74,7 +78,22 @@ class Library(Runs):
         embedder = with_dimension(embedder or self.settings.embedder, dimension, self._embedders.get)
         sizes = self.settings.chunk_sizes, dict(self.settings.chunking)
         spec = chunk_spec(reading_limit(embedder, self._embedders.get), *sizes)
-        Store.create(path, embedder=embedder, spec=spec, backend="local", metric=metric).close()
+        backend = backend or self.settings.backend
+        address = address_of(backend, name, self._vector_options)
+        store = Store.create(path, embedder=embedder, spec=spec, backend=backend, metric=metric)
+        try:
+            with store.write() as db:
+                db.execute("INSERT INTO meta VALUES ('sends_private', ?)", ("1" if sends_private else "0",))
+                if address:
+                    outbox.connect(db, address)
+            if address:
+                number = dimension_of(embedder, self._embedders.get)
+                self._stores.remote(store, address, number).prepare(store.id)
+        except BaseException:
+            store.close()
+            self._stores.delete(viewer, name)
+            raise
+        store.close()
         return self.store_info(viewer, name)
 
     def make_declared(self, viewer: Viewer) -> list[str]:
@@ -92,7 +111,7 @@ class Library(Runs):
             if there:
                 return _missing(self.store_info(viewer, there), declared)
             roots = [real_folder(folder.root) for folder in declared.folders]  # all, before anything is made
-            self.create_store(viewer, declared.name, declared.embedder)
+            self.create_store(viewer, declared.name, declared.embedder, backend=declared.backend)
             for root, folder in zip(roots, declared.folders, strict=True):
                 self.add_source(viewer, declared.name, root, folder.include, folder.exclude)
         except RagError as error:
@@ -106,6 +125,8 @@ class Library(Runs):
         Raises StoreBusy while it is being indexed.
         """
         owner_only(viewer, "delete a store")
+        with suppress(StoreError):  # one that is damaged does not know where its vectors are
+            self._drop_remote(self._stores.open(viewer, name).store)
         self._stores.delete(viewer, name)
 
     def rename_store(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
@@ -169,7 +190,12 @@ class Library(Runs):
         Raises StoreError when it is too damaged to be read.
         """
         owner_only(viewer, "verify a store")
-        return check(self._stores.open(viewer, store).store, files=files, report=report)
+        opened = self._stores.open(viewer, store).store
+        found = check(opened, files=files, report=report)
+        if compared := self._compared(opened):
+            checks = (*found.checks, VECTOR_INDEX)
+            return replace(found, checks=checks, findings=(*found.findings, *compared))
+        return found
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
         """Make anew what is derived in a store, and mark what the next run must read again.
@@ -182,12 +208,12 @@ class Library(Runs):
     # --- files ------------------------------------------------------------------------------
 
     def exclude_file(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
-        """Take one document out, whatever the globs say; the run that this asks for forgets it.
+        """Take one document out, whatever the patterns say; the run that this asks for forgets it.
 
-        Raises NotFound.
+        Raises NotFound, also when it is out already.
         """
         owner_only(viewer, "exclude files")
-        opened = self._stores.open(viewer, store).store
+        opened = self._own(viewer, store)
         found = self._places(opened, [path])
         with opened.write() as db:
             for source_id, raw in found:
@@ -195,9 +221,9 @@ class Library(Runs):
                 work.request_files(db, source_id, [raw])
 
     def take_back_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Let the globs decide on an excluded file again, and ask for it to be read. Raises NotFound."""
+        """Let the patterns decide on an excluded file again, and ask for it to be read. Raises NotFound."""
         owner_only(viewer, "exclude files")
-        opened = self._stores.open(viewer, store).store
+        opened = self._own(viewer, store)
         with opened.read() as db:
             found = [out for out in sources.excluded_files(db) if out.display == path]
         if not found:
@@ -207,24 +233,44 @@ class Library(Runs):
                 sources.take_back_file(db, out.source_id, out.path)
                 work.request_files(db, out.source_id, [out.path])
 
-    def files(self, viewer: Viewer, store: str) -> list[Document]:
+    def files(self, viewer: Viewer, store: str, *, compared: bool = True) -> list[Document]:
         """Every file of a store by path, its ``state`` a FileState compared with the disk just now,
-        excluded files included. One stat a file: 20,000 take about a tenth of a second."""
+        excluded files included. Without ``compared`` the state of one that is not excluded is what its
+        last reading gave, and the answer the same until the store changes."""
+        owner_only(viewer, "see files")
+        return self._files(viewer, store, compared=compared)
+
+    def file_states(self, viewer: Viewer, store: str) -> dict[int, FileState]:
+        """The state of each document by its id, compared with the disk just now; only ``files`` knows
+        which are excluded. One stat a file: 20,000 take about a tenth of a second."""
         owner_only(viewer, "see files")
         with self._stores.open(viewer, store).store.read() as db:
-            return _files(db, store, viewer)
+            rows = find.stat_rows(db)
+        return file_states(rows)
 
     def file(self, viewer: Viewer, store: str, path: str) -> Document:
         """One file of a store, as ``files`` lists it. Raises NotFound."""
         owner_only(viewer, "see files")
-        with self._stores.open(viewer, store).store.read() as db:
-            found = _files(db, store, viewer, path)
+        found = self._files(viewer, store, path)
         if not found:
-            raise NotFound(
-                f"Store {store!r} has no file {path!r}.",
-                "It may have moved or be gone; look at the files of the store.",
-            )
+            where_else = self._where_else(self._stores.open(viewer, store).store, path)
+            raise NotFound(f"Store {store!r} has no file {path!r}.", where_else)
         return found[0]
+
+    def _files(
+        self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
+    ) -> list[Document]:
+        """The files of a store by path, or only those called ``path``."""
+        with self._stores.open(viewer, store).store.read() as db:
+            rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
+            excluded = sources.excluded_files(db)
+        out = {each.whole_path: each for each in excluded if path in (None, each.display)}
+        found = find.as_documents(rows, store, viewer, file_states(rows) if compared else None)
+        listed = [
+            _marked(document, out.pop(with_sep(row["root"]) + row["path"], None))
+            for row, document in zip(rows, found, strict=True)
+        ]
+        return sorted([*listed, *(_excluded(store, each) for each in out.values())], key=attrgetter("path"))
 
     def document(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
         """The document called ``path`` as it was indexed, the chunk called ``key`` marked. Raises NotFound.
@@ -257,18 +303,19 @@ class Library(Runs):
         which place its best passage has among the first 1000 hits.
         """
         owner_only(viewer, "ask why a file is not found")
-        here = here or Path.cwd()
+        here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
         wanted = dict.fromkeys(names or self.store_names(viewer))
         found = [self._explained(viewer, name, path, here) for name in wanted]
         if any(each.steps[1:] for each in found):
-            found = [each for each in found if each.advice != diagnosis.ADD_FOLDER]
+            found = [each for each in found if not diagnosis.is_elsewhere(each)]
         return [self._ranked(viewer, each, query) if query and each.steps[1:] else each for each in found]
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
         try:
             return diagnosis.explain(self._stores.open(viewer, name).store, path, here)
         except StoreError as error:  # the store that holds the file may be the damaged one
-            return Diagnosis(name, path, False, (Step("no", error.message),), error.suggestion)
+            step = Step("no", error.message)
+            return Diagnosis(name, path, False, (step,), error.suggestion, on_page=error.on_page)
 
     def _ranked(self, viewer: Viewer, found: Diagnosis, query: str) -> Diagnosis:
         answer = self.search(
@@ -279,9 +326,11 @@ class Library(Runs):
         return replace(found, query=query, rank=hit.rank if hit else None, score=hit.score if hit else None)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
-        """The installation, checked: Python, SQLite, folders, models, servers, stores and their folders."""
+        """The installation, checked: Python, SQLite, folders, models, what packages add, servers, stores and
+        their folders."""
         owner_only(viewer, "check the installation")
         steps = doctor.installation(self.settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
+        steps += doctor.extensions()
         try:
             names = self.store_names(viewer)
         except StoreError as error:
@@ -305,17 +354,6 @@ class Library(Runs):
         """The embedders that new stores get or that a server is configured for."""
         configured = [full_name(self.settings.embedder)]
         return [*configured, full_name("ollama")] if self.settings.ollama_url else configured
-
-
-def _files(db: sqlite3.Connection, store: str, viewer: Viewer, path: str | None = None) -> list[Document]:
-    """The files of a store by path, or only those called ``path``."""
-    ids = None if path is None else documents.ids(db, path)
-    out = {each.display: each for each in sources.excluded_files(db) if path in (None, each.display)}
-    found = find.documents(db, store, viewer, ids, file_states(db, ids))
-    listed = [_marked(document, out.get(document.path)) for document in found]
-    there = {document.path for document in found}
-    forgotten = [_excluded(store, each) for each in out.values() if each.display not in there]
-    return sorted([*listed, *forgotten], key=attrgetter("path"))
 
 
 def _marked(document: Document, out: sources.Exclusion | None) -> Document:
@@ -357,7 +395,7 @@ def _missing(info: StoreInfo, declared: DeclaredStore) -> str:
         if source is None:
             lacks.append(f"the folder {str(folder.root)!r}")
         elif not {*folder.include} <= {*source.include} or not {*folder.exclude} <= {*source.exclude}:
-            lacks.append(f"the globs of {str(folder.root)!r}")
+            lacks.append(f"the patterns of {str(folder.root)!r}")
     if not lacks:
         return ""
     return f"Store {info.name!r} is there without what is declared: {', '.join(lacks)}. It stays as it is."

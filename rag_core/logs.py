@@ -14,7 +14,11 @@ from types import TracebackType
 from typing import Any, TextIO
 
 OURS = ("rag_core", "ui")
-"""Whose level is set. Libraries keep theirs: at debug level some of them log whole requests."""
+"""Whose level is set. Libraries keep theirs, but for those below."""
+
+CHATTY = ("boto3", "botocore", "urllib3", "httpx", "httpcore", "ollama", "qdrant_client", "chromadb")
+"""Who logs requests at debug level, with their bodies and headers: notes, queries, keys. They say no more
+than warnings, whatever level others set for all."""
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -29,6 +33,8 @@ def configure(level: str) -> None:
         logger = logging.getLogger(name)
         logger.setLevel(level.upper())
         logger.handlers = [*(each for each in logger.handlers if not isinstance(each, _Handler)), handler]
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.setLogRecordFactory(_record)
 
 

@@ -248,12 +248,12 @@ CREATE TABLE outbox (                   -- chunks whose copy in the remote vecto
     error TEXT NOT NULL DEFAULT ''      -- why the index refused it; it then waits for a change of the chunk
 ) STRICT;
 CREATE TRIGGER outbox_chunk_added AFTER INSERT ON chunks
-WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+WHEN EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
     DELETE FROM outbox WHERE key = new.key;
     INSERT INTO outbox (key) VALUES (new.key);
 END;
 CREATE TRIGGER outbox_chunk_removed AFTER DELETE ON chunks
-WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+WHEN EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
     DELETE FROM outbox WHERE key = old.key;
     INSERT INTO outbox (key) VALUES (old.key);
 END;
@@ -264,14 +264,14 @@ WHEN (old.key, old.chunk_index, old.start, old."end", old.start_line, old.end_li
      IS NOT (new.key, new.chunk_index, new.start, new."end", new.start_line, new.end_line, new.heading_path,
              new.anchor_type, new.anchor_ref, new.split_part, new.prefix, new.embed_hash, new.title, new.path,
              new.tags, new.text)
-     AND EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+     AND EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
     DELETE FROM outbox WHERE key IN (old.key, new.key);
     INSERT INTO outbox (key) SELECT old.key UNION SELECT new.key;
 END;
 CREATE TRIGGER outbox_document_changed AFTER UPDATE ON documents
 WHEN (old.display, old.file_type, old.title, old.date, old.private, old.metadata)
      IS NOT (new.display, new.file_type, new.title, new.date, new.private, new.metadata)
-     AND EXISTS (SELECT 1 FROM meta WHERE key = 'remote') BEGIN
+     AND EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
     DELETE FROM outbox WHERE key IN (SELECT key FROM chunks WHERE document_id = new.id);
     INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id ORDER BY chunk_index;
 END;
@@ -315,5 +315,6 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a full disk has ended it already
+            db.execute("ROLLBACK")
         raise

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
 
+from rag_core.errors import RagError
 from rag_core.store import Store, find
 from rag_core.types import Filters, Notice, Viewer
 
@@ -13,15 +14,22 @@ _MOST_COMPARED = 5000
 _MOST_NAMED = 8
 
 
-def words_only(reasons: Mapping[str, str]) -> list[Notice]:
+def failures(errors: Mapping[str, RagError]) -> list[Notice]:
+    """One notice for each store (by name) that could not be searched, or not as it should."""
+    return [Notice(str(error), (name,), error.for_page()) for name, error in errors.items()]
+
+
+def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
     """One notice a reason, given why each store (by name) is searched by words only."""
-    stores: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        stores.setdefault(reason, []).append(name)
-    return [
-        Notice(f"{_named(names)} {_is(names)} searched by words only. {reason}", tuple(names))
-        for reason, names in stores.items()
-    ]
+    stores: dict[tuple[str, str], list[str]] = {}
+    for name, error in reasons.items():
+        stores.setdefault((str(error), error.for_page()), []).append(name)
+    return [_words_only(names, *reason) for reason, names in stores.items()]
+
+
+def _words_only(names: Sequence[str], reason: str, on_page: str) -> Notice:
+    said = f"{_named(names)} {_is(names)} searched by words only."
+    return Notice(f"{said} {reason}", tuple(names), f"{said} {on_page}")
 
 
 def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:

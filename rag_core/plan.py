@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from rag_core.errors import ExtractError, StoreError
-from rag_core.extract import EXTRACTOR_VERSION, file_type, hardly_text
+from rag_core.extract import current_sql, file_type, hardly_text, is_current
 from rag_core.files import FileStat, Walk, display, preview, read_bytes, scan, with_sep
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
@@ -55,11 +55,13 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The difference between a source's files and its documents."""
+    """The difference between a source's files and its documents; ``again`` are the files that are to be
+    read once more although nothing says that they changed."""
 
     source: Source
     new: tuple[FileRecord, ...] = ()
     changed: tuple[FileRecord, ...] = ()
+    again: tuple[FileRecord, ...] = ()
     moved: tuple[Move, ...] = ()
     touched: tuple[Move, ...] = ()
     deleted: tuple[Known, ...] = ()
@@ -70,6 +72,7 @@ class Plan:
         """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
         rows: list[tuple[Outcome, str, str]] = [("added", f.display, _note(f)) for f in self.new]
         rows += [("changed", f.display, _note(f)) for f in self.changed]
+        rows += [("reread", f.display, _note(f)) for f in self.again]
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [("deleted", k.display, "") for k in self.deleted]
         return rows
@@ -79,6 +82,7 @@ class Plan:
         return {
             "added": len(self.new),
             "changed": len(self.changed),
+            **({"reread": len(self.again)} if self.again else {}),
             "moved": len(self.moved),
             "deleted": len(self.deleted),
             "unchanged": self.unchanged + len(self.touched),
@@ -86,7 +90,7 @@ class Plan:
 
     def unlikely(self) -> int:
         """How many of the files to read will probably be skipped, by their names: pictures, archives, …"""
-        return sum(hardly_text(file.display) for file in (*self.new, *self.changed))
+        return sum(hardly_text(file.display) for file in (*self.new, *self.changed, *self.again))
 
 
 @dataclass(slots=True)
@@ -95,6 +99,7 @@ class _Draft:
 
     new: list[FileRecord] = field(default_factory=list)
     changed: list[FileRecord] = field(default_factory=list)
+    again: list[FileRecord] = field(default_factory=list)
     touched: list[Move] = field(default_factory=list)
 
 
@@ -114,7 +119,7 @@ def make_plan(
     """Walk a source and compare. Reads a file only when its stat says it may have changed,
     or when it may be the new place of a document whose file is gone.
 
-    ``force`` takes every file for changed; ``only`` looks at no other files than these, and for where
+    ``force`` takes every file to be read; ``only`` looks at no other files than these, and for where
     they have moved to. A source that was removed has no file any more. Raises InvalidInput when the
     folder is gone or unreadable, StoreError when a folder that held documents is suddenly empty (an
     unmounted disk looks like that); files that the owner took out are forgotten without a look at it.
@@ -146,12 +151,25 @@ def make_plan(
         source=source,
         new=tuple(file for file in draft.new if file.path not in placed),
         changed=tuple(draft.changed),
+        again=tuple(draft.again),
         moved=tuple(moved),
         touched=tuple(draft.touched),
         deleted=tuple(known for known in gone if known.path not in old),
         unchanged=len(sides.files) - len(sides.unsettled),
         warnings=(*nothing, *_warnings(walk, only)),
     )
+
+
+def taken_out(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
+    """What can be done without a look at the disk: to forget the documents that the owner took out."""
+    with store.read() as db:
+        return Plan(source, deleted=tuple(_taken_out(db, source, only)))
+
+
+def _taken_out(db: sqlite3.Connection, source: Source, only: Set[bytes] | None) -> list[Known]:
+    out = excluded_below(db, source.root).keys()
+    wanted = out if only is None else out & only
+    return [known for known in _known(db, source.id).values() if known.path in wanted] if wanted else []
 
 
 class _Sides(NamedTuple):
@@ -213,7 +231,7 @@ def _forgotten(store: Store, source: Source, only: Set[bytes] | None) -> list[Kn
             return list(_known(db, source.id).values())
         if only is None or not only <= excluded_below(db, source.root).keys():
             return None
-        return [known for known in _known(db, source.id).values() if known.path in only]
+        return _taken_out(db, source, only)
 
 
 def _warnings(walk: Walk, only: Set[bytes] | None) -> list[str]:
@@ -224,7 +242,7 @@ def _warnings(walk: Walk, only: Set[bytes] | None) -> list[str]:
         for folder in walk.unreadable
         if only is None or any(_below(path, [folder]) for path in only)
     ]
-    return [f"{display(path)}: {why}." for path, why in skipped]
+    return [f"Passed over {display(path)}: {why}." for path, why in skipped]
 
 
 def _nothing_matches(root: Path, source: Source, documents: int) -> str:
@@ -260,14 +278,16 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
 def _settled(db: sqlite3.Connection, source_id: int, max_bytes: int) -> set[FileStat]:
     """What a scan finds again of the files that were read well, and had been as they were for a while by
     then; also of those that are too large (skipped without a look at their bytes)."""
+    current, numbers = current_sql()
     cursor = db.cursor()
     cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
     return set(
         cursor.execute(
             "SELECT path, size, mtime_ns, ctime_ns, inode FROM documents WHERE source_id = ?"
-            " AND max(mtime_ns, ctime_ns) < scanned_ns - ? AND state <> 'failed' AND extractor >= ?"
+            " AND max(mtime_ns, ctime_ns) < scanned_ns - ? AND state <> 'failed'"
+            f" AND {current}"
             " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
-            (source_id, _FRESH_NS, EXTRACTOR_VERSION, max_bytes),
+            (source_id, _FRESH_NS, *numbers, max_bytes),
         )
     )
 
@@ -307,12 +327,23 @@ def _record(stat: FileStat, source: Source, scanned_ns: int) -> FileRecord:
 def _compare(draft: _Draft, hash_of: HashOf, known: Known | None, file: FileRecord, *, force: bool) -> None:
     if known is None:
         draft.new.append(file)
-    elif force or known.state == "failed" or known.extractor < EXTRACTOR_VERSION:
-        draft.changed.append(file)
+    elif force or known.state == "failed" or not _is_current(known):
+        (draft.again if _is_as_read(hash_of, known, file) else draft.changed).append(file)
     elif known.file_hash and hash_of(file) == known.file_hash:
         draft.touched.append(Move(known, file))
     else:
         draft.changed.append(file)
+
+
+def _is_current(known: Known) -> bool:
+    return is_current(known.extractor, PurePosixPath(known.display))
+
+
+def _is_as_read(hash_of: HashOf, known: Known, file: FileRecord) -> bool:
+    then = (known.size, known.mtime_ns, known.ctime_ns, known.inode)
+    if then == (file.size, file.mtime_ns, file.ctime_ns, file.inode):
+        return True
+    return bool(known.file_hash) and hash_of(file) == known.file_hash
 
 
 def file_hash(root: Path, file: FileRecord, max_bytes: int = MAX_FILE_BYTES) -> str:

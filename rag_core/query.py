@@ -129,7 +129,7 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
 def _clean(field: str, key: str, value: str) -> str:
     match field:
         case "types":
-            return value.lower()
+            return value.lower().removeprefix(".")
         case "tags":
             return value.lstrip("#").strip("/")
         case "after" | "before":

@@ -15,12 +15,12 @@ from rag_core.config import Settings
 from rag_core.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
 from rag_core.embedders.options import OLLAMA_URL, Prompts
 from rag_core.embedders.shared import SharedEmbedders
-from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError
+from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, VectorError
 from rag_core.query import merge, parse
 from rag_core.rank import calibration_for
 from rag_core.search import Scope, Wanted, search
-from rag_core.store import about, embeddings, find, view
-from rag_core.stores import Opened, Stores, first_step
+from rag_core.store import about, find, identities, view
+from rag_core.stores import Opened, Stores, no_store
 from rag_core.types import (
     MAX_DEPTH,
     Answer,
@@ -28,6 +28,7 @@ from rag_core.types import (
     DocumentView,
     Filters,
     Hit,
+    Metric,
     Mode,
     Neighbour,
     Notice,
@@ -36,6 +37,11 @@ from rag_core.types import (
     Vectors,
     Viewer,
 )
+from rag_core.vectors import RemoteIndex
+from rag_core.vectors.backends import VectorOptions, open_remote
+from rag_core.vectors.chroma_place import ChromaOptions
+from rag_core.vectors.qdrant_place import QdrantOptions
+from rag_core.vectors.s3_place import S3Options
 
 MAX_TOP_K = MAX_DEPTH
 MAX_AROUND = 20
@@ -46,8 +52,12 @@ class Reader:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._stores = Stores(settings.store_dir, settings.busy_timeout_s)
+        self._vector_options = vector_options(settings)
+        self._stores = Stores(settings.store_dir, settings.busy_timeout_s, self._open_remote)
         self._embedders = SharedEmbedders(embedder_options(settings))
+
+    def _open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
+        return open_remote(address, dimension, metric, self._vector_options)
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
@@ -123,7 +133,7 @@ class Reader:
             raise InvalidInput("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
-            raise NotFound("There is no store yet.", first_step(viewer))
+            raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         wanted = Wanted(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         answer = search(scopes, query, wanted, viewer)
@@ -194,15 +204,16 @@ class Reader:
         why, which may name a server that is nobody else's business."""
         calibration = calibration_for(opened.store.embedder)
         if mode == "lexical" or not query.text:
-            return Scope(opened.store, opened.index, None, calibration)
+            return Scope(opened.store, opened.local, None, calibration)
         try:
             with self._embedders.soon(opened.store.embedder):
                 vector = self._query_vector(opened, query.text)
-        except (EmbedderError, InvalidInput) as error:
+            index = self._stores.index(opened)
+        except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
-            why = str(error) if may_know else "Its embedder is not at hand just now."
-            return Scope(opened.store, opened.index, None, calibration, warning=why)
-        return Scope(opened.store, opened.index, vector, calibration)
+            trouble = error if may_know else EmbedderError("Its embedder is not at hand just now.")
+            return Scope(opened.store, opened.local, None, calibration, trouble)
+        return Scope(opened.store, index, vector, calibration)
 
     def _query_vector(self, opened: Opened, text: str) -> Vectors | None:
         """The vector of a query for a store; None while the store has no vectors.
@@ -211,17 +222,17 @@ class Reader:
         """
         embedder = self._embedders.get(opened.store.embedder)
         with opened.store.read() as db:
-            active = embeddings.active_identity(db)
+            active = identities.active_identity(db)
         if active is None:
             return None
         _, identity, canary = active
         if identity != embedder.identity:
             raise EmbedderError(f"Its vectors are from {identity}, this machine has {embedder.identity}.")
         if not embedder.reads(text):
-            raise _OtherScript("Its model reads only Latin script.")
+            raise _OtherScript("Its model reads only Latin script, and this query has another.")
         if not identity.digest:  # then only vectors tell whether it is the same model still
-            now = self._embedders.passage_vector(embedder, embeddings.CANARY_TEXT)
-            if not embeddings.same_canary(canary, now):
+            now = self._embedders.passage_vector(embedder, identities.CANARY_TEXT)
+            if not identities.same_canary(canary, now):
                 raise EmbedderError(f"Its vectors are from another model that was called {identity.model!r}.")
         return self._embedders.query_vector(embedder, text)
 
@@ -235,13 +246,36 @@ def embedder_options(settings: Settings) -> EmbedderOptions:
     return EmbedderOptions(
         model_dir=settings.model_dir,
         ollama_url=settings.ollama_url or OLLAMA_URL,
-        openai_url=settings.embedding_base_url or "",
-        openai_key=settings.embedding_api_key or "",
+        openai_url=settings.embedding_url,
+        openai_key=settings.embedding_key,
         timeout_s=settings.embedding_timeout_s,
         context=settings.embedding_context,
         prompts=tuple((name, Prompts(*written)) for name, written in settings.prompts),
         device=settings.device,
         offline=settings.offline,
+    )
+
+
+def vector_options(settings: Settings) -> VectorOptions:
+    """What of the settings vector indexes outside a store's file are opened with."""
+    return VectorOptions(
+        s3=S3Options(
+            region=settings.s3_region or "",
+            profile=settings.s3_profile or "",
+            endpoint_url=settings.s3_endpoint_url or "",
+            bucket_prefix=settings.s3_bucket_prefix,
+            kms_key=settings.s3_kms_key or "",
+            tags=dict(settings.s3_tags),
+        ),
+        qdrant=QdrantOptions(
+            url=settings.qdrant_url or "",
+            path=settings.qdrant_path or settings.data_dir / "qdrant",
+            collection=settings.qdrant_collection,
+            api_key=settings.qdrant_api_key or "",
+        ),
+        chroma=ChromaOptions(
+            url=settings.chroma_url or "", path=settings.chroma_path or settings.data_dir / "chroma"
+        ),
     )
 
 

@@ -15,22 +15,18 @@ from typing import Any
 from rag_core.config import Settings
 from rag_core.plan import Plan
 from rag_core.portable import Exported
-from rag_core.reports import SourceInfo
-from rag_core.terminal import plain, plain_json
+from rag_core.reports import Connection, Diagnosis, Health, OllamaModel, Repair, SourceInfo, Step, Trial
+from rag_core.screen import plain, plain_json
 from rag_core.types import (
     Answer,
-    Diagnosis,
     Document,
     DocumentLink,
     DocumentView,
     FileResult,
-    Health,
     Hit,
     Job,
     Neighbour,
-    Repair,
     Source,
-    Step,
     StoreInfo,
     Viewer,
 )
@@ -202,19 +198,28 @@ def store(info: StoreInfo) -> dict[str, Any]:
     """A store, with the seed's fields (``bucket_name`` and ``index_name`` are those of S3 Vectors)."""
     return {
         "name": info.name,
-        "bucket_name": None,
-        "index_name": None,
+        "bucket_name": info.bucket_name,
+        "index_name": info.index_name,
         "dimension": info.dimension,
         "distance_metric": info.distance_metric,
         "created_at": info.created_at,
         "file_count": info.file_count,
         "chunk_count": info.chunk_count,
         "backend": info.backend,
+        "address": info.address,
+        "attached": info.attached,
+        "unsent": info.unsent,
+        "refused": info.refused,
+        "switching": info.switching,
+        "to_switch": info.to_switch,
+        "sends_private": info.sends_private,
         "embedder": info.embedder,
         "identity": info.identity,
         "pending": info.pending,
+        "withheld": info.withheld,
         "failed": info.failed,
         "skipped": info.skipped,
+        "excluded": info.excluded,
         "size_bytes": info.size_bytes,
         "types": info.types,
         "sources": [source(each) for each in info.sources],
@@ -382,4 +387,45 @@ def repair(found: Repair) -> dict[str, Any]:
         "done": list(found.done),
         "reread": found.reread,
         "took_ms": round(found.took_ms, 1),
+    }
+
+
+def connection(found: Connection) -> dict[str, Any]:
+    """How something stands that stores can use; ``text`` says where text goes that it gets."""
+    return {
+        "key": found.key,
+        "name": found.name,
+        "kind": found.kind,
+        "state": found.state,
+        "sentence": found.sentence,
+        "next_step": found.next_step,
+        "text": found.goes,
+        "used_by": list(found.used_by),
+        "embedders": list(found.embedders),
+    }
+
+
+def ollama_model(found: OllamaModel) -> dict[str, Any]:
+    """A model that Ollama has; what it does not say is null."""
+    return {
+        "name": found.name,
+        "embeds": found.embeds,
+        "dimension": found.dimension or None,
+        "context": found.context or None,
+        "size_bytes": found.size_bytes,
+        "loaded": found.loaded,
+        "digest": found.digest,
+    }
+
+
+def trial(found: Trial) -> dict[str, Any]:
+    """A sentence that was embedded."""
+    return {
+        "embedder": found.embedder,
+        "identity": found.identity,
+        "dimension": found.dimension,
+        "beginning": [round(number, 6) for number in found.beginning],
+        "open_ms": round(found.open_ms, 1),
+        "took_ms": round(found.took_ms, 1),
+        "text": found.went,
     }

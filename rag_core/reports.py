@@ -1,4 +1,4 @@
-"""How the folders and the work of a store stand, as its owner is told. Frozen values, like ``types``."""
+"""How folders, work, connections and health stand, as their owner is told. Frozen values, like ``types``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Literal
 
 from rag_core.types import Source
 
+Severity = Literal["fault", "note"]
+VECTOR_INDEX = "vector index"
+"""The check of a remote vector index against its store."""
+
 ProblemKind = Literal["failed", "refused", "skipped"]
+ConnectionKind = Literal["embedder", "vectors"]
+ConnectionState = Literal["ready", "not set up", "unreachable", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +49,152 @@ class Problem:
     reason: str
     count: int
     files: tuple[str, ...]
+
+
+# --- connections ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What was found when something was looked at that stores may use: a model, a server, a package.
+
+    ``sentence`` says how it stands, ``next_step`` what to do, ``on_page`` that for who reads it on a page of
+    the app, where it is not the same. ``goes`` says where text goes that it gets. ``used_by`` are stores;
+    ``embedders`` the names that can be chosen because of it. ``unasked``: nobody was asked, as neither a
+    setting nor a store names it.
+    """
+
+    key: str
+    name: str
+    kind: ConnectionKind
+    state: ConnectionState
+    sentence: str
+    next_step: str = ""
+    on_page: str = ""
+    goes: str = ""
+    used_by: tuple[str, ...] = ()
+    embedders: tuple[str, ...] = ()
+    unasked: bool = False
+
+    @property
+    def step_on_page(self) -> str:
+        """What to do next, for who reads it on a page of the app."""
+        return self.on_page or self.next_step
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaModel:
+    """A model that an Ollama server has. ``embeds``: it gives vectors, of ``dimension`` numbers, for texts of
+    up to ``context`` tokens (0 where it does not say); ``loaded``: it is in memory."""
+
+    name: str
+    embeds: bool
+    dimension: int
+    context: int
+    size_bytes: int
+    loaded: bool
+    digest: str
+
+    @property
+    def called(self) -> str:
+        """Its name as people write it."""
+        return self.name.removesuffix(":latest")
+
+    @property
+    def embedder(self) -> str:
+        """The name of the embedder that it is."""
+        return f"ollama:{self.called}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pulling:
+    """How far the download of a model is: ``said`` in words, ``done`` of ``total`` bytes (0: not known),
+    ``rate`` in bytes a second, ``eta`` in seconds."""
+
+    said: str
+    done: int = 0
+    total: int = 0
+    rate: float = 0.0
+    eta: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A sentence that was embedded: by whom, how long its vector is and how it begins, how long it took to
+    have the embedder (``open_ms``) and to embed (``took_ms``), and where the sentence went."""
+
+    embedder: str
+    identity: str
+    dimension: int
+    beginning: tuple[float, ...]
+    open_ms: float
+    took_ms: float
+    went: str
+
+
+# --- health -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found in a store: a sentence, how many rows it is about, and up to five of them.
+
+    A *fault* is for ``repair``; a *note* is nothing wrong, the next run settles it.
+    """
+
+    check: str
+    severity: Severity
+    sentence: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """A store as its checks found it. ``checks`` names those that were made, in their order."""
+
+    store: str
+    checked_at: str
+    checks: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    took_ms: float = 0.0
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is no fault."""
+        return all(finding.severity == "note" for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was mended in a store, in whole sentences; the next run reads ``reread`` documents again."""
+
+    store: str
+    done: tuple[str, ...]
+    reread: int
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a diagnosis. ``no`` ends the way; a ``note`` is worth knowing."""
+
+    state: Literal["ok", "note", "no"]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a
+    query that was asked, None when it is not among the hits; ``advice`` may be empty, ``on_page`` is what a
+    page of the app says instead."""
+
+    store: str
+    path: str
+    findable: bool
+    steps: tuple[Step, ...]
+    advice: str = ""
+    query: str = ""
+    rank: int | None = None
+    score: float | None = None
+    on_page: str = ""

@@ -63,7 +63,7 @@ class RunLog:
 
     def text_was_dropped(self) -> bool:
         """Whether a document lost text, so that vectors may be left over."""
-        return any(self._counts[outcome] for outcome in ("changed", "deleted", "skipped"))
+        return any(self._counts[outcome] for outcome in ("changed", "reread", "deleted", "skipped"))
 
     def result(self, db: sqlite3.Connection, result: FileResult) -> None:
         """Record what became of a file, in the transaction that did it; ``count`` it behind that."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -30,19 +31,19 @@ class Runs(Folders):
         None stands for all that are not paused, no id for the passages that wait to be embedded.
         """
         owner_only(viewer, "index")
-        index.request(self._stores.open(viewer, store).store, source_ids, force=force)
+        index.request(self._own(viewer, store), source_ids, force=force)
 
     def request_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Ask for one document to be read again, changed or not. Raises NotFound."""
+        """Ask for one document to be read again, changed or not. Raises NotFound, also for one excluded."""
         self.request_files(viewer, store, [path])
 
     def request_files(self, viewer: Viewer, store: str, paths: Sequence[str]) -> None:
         """Ask for documents to be read again, changed or not; those that are gone are passed over.
 
-        Raises NotFound when all are.
+        Raises NotFound when all are, or are excluded.
         """
         owner_only(viewer, "index")
-        opened = self._stores.open(viewer, store).store
+        opened = self._own(viewer, store)
         by_source: dict[int, list[bytes]] = {}
         for source_id, raw in self._places(opened, paths):
             by_source.setdefault(source_id, []).append(raw)
@@ -51,14 +52,23 @@ class Runs(Folders):
 
     def _places(self, opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
         with opened.read() as db:
+            out = sources.excluded_files(db)
             found = [place for path in paths for place in documents.places(db, path)]
-        if not found:
-            name = paths[0] if paths else ""
-            raise NotFound(
-                f"Store {opened.name!r} has no document {name!r}.",
-                "It may have moved or be gone; look at the files of the store.",
-            )
-        return found
+        taken_out = {(each.source_id, each.path) for each in out}
+        if left := [place for place in found if place not in taken_out]:
+            return left
+        name = paths[0] if paths else ""
+        if any(each.display == name for each in out):
+            raise _excluded(opened.name, name)
+        raise NotFound(f"Store {opened.name!r} has no document {name!r}.", self._where_else(opened, name))
+
+    def _where_else(self, opened: Store, path: str) -> str:
+        """What to do where a store has no file called ``path``."""
+        with opened.read() as db:
+            known = documents.called(db, path, 1)
+        if known:
+            return f"Did you mean {known[0]!r}?"
+        return "It may have moved or be gone; look at the files of the store."
 
     def requested(self, viewer: Viewer, store: str) -> bool:
         """Whether somebody asks for a run that is not done yet."""
@@ -90,7 +100,14 @@ class Runs(Folders):
         owner_only(viewer, "index")
         opened = self._stores.open(viewer, store).store
         limits = Limits(self.settings.batch_size, self.settings.max_file_bytes)
-        job = index.run(opened, lambda: self._embedders.renewed(opened.embedder), report, limits, stop)
+        job = index.run(
+            opened,
+            lambda: self._embedders.renewed(opened.target_embedder),
+            report,
+            limits,
+            stop,
+            lambda address, dimension: self._stores.remote(opened, address, dimension),
+        )
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
 
     def cancel(self, viewer: Viewer, store: str) -> None:
@@ -150,6 +167,15 @@ class Runs(Folders):
             self.request_index(viewer, store, folders)
         if files := [path for path in problem.files if path not in roots]:
             self.request_files(viewer, store, files)
+
+
+def _excluded(store: str, path: str) -> NotFound:
+    command = f"commonplace exclude {shlex.quote(path)} --undo --store {store}"
+    return NotFound(
+        f"{path!r} is excluded from store {store!r}.",
+        f"Take it back with `{command}`, or on the Files page.",
+        on_page="Take it back to have it read.",
+    )
 
 
 def _asked(request: work.Request, roots: dict[int, str]) -> Asked:

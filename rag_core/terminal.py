@@ -1,88 +1,36 @@
-"""What the command line shows to people: tables, passages and one moving line of progress.
-
-File names and passages are hostile: control characters never reach the terminal.
-"""
+"""What the command line shows to people: stores, folders, runs, passages and diagnoses."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 
 import click
 
 from rag_core.config import Settings
 from rag_core.plan import Plan
-from rag_core.reports import SourceInfo
-from rag_core.types import (
-    Answer,
-    Diagnosis,
-    Document,
-    DocumentLink,
-    DocumentView,
-    Health,
-    Hit,
-    Job,
-    Repair,
-    Source,
-    Step,
-    StoreInfo,
+from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
+from rag_core.screen import line, plain, table, width, wrapped
+from rag_core.types import Answer, Document, DocumentLink, DocumentView, Hit, Job, Source, StoreInfo
+from rag_core.wording import (
+    duration,
+    embedder,
+    fewer_vectors,
+    found,
+    left_out,
+    lines,
+    moment,
+    outcome,
+    outcomes,
+    plural,
+    ranked,
+    size,
+    skips,
+    took,
 )
-from rag_core.wording import duration, found, lines, outcome, outcomes, plural, ranked, size, skips
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _MAX_ROWS = 40
-
-
-def plain(text: str) -> str:
-    """``text`` without the characters that steer a terminal."""
-    return _CONTROL.sub("�", text).encode("utf-8", "replace").decode("utf-8")
-
-
-def plain_json(text: str) -> str:
-    """JSON ``text`` with the characters that steer a terminal written as escapes."""
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def line(text: str) -> str:
-    """``text``, plain, on one line."""
-    return plain(text).replace("\n", " ")
-
-
-def _width() -> int:
-    return max(60, min(shutil.get_terminal_size((100, 24)).columns, 120))
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Left-aligned columns; the last one takes what is left."""
-    cells = [[line(str(cell)) for cell in row] for row in (header, *rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    for number, row in enumerate(cells):
-        shown = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        click.secho(shown, bold=number == 0)
-
-
-class Line:
-    """One line of progress that moves on standard error, when that is a terminal."""
-
-    def __init__(self) -> None:
-        self._on = sys.stderr.isatty()
-
-    def show(self, job: Job) -> None:
-        """Draw the newest snapshot."""
-        self.say(progress(job))
-
-    def say(self, text: str) -> None:
-        """Draw one line."""
-        if self._on:
-            click.echo(f"\r\x1b[2K{line(text[: _width() - 1])}", nl=False, err=True)
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._on:
-            click.echo("\r\x1b[2K", nl=False, err=True)
+_MAX_NAMES = 3
+_SNIPPET = 320  # characters of a passage, on a narrow terminal
 
 
 def progress(job: Job) -> str:
@@ -92,6 +40,7 @@ def progress(job: Job) -> str:
         "scanning": "Looking for files",
         "reading": "Reading files",
         "embedding": "Embedding passages",
+        "sending": "Sending vectors",
         "done": "Done",
     }
     parts = [what[now.phase], f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}"]
@@ -137,7 +86,7 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     start, end = hit.snippet
     text = " ".join(plain(hit.content[start:end]).split())
-    for row in textwrap.wrap(text, _width() - 5)[:4]:
+    for row in wrapped(text, room := width() - 5)[: max(4, _SNIPPET // room)]:
         click.echo(f"     {row}")
     for copy in hit.copies:
         click.secho(f"     also in {line(copy)}", dim=True)
@@ -146,10 +95,13 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
 
 def show_documents(documents: Sequence[Document]) -> None:
     """The files of a store."""
+    if not documents:
+        click.echo("There is no such file.")
+        return
     rows = [
         (d.path, d.file_type, str(d.chunks), d.state, d.reason) for d in documents
     ]  # fmt: skip
-    _table(("file", "type", "passages", "state", ""), rows)
+    table(("file", "type", "passages", "state", ""), rows)
 
 
 def show_document(view: DocumentView) -> None:
@@ -177,6 +129,20 @@ def _show_links(name: str, found: Sequence[DocumentLink]) -> None:
         click.echo(line(f"  {link.path or f'{link.target}  (nothing in this store)'}"))
 
 
+_FILES = ("files", "failed", "skipped", "excluded")
+_IF_ANY = (*_FILES[1:], "to embed")
+
+
+def _counted(counts: Sequence[int]) -> dict[str, str]:
+    return {name: f"{count:,}" for name, count in zip(_FILES, counts, strict=False)}
+
+
+def _table_of(rows: Sequence[Mapping[str, str]]) -> None:
+    """Rows by the names of their columns, without those that are nothing but zero."""
+    names = [name for name in rows[0] if name not in _IF_ANY or any(row[name] != "0" for row in rows)]
+    table(names, [[row[name] for name in names] for row in rows])
+
+
 def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings: Sequence[str] = ()) -> None:
     """Every store in a line, then what is running."""
     for warning in warnings:
@@ -185,12 +151,18 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
         click.echo("There is no store yet. Make one: commonplace init FOLDER")
     if not infos:
         return
-    counts = [(i.file_count, i.chunk_count, i.pending, i.failed) for i in infos]
     rows = [
-        (i.name, *(f"{count:,}" for count in numbers), size(i.size_bytes), i.embedder)
-        for i, numbers in zip(infos, counts, strict=True)
+        {
+            "store": i.name,
+            **_counted((i.file_count, i.failed, i.skipped, i.excluded)),
+            "passages": f"{i.chunk_count:,}",
+            "to embed": f"{i.pending:,}",
+            "size": size(i.size_bytes),
+            "embedder": embedder(i.embedder),
+        }
+        for i in infos
     ]
-    _table(("store", "files", "passages", "to embed", "failed", "size", "embedder"), rows)
+    _table_of(rows)
     for name, job in running.items():
         click.echo(f"{name}: {line(progress(job))}")
 
@@ -199,22 +171,35 @@ def show_store(info: StoreInfo) -> None:
     """A store in full."""
     rows = [
         ("name", info.name),
-        ("created", info.created_at),
-        ("embedder", info.identity or f"{info.embedder} (nothing embedded yet)"),
+        ("created", moment(info.created_at)),
+        ("embedder", f"{embedder(info.embedder)} ({info.identity or 'nothing embedded yet'})"),
         ("dimension", str(info.dimension or "")),
         ("metric", info.distance_metric),
-        ("vectors", info.backend),
-        ("files", f"{info.file_count:,} indexed, {info.failed:,} failed, {info.skipped:,} skipped"),
-        ("passages", f"{info.chunk_count:,}, {info.pending:,} to embed"),
+        ("vectors", _vectors(info)),
+        ("files", ", ".join((f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)))),
+        ("passages", f"{info.chunk_count:,}, {info.pending:,} to embed{_withheld(info)}"),
         ("size", size(info.size_bytes)),
         ("types", ", ".join(f"{kind} {count:,}" for kind, count in info.types.items())),
     ]
-    rows += [("folder", f"{source.root}: {_globs(source)}{_marks(source)}") for source in info.sources]
+    rows += [("folder", f"{source.root}: {_patterns(source)}{_marks(source)}") for source in info.sources]
     for name, value in rows:
         click.echo(f"{name:<10} {line(value)}")
 
 
-def _globs(source: Source) -> str:
+def _vectors(info: StoreInfo) -> str:
+    said = [info.address or info.backend]
+    said += ["attached, only read here"] if info.attached else []
+    said += [f"{info.unsent:,} to send"] if info.unsent else []
+    said += [f"{info.refused:,} refused"] if info.refused else []
+    said += [f"switching to {info.switching}, {info.to_switch:,} to embed"] if info.switching else []
+    return ", ".join(said)
+
+
+def _withheld(info: StoreInfo) -> str:
+    return f", {info.withheld:,} withheld: private, and the embedder is elsewhere" if info.withheld else ""
+
+
+def _patterns(source: Source) -> str:
     without = f" without {' '.join(source.exclude)}" if source.exclude else ""
     return " ".join(source.include) + without
 
@@ -225,14 +210,19 @@ def _marks(source: Source) -> str:
 
 def show_sources(found: Sequence[SourceInfo]) -> None:
     """The folders of a store."""
+    if not found:
+        click.echo("There is no folder yet. Add one: commonplace index '**/*' --root FOLDER")
+        return
     rows = [
-        (
-            str(each.source.id), _standing(each), _globs(each.source),
-            f"{each.indexed:,}", f"{each.failed:,}", f"{each.skipped:,}",
-        )
+        {
+            "number": str(each.source.id),
+            "folder": _standing(each),
+            **_counted((each.indexed, each.failed, each.skipped)),
+            "patterns": _patterns(each.source),
+        }
         for each in found
-    ]  # fmt: skip
-    _table(("number", "folder", "globs", "files", "failed", "skipped"), rows)
+    ]
+    _table_of(rows)
 
 
 def _standing(found: SourceInfo) -> str:
@@ -246,44 +236,71 @@ def show_plans(plans: Sequence[Plan]) -> None:
         click.secho(line(plan.source.root), bold=True)
         rows = plan.rows()
         for became, path, note in rows[:_MAX_ROWS]:
-            click.echo(f"  {outcome(became):<9} {line(path)} {line(note)}".rstrip())
+            click.echo(f"  {outcome(became):<10} {line(path)} {line(note)}".rstrip())
         if len(rows) > _MAX_ROWS:
             click.echo(f"  … and {len(rows) - _MAX_ROWS:,} more")
-        click.echo("  " + ", ".join(f"{count:,} {outcome(name)}" for name, count in plan.counts().items()))
+        click.echo("  " + (", ".join(outcomes(plan.counts())) or "no files"))
         if unlikely := plan.unlikely():
             click.echo(f"  {skips(unlikely)}")
         for warning in plan.warnings[:_MAX_ROWS]:
             click.secho(f"  {plain(warning)}", fg="yellow")
 
 
-def show_job(job: Job) -> None:
-    """What a run did, the failures by name."""
+def show_job(job: Job, problems: Sequence[Problem] = ()) -> None:
+    """What a run did: its files by outcome, its passages, and what it could not read."""
     counts = ", ".join(outcomes(job.counts)) or "no files"
-    click.echo(
-        f"{job.state.capitalize()} in {duration(job.duration_ms / 1000)}: {line(counts)};"
-        f" {plural(job.total_chunks_added, 'passage')} added, {plural(job.texts_embedded, 'text')} embedded."
-    )
-    for result in [r for r in job.results if r.outcome in ("failed", "skipped")][:_MAX_ROWS]:
-        click.echo(line(f"  {result.outcome}  {result.source_file}: {result.message}"))
+    click.echo(f"{job.state.capitalize()} in {took(job)}: {line(counts)}.")
+    if job.total_chunks_added or job.texts_embedded:
+        added, embedded = plural(job.total_chunks_added, "passage"), plural(job.texts_embedded, "text")
+        click.echo(f"{added} added, {embedded} embedded. {fewer_vectors(job)}".rstrip())
+    _show_problems(job, problems)
     if job.message:
         click.secho(plain(job.message), fg="yellow", err=True)
 
 
+def _show_problems(job: Job, problems: Sequence[Problem]) -> None:
+    """The failed files one by one, the skipped ones by reason."""
+    failed = [
+        (file, problem.reason) for problem in problems if problem.kind == "failed" for file in problem.files
+    ]
+    for file, reason in failed[:_MAX_ROWS]:
+        click.echo(f"  failed  {line(file)}: {line(reason)}")
+    if len(failed) > _MAX_ROWS:
+        see = f"commonplace list --store {job.store} --state failed"
+        click.echo(f"  … and {len(failed) - _MAX_ROWS:,} more; see {see}")
+    for problem in problems:
+        if problem.kind == "skipped":
+            names = ", ".join(problem.files[:_MAX_NAMES])
+            more = f" and {problem.count - _MAX_NAMES:,} more" if problem.count > _MAX_NAMES else ""
+            click.echo(f"  skipped  {line(names)}{more}: {line(problem.reason)}")
+
+
 def show_jobs(jobs: Sequence[Job]) -> None:
     """The runs of a store, each in a line."""
+    if not jobs:
+        click.echo("There was no run yet.")
+        return
     rows = [
         (
-            str(job.id), job.start_time, job.state, duration(job.duration_ms / 1000),
-            ", ".join(outcomes(job.counts)), job.message,
+            str(job.id),
+            moment(job.start_time),
+            job.state,
+            _took(job),
+            ", ".join(outcomes(job.counts)),
+            job.message,
         )
         for job in jobs
-    ]  # fmt: skip
-    _table(("number", "began", "state", "took", "files", ""), rows)
+    ]
+    table(("number", "began", "state", "took", "files", ""), rows)
+
+
+def _took(job: Job) -> str:
+    return duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "< 1 s"
 
 
 def show_settings(settings: Settings) -> None:
     """Every setting and where it is from, then the files."""
-    _table(("setting", "value", "from"), [(r.key.name, r.said, str(r.origin)) for r in settings.rows()])
+    table(("setting", "from", "value"), [(r.key.name, str(r.origin), r.said) for r in settings.rows()])
     click.echo()
     for name, path in (
         ("settings", settings.config_file),
@@ -311,7 +328,7 @@ def show_diagnoses(found: Sequence[Diagnosis]) -> None:
         verdict = "can be found" if diagnosis.findable else "cannot be found"
         click.echo(f"{plain(diagnosis.path)} {verdict} in store {diagnosis.store!r}")
         show_steps(diagnosis.steps)
-        if diagnosis.query:
+        if diagnosis.query and diagnosis.findable:
             click.echo(f"      {plain(ranked(diagnosis))}")
         if diagnosis.advice:
             click.echo(f"Next: {plain(diagnosis.advice)}")
@@ -339,7 +356,9 @@ def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
 def _verdict(health: Health) -> str:
     faults = sum(finding.severity == "fault" for finding in health.findings)
     checks = plural(len(health.checks), "check")
-    return f"{plural(faults, 'broken promise')} in {checks}" if faults else f"sound, by {checks}"
+    if faults:
+        return f"{plural(faults, 'fault')} in {checks}"
+    return f"sound, {checks} found {'no fault' if health.findings else 'nothing wrong'}"
 
 
 def show_repair(repaired: Repair) -> None:

@@ -23,11 +23,10 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 
 LinkType = Literal["wikilink", "embed", "markdown"]
 TitleSource = Literal["front matter", "heading", "file name"]
-Phase = Literal["scanning", "reading", "embedding", "done"]
+Phase = Literal["scanning", "reading", "embedding", "sending", "done"]
 FileState = Literal["fresh", "changed", "missing", "failed", "skipped", "excluded"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
-Severity = Literal["fault", "note"]
-Outcome = Literal["added", "changed", "moved", "unchanged", "deleted", "skipped", "failed"]
+Outcome = Literal["added", "changed", "reread", "moved", "unchanged", "deleted", "skipped", "failed"]
 
 
 # --- who asks ---------------------------------------------------------------------------
@@ -301,10 +300,14 @@ class DocumentView:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What else is to be said of an answer: one or two whole sentences, and the stores they are about."""
+    """What else is to be said of an answer: one or two whole sentences, and the stores they are about.
+
+    ``on_page`` is what a page of the app says instead, where that is not the same.
+    """
 
     message: str
     stores: tuple[str, ...] = ()
+    on_page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +399,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """A store as its own file describes it (the seeds' Store, and more)."""
+    """A store as its own file describes it (the seeds' Store, and more).
+
+    ``file_count`` is of the files that were read; ``failed``, ``skipped`` and ``excluded`` ones come on top.
+    ``pending`` texts are still to embed; ``withheld`` ones are private and not for the server that embeds.
+    ``size_bytes`` is what its file takes once SQLite has folded its log into it. ``address`` is that of a
+    vector index outside this file, ``unsent`` how many passages it has still to learn or forget, and
+    ``refused`` how many it will not take. ``switching`` names what a switch leads to, with ``to_switch``
+    texts still to embed. ``attached``: whether the store is a copy of another installation's index, which
+    is only read."""
 
     name: str
     created_at: str
@@ -415,69 +426,27 @@ class StoreInfo:
     sources: tuple[Source, ...] = ()
     types: dict[str, int] = field(default_factory=dict)
     notices: tuple[str, ...] = ()  # what an import has to say, in sentences
-
-
-# --- health -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found in a store: a sentence, how many rows it is about, and up to five of them.
-
-    A *fault* is for ``repair``; a *note* is nothing wrong, the next run settles it.
-    """
-
-    check: str
-    severity: Severity
-    sentence: str
-    count: int
-    examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """A store as its checks found it. ``checks`` names those that were made, in their order."""
-
-    store: str
-    checked_at: str
-    checks: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    took_ms: float = 0.0
+    excluded: int = 0
+    withheld: int = 0
+    address: str = ""
+    unsent: int = 0
+    refused: int = 0
+    switching: str = ""
+    to_switch: int = 0
+    sends_private: bool = False
+    attached: bool = False
 
     @property
-    def sound(self) -> bool:
-        """Whether there is no fault."""
-        return all(finding.severity == "note" for finding in self.findings)
+    def bucket_name(self) -> str | None:
+        """The vector bucket of a store in S3 Vectors, as the seed calls it."""
+        return self._place[0] if self.backend == "s3vectors" else None
 
+    @property
+    def index_name(self) -> str | None:
+        """The vector index of a store in S3 Vectors, as the seed calls it."""
+        return self._place[1] if self.backend == "s3vectors" else None
 
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """What was mended in a store, in whole sentences; the next run reads ``reread`` documents again."""
-
-    store: str
-    done: tuple[str, ...]
-    reread: int
-    took_ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a diagnosis. ``no`` ends the way; a ``note`` is worth knowing."""
-
-    state: Literal["ok", "note", "no"]
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a
-    query that was asked, None when it is not among the hits; ``advice`` may be empty."""
-
-    store: str
-    path: str
-    findable: bool
-    steps: tuple[Step, ...]
-    advice: str = ""
-    query: str = ""
-    rank: int | None = None
-    score: float | None = None
+    @property
+    def _place(self) -> tuple[str, str]:
+        bucket, _, index = self.address.partition("://")[2].partition("/")
+        return bucket, index

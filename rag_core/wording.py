@@ -1,10 +1,13 @@
-"""Numbers in words, the same in the terminal and in the browser."""
+"""Numbers and times in words, the same in the terminal and in the browser."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import PurePath
 
-from rag_core.types import Answer, Diagnosis
+from rag_core.reports import Diagnosis
+from rag_core.types import Answer, Job
 
 
 def plural(count: int, noun: str) -> str:
@@ -12,15 +15,34 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+_OUTCOMES = {"reread": "read again", "deleted": "forgotten"}
+_ORDER = ("added", "changed", "reread", "moved", "deleted", "unchanged", "skipped", "failed")
+
+
 def outcome(name: str) -> str:
     """What became of a file, for people: a store forgets files, and nothing here deletes one."""
-    return "forgotten" if name == "deleted" else name
+    return _OUTCOMES.get(name, name)
 
 
 def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
-    """How many files have each outcome: ``3 added``, or ``**3** added``. None that no file has."""
+    """How many files have each outcome, always in one order: ``3 added``, or ``**3** added``. None that no
+    file has."""
     mark = "**" if bold else ""
-    return [f"{mark}{count:,}{mark} {outcome(name)}" for name, count in counts.items() if count]
+    names = sorted(counts, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+    return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in names if counts[name]]
+
+
+def fewer_vectors(job: Job) -> str:
+    """Why a run that did all its work embedded fewer texts than it added passages; '' where it did not."""
+    if not job.texts_embedded < job.total_chunks_added or (job.message and not job.texts_embedded):
+        return ""
+    return "Equal passages share a vector, and text that the model cannot read has none."
+
+
+def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
+    """The files that come on top of those that were read: ``2 skipped``. None of a kind that is empty."""
+    kinds = ((failed, "failed"), (skipped, "skipped"), (excluded, "excluded"))
+    return [f"{count:,} {kind}" for count, kind in kinds if count]
 
 
 def skips(count: int) -> str:
@@ -44,6 +66,37 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def took(job: Job) -> str:
+    """How long a run took."""
+    return duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "less than a second"
+
+
+def moment(written: str) -> str:
+    """An ISO time by this computer's clock: ``2026-03-15 14:05``. What is no time stays as it stands."""
+    try:
+        return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):  # an imported store may say anything
+        return written
+
+
+def embedder(name: str) -> str:
+    """An embedder for people: its name, but for the one that is built in."""
+    return "built-in model" if name == "minilm" else name
+
+
+def shared_files(root: str, others: Iterable[str]) -> str:
+    """What becomes of files that the folder ``root`` shares with ``others`` of its store; '' for none."""
+    here = PurePath(root)
+    known = [PurePath(other) for other in others if other != root]
+    above = [repr(str(other)) for other in known if here.is_relative_to(other)]
+    below = [repr(str(other)) for other in known if other.is_relative_to(here)]
+    if not above + below:
+        return ""
+    place = f"lies in {above[0]}" if above else f"holds {', '.join(below)}"
+    once = "No file is read twice: what one of them has read, the other leaves to it."
+    return f"{root!r} {place}, which the store has already. {once}"
 
 
 def ranked(found: Diagnosis) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,19 @@ QUIET = [
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
 PATIENCE_MS = 20_000
+UNTIL_STILL = """async patience => {
+    await document.fonts.ready;
+    const begun = performance.now();
+    let changed = begun;
+    const changes = new MutationObserver(() => { changed = performance.now(); });
+    changes.observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true});
+    const ends = each => each.playState === "running" && each.effect.getComputedTiming().endTime < Infinity;
+    while (document.getAnimations().some(ends) || performance.now() - changed < 100) {
+        if (performance.now() - begun > patience) throw new Error("The page does not come to rest.");
+        await new Promise(requestAnimationFrame);
+    }
+    changes.disconnect();
+}"""
 
 
 @dataclass
@@ -42,11 +56,25 @@ class Watched:
         """Wait until no script runs."""
         self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
 
+    def rest(self) -> None:
+        """Wait until no script runs, nothing moves or fades, and nothing has changed for 0.1 seconds."""
+        self.settle()
+        self.page.evaluate(UNTIL_STILL, PATIENCE_MS)
+
     def search(self, text: str) -> None:
         """Type a query and press Enter."""
         box = self.page.get_by_label("Search your notes")
         box.fill(text)
         box.press("Enter")
+
+
+def places(folder: Path) -> dict[str, str]:
+    """The environment of an app whose home, models and folders are all in ``folder``."""
+    return {
+        "COMMONPLACE_HOME": str(folder / "home"),
+        "COMMONPLACE_MODELS": str(folder / "models"),
+        "COMMONPLACE_ROOTS": str(folder),
+    }
 
 
 @contextmanager
@@ -55,10 +83,12 @@ def watch(folder: Path, environment: dict[str, str], **options: Any) -> Iterator
     those of Playwright's ``launch_persistent_context``."""
     (folder / "server").mkdir()
     options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
-    with start(folder / "server", **environment) as server, sync_playwright() as driver:
-        context = driver.chromium.launch_persistent_context(
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(stack.enter_context, start(folder / "server", **environment))
+        context = stack.enter_context(sync_playwright()).chromium.launch_persistent_context(
             folder / "profile", executable_path=CHROMIUM, headless=True, args=QUIET, **options
         )
+        server = starting.result()
         page = context.pages[0]
         page.set_default_timeout(PATIENCE_MS)
         expect.set_options(timeout=PATIENCE_MS)

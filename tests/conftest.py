@@ -15,6 +15,14 @@ from rag_core.types import OWNER, Job
 from tests.command import Result, Run
 from tests.model_fixture import installed_model_dir
 
+pytest_plugins = [
+    "tests.embedder_servers",
+    "tests.installed_packages",
+    "tests.pages",
+    "tests.sea_store",
+    "tests.vector_fixtures",
+]
+
 
 @pytest.fixture(autouse=True)
 def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:

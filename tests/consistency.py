@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import rag_core.store.check
 from rag_core.library import Library
+from rag_core.reports import Health
 from rag_core.store import Store
-from rag_core.types import OWNER, Health
+from rag_core.types import OWNER
 
 
 def check_library(library: Library, name: str) -> None:

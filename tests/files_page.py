@@ -5,30 +5,15 @@ from __future__ import annotations
 import html
 import re
 import time
-from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-SHELL = Path(__file__).parents[1] / "ui" / "shell.py"
+from tests import pages
+from tests.pages import drawn, markup
 
 
 def open_page(**params: str) -> AppTest:
-    page = AppTest.from_file(str(SHELL), default_timeout=20)
-    page.switch_page("../pages/files.py")
-    for name, value in params.items():
-        page.query_params[name] = value
-    return drawn(page.run())
-
-
-def drawn(page: AppTest) -> AppTest:
-    assert not page.exception, page.exception
-    return page
-
-
-def markup(page: AppTest) -> str:
-    """All HTML of the page but its styles."""
-    bodies = [element.proto.body for element in page.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style>"))
+    return pages.open_page("files", **params)
 
 
 def said(page: AppTest) -> str:
@@ -37,10 +22,6 @@ def said(page: AppTest) -> str:
     shown = html.unescape(re.sub("<[^>]*>", " ", markup(page)))
     plain = (re.sub(r"[\\\u2060]", "", str(element.value)) for kind in kinds for element in kind)
     return "\n".join([shown, *plain])
-
-
-def press(page: AppTest, name: str) -> AppTest:
-    return drawn(page.button(key=name).click().run())
 
 
 def idle(page: AppTest) -> AppTest:

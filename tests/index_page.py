@@ -8,26 +8,13 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from tests import pages
+from tests.pages import drawn, has_key
 from ui.folders import BOX as FOLDER
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def page(**params: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=20)
-    app.switch_page("../pages/index.py")
-    for name, value in params.items():
-        app.query_params[name] = value
-    return drawn(app.run())
-
-
-def drawn(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception
-    return app
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    return drawn(app.button(key=key).click().run())
+    return pages.open_page("index", **params)
 
 
 def texts(app: AppTest) -> str:
@@ -46,10 +33,6 @@ def until(app: AppTest, wanted: Callable[[AppTest], bool], seconds: float = 20) 
         assert time.monotonic() < end, texts(app)
         time.sleep(0.05)
     return app
-
-
-def has_key(app: AppTest, key: str) -> bool:
-    return any(button.key == key for button in app.button)
 
 
 def with_folder(folder: Path) -> AppTest:

@@ -63,6 +63,11 @@ class Gate(Hashing):
         """Until the run is at its next batch."""
         assert self.reached.acquire(timeout=WAIT_S)
 
+    def step(self) -> None:
+        """Let the run do the batch it is at, and go on to the next one."""
+        self.go_on.release()
+        self.wait()
+
     def open(self) -> None:
         """Let the run go on to its end."""
         self.go_on.release(1_000_000)

@@ -11,7 +11,7 @@ from playwright.sync_api import ViewportSize
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from tests.chromium import Watched, watch
+from tests.chromium import Watched, places, watch
 from tests.conftest import index
 
 PAGES = {  # address, and what stands there when the page is complete
@@ -24,6 +24,7 @@ PAGES = {  # address, and what stands there when the page is complete
     "index": ("/index?store=birds", "Folders in this store"),
     "stores": ("/stores", "12 files"),
     "store": ("/stores?store=birds", "File types"),
+    "settings": ("/settings", "Checked at"),
 }
 LOOKS: dict[Literal["light", "dark"], ViewportSize] = {
     "light": {"width": 1280, "height": 900},
@@ -44,12 +45,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
     index(library, "birds", notes)
     library.close()
-    environment = {
-        "COMMONPLACE_HOME": str(folder / "home"),
-        "COMMONPLACE_MODELS": str(folder / "models"),
-        "COMMONPLACE_ROOTS": str(folder),
-    }
-    with watch(folder, environment) as watched:
+    with watch(folder, places(folder)) as watched:
         yield watched
 
 
@@ -61,8 +57,7 @@ def test_axe_finds_nothing_on_a_page(app: Watched, path: str, complete: str) -> 
         app.page.set_viewport_size(size)
         app.open(path)
         app.page.get_by_text(complete).first.wait_for(state="attached")
-        app.settle()
-        app.page.wait_for_timeout(500)  # what appears, fades in
+        app.rest()
         response = Axe().run(app.page).response
         found += [
             f"{scheme}: {fault['id']} ({fault['impact']}): {node['html'][:200]}"

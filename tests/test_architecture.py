@@ -20,15 +20,16 @@ VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", 
 VALUES = {"types", "reports", "errors"}
 STEPS = {"words", "query", "snippet", "rank", "chunk", "files", "extract", "embedders"}
 STATE = {"migrations", "store", "vectors"}
-WRITE = {"plan", "runlog", "index"}
+WRITE = {"plan", "runlog", "embedding", "index"}
 READ = {"search"}
-FACES = {"cli", "terminal", "render", "jobs", "serving", "wording"}
+FACES = {"cli", "screen", "terminal", "render", "jobs", "serving", "wording"}
 
 # What a module or package of rag_core may import of the others.
 ALLOWED: dict[str, set[str]] = {
     "types": set(),
     "reports": {"types"},
     "errors": set(),
+    "extensions": VALUES,
     "config": VALUES | {"files", "extract"},
     "logs": set(),
     "words": set(),
@@ -36,35 +37,43 @@ ALLOWED: dict[str, set[str]] = {
     "snippet": VALUES | {"words"},
     "rank": VALUES | {"words", "snippet"},
     "files": VALUES,
-    "extract": VALUES,
+    "extract": VALUES | {"extensions"},
     "chunk": VALUES | {"extract"},
-    "embedders": VALUES | {"chunk"},
+    "embedders": VALUES | {"chunk", "extensions"},
     "migrations": VALUES,
     "store": VALUES | {"words", "files", "extract", "migrations", "wording"},
-    "vectors": VALUES | {"extract", "store"},
+    "vectors": VALUES | {"embedders", "extensions", "extract", "store"},
     "outbox": VALUES | {"store", "vectors"},
-    "stores": VALUES | {"store", "vectors"},
+    "stores": VALUES | {"config", "store", "vectors"},
     "freshness": VALUES | {"store"},
-    "diagnosis": VALUES | {"files", "store", "freshness", "wording"},
-    "doctor": VALUES | {"embedders", "wording"},
+    "diagnosis": VALUES | {"extract", "files", "store", "freshness", "wording"},
+    "doctor": VALUES | {"embedders", "extensions", "extract", "vectors", "wording"},
+    "connections": VALUES | {"embedders", "vectors", "wording"},
     "portable": VALUES | {"embedders", "files", "migrations", "store", "wording"},
     "plan": VALUES | {"files", "extract", "store", "wording"},
     "runlog": VALUES | {"store"},
-    "index": VALUES | STEPS - {"query", "snippet", "rank"} | {"store", "vectors", "plan", "runlog"},
+    "embedding": VALUES | {"embedders", "outbox", "runlog", "store", "vectors"},
+    "index": VALUES | STEPS - {"query", "snippet", "rank"} | {"embedding", "store", "plan", "runlog"},
     "notices": VALUES | {"store"},
     "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
     "reader": VALUES | {"config", "stores"} | STEPS | STATE | READ,
     "folders": {"reader"} | VALUES | {"files", "store", "plan", "index"},
     "runs": {"folders"} | VALUES | {"files", "store", "index"},
-    "library": {"reader", "folders", "runs"}
+    "services": {"reader", "folders", "runs"} | VALUES | {"embedders", "connections", "vectors"},
+    "attaching": VALUES | {"chunk", "embedders", "extract", "store", "vectors"},
+    "placement": {"runs", "folders"}
+    | VALUES
+    | {"attaching", "chunk", "embedders", "embedding", "index", "outbox", "store", "vectors", "wording"},
+    "library": {"reader", "folders", "runs", "placement", "services"}
     | VALUES
     | {"config", "stores", "freshness", "diagnosis", "doctor", "portable"}
     | STEPS
     | STATE
     | WRITE,
-    "render": {"terminal"} | VALUES | {"config", "plan", "portable"},
+    "screen": set(),
+    "render": {"screen"} | VALUES | {"config", "plan", "portable"},
     "wording": VALUES,
-    "terminal": VALUES | {"config", "plan", "wording"},
+    "terminal": {"screen"} | VALUES | {"config", "plan", "wording"},
     "jobs": VALUES | {"index", "library"},
     "serving": VALUES,
     "cli": VALUES
@@ -77,6 +86,7 @@ ALLOWED: dict[str, set[str]] = {
         "library",
         "portable",
         "render",
+        "screen",
         "terminal",
         "serving",
         "wording",
@@ -84,6 +94,9 @@ ALLOWED: dict[str, set[str]] = {
     "__init__": {"config", "library"} | VALUES,
 }
 ENGINE_ONLY = {
+    "attaching",
+    "placement",
+    "embedding",
     "store",
     "search",
     "index",
@@ -91,6 +104,7 @@ ENGINE_ONLY = {
     "runlog",
     "vectors",
     "stores",
+    "extensions",
     "freshness",
     "diagnosis",
     "doctor",
@@ -98,6 +112,8 @@ ENGINE_ONLY = {
     "folders",
     "runs",
     "outbox",
+    "connections",
+    "services",
 }  # the app asks the library instead
 BUILD_HTML = {"hits", "passages", "store_facts"}  # all that comes from elsewhere is escaped there
 ABOUT_THE_FRONT_PAGE = {"front", "security_headers"}  # Streamlit's own page

@@ -16,7 +16,7 @@ from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.stored import store_of
 
-GUEST = Viewer("guest", frozenset({"zoo"}))
+GUEST = Viewer("guest", stores=frozenset({"zoo"}))
 ANIMALS = "otter badger heron adder newt stoat raven tench bison ibex".split()
 QUERIES = [
     *("otter", "otter word1", "word1 word2 word77", "rare3", "rare3 otter badger word5", "nothing here"),

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from tests.chromium import Watched, watch
+from tests.chromium import Watched, places, watch
 from tests.conftest import index
 from tests.stored import long_note
 
@@ -27,8 +27,7 @@ def app(tmp_path: Path, notes: Path) -> Iterator[Watched]:
     library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
     index(library, "notes", notes)
     library.close()
-    places = {"COMMONPLACE_HOME": str(tmp_path / "home"), "COMMONPLACE_MODELS": str(tmp_path / "models")}
-    with watch(tmp_path, places) as watched:
+    with watch(tmp_path, places(tmp_path)) as watched:
         yield watched
 
 

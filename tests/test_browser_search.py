@@ -16,7 +16,7 @@ from rag_core import render
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.chromium import Watched, watch
+from tests.chromium import Watched, places, watch
 from tests.conftest import index
 
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -44,12 +44,7 @@ def library(folder: Path) -> Iterator[Library]:
 
 @pytest.fixture(scope="module")
 def app(folder: Path, library: Library) -> Iterator[Watched]:
-    environment = {
-        "COMMONPLACE_HOME": str(folder / "home"),
-        "COMMONPLACE_MODELS": str(folder / "models"),
-        "COMMONPLACE_ROOTS": str(folder),
-    }
-    with watch(folder, environment) as watched:
+    with watch(folder, places(folder)) as watched:
         yield watched
         assert watched.elsewhere == []
         assert watched.errors == []
@@ -94,7 +89,7 @@ def test_a_place_is_copied_by_keyboard_alone(app: Watched, folder: Path) -> None
     page = app.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     app.open("/?q=%22Heron+7%22")
-    page.locator(".stCode").first.focus()
+    page.get_by_role("radio", name="Table").or_(page.get_by_role("radio", name="Cards")).first.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_function("async () => (await navigator.clipboard.readText()) !== ''")

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from rag_core.config import Settings
 from rag_core.library import Library
 from tests import portable_file
-from tests.chromium import watch
+from tests.chromium import places, watch
 from tests.conftest import index
 
 
@@ -18,11 +18,10 @@ def test_a_store_is_exported_downloaded_deleted_and_dropped_back(tmp_path: Path)
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "rose.md").write_text("# Rose\n\nCut roses in late winter.\n", "utf-8")
-    places = {"COMMONPLACE_HOME": str(tmp_path / "home"), "COMMONPLACE_ROOTS": str(tmp_path)}
     library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
     index(library, "garden", notes)
     library.close()
-    with watch(tmp_path, places) as app:
+    with watch(tmp_path, places(tmp_path)) as app:
         page = app.page
         app.open("/stores")
         page.get_by_role("link", name="garden").click()

@@ -122,6 +122,19 @@ def test_dense_text_is_split_by_the_exact_count() -> None:
     assert all(count_tokens(passage.text) <= 256 for passage in passages(marks, "a.py"))
 
 
+@pytest.mark.parametrize("one", ["Fox {} jumps over the lazy dog. ", "x{} = [y_2: z3, 4.5]; "])
+def test_no_text_is_counted_twice(one: str) -> None:
+    asked: list[str] = []
+
+    def count(text: str) -> int:
+        asked.append(text)
+        return count_tokens(text)
+
+    cut(read("".join(map(one.format, range(300)))), chunk_spec(256), count)
+    assert asked
+    assert sorted(asked) == sorted(set(asked))
+
+
 def test_without_a_counter_the_estimate_is_cautious() -> None:
     found = cut(read(SENTENCE * 60, "a.txt"), chunk_spec(256), None)
     assert all(count_tokens(passage.text) <= 256 for passage in found)

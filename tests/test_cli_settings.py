@@ -41,7 +41,11 @@ def test_config_shows_every_setting_with_its_origin(
 def test_config_shows_tables_as_they_are_written(run: Run, home: Path) -> None:
     configure(home, "stores:\n  zoo:\n    folders: [/a]\nchunking:\n  yaml: {chunk_size: 300}\n")
     assert from_where(run, "stores")[0] == {
-        "zoo": {"embedder": None, "folders": [{"root": "/a", "include": ["**/*"], "exclude": []}]}
+        "zoo": {
+            "embedder": None,
+            "backend": None,
+            "folders": [{"root": "/a", "include": ["**/*"], "exclude": []}],
+        }
     }
     assert from_where(run, "chunking")[0] == {"yaml": {"chunk_size": 300, "chunk_overlap": 60}}
     assert "zoo" in run("config").out

@@ -111,7 +111,7 @@ def test_k_lex_and_k_vec_are_how_many_candidates_are_taken(
     )  # fmt: skip
     monkeypatch.setattr(
         LocalVectors, "search",
-        lambda self, query, k: taken.setdefault("meaning", k) and nearest(self, query, k),
+        lambda self, query, k, _: taken.setdefault("meaning", k) and nearest(self, query, k),
     )  # fmt: skip
     assert len(library.search(OWNER, "zebra").hits) == 2
     assert taken == {"words": 30, "meaning": 20}
@@ -264,7 +264,7 @@ def test_a_changed_declaration_changes_nothing_and_is_said(
     [said] = library.make_declared(OWNER)
     assert said == (
         "Store 'zoo' is there without what is declared: the embedder 'hashing:64' (it has 'hashing'),"
-        f" the globs of {str(notes)!r}, the folder {str(tmp_path)!r}. It stays as it is."
+        f" the patterns of {str(notes)!r}, the folder {str(tmp_path)!r}. It stays as it is."
     )
     assert library.store_info(OWNER, "zoo") == before
 

@@ -67,8 +67,8 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("? [a]\n: 5\n", "A name here is no plain text [config.yaml:1]."),
         (b"mode: vector\ntop_k: \xff\n", "This is not UTF-8 text [config.yaml:2]."),
         (
-            "llm_api_key: sesame\n",
-            "'llm_api_key' comes with answering questions, which is not built yet [config.yaml:1].",
+            "llm_model: sesame\n",
+            "'llm_model' comes with answering questions, which is not built yet [config.yaml:1].",
         ),
         ("api_key: sesame\n", "'api_key' is not a setting [config.yaml:1]."),
     ],
@@ -216,7 +216,7 @@ stores:
         ),
         (
             "stores:\n  a: {bucket_name: x}\n",
-            "'bucket_name' comes with the S3 Vectors index, which is not built yet [config.yaml:2].",
+            "'bucket_name' is not a setting [config.yaml:2]. There are: embedder, backend, folders.",
         ),
         (
             "stores:\n  a: {folders: [notes]}\n",
@@ -233,7 +233,7 @@ stores:
         ),
         (
             "stores:\n  a: {folders: [{root: /a, include: [[b]]}]}\n",
-            "include is a list, which is not a glob [config.yaml:2].",
+            "include is a list, which is not a pattern [config.yaml:2].",
         ),
         ("stores: [a]\n", "stores is a list, which is not a table of stores [config.yaml:1]."),
     ],
@@ -278,7 +278,7 @@ def test_an_empty_value_is_the_default(tmp_path: Path, line: str) -> None:
         ),
         ("TOP_K=5", "'TOP_K' is not a setting [.env:1]. Did you mean 'COMMONPLACE_TOP_K'?"),
         ("OPENAI_API_KEY=sesame", "'OPENAI_API_KEY' is not a setting [.env:1]."),
-        ("COMMONPLACE_LLM_API_KEY=sesame", "'COMMONPLACE_LLM_API_KEY' comes with answering questions"),
+        ("COMMONPLACE_LLM_MODEL=sesame", "'COMMONPLACE_LLM_MODEL' comes with answering questions"),
         ("COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6", "COMMONPLACE_TOP_K is there twice [.env:2]."),
         (
             "\nCOMMONPLACE_TOP_K=0",

@@ -101,6 +101,17 @@ def test_a_key_comes_from_the_environment_or_env_and_is_not_part_of_any_text(tmp
     assert "a key of visible characters" in refusal(tmp_path, EMBEDDING_API_KEY="two words")
 
 
+def test_without_an_address_of_its_own_the_embedding_server_is_that_of_the_chat_model(tmp_path: Path) -> None:
+    chat = "chat_base_url: http://chat:1/v1\n"
+    keys = "COMMONPLACE_CHAT_API_KEY=sk-chat\n"
+    alone = options(settings(tmp_path, chat, keys))
+    assert (alone.openai_url, alone.openai_key) == ("http://chat:1/v1", "sk-chat")
+    apart = options(settings(tmp_path, f"{chat}embedding_base_url: http://own:2/v1\n", keys))
+    assert (apart.openai_url, apart.openai_key) == ("http://own:2/v1", "")
+    both = options(settings(tmp_path, chat, f"{keys}COMMONPLACE_EMBEDDING_API_KEY=sk-own\n"))
+    assert (both.openai_url, both.openai_key) == ("http://chat:1/v1", "sk-own")
+
+
 def test_prompts_belong_to_embedders_by_any_of_their_names(tmp_path: Path) -> None:
     found = settings(
         tmp_path,

@@ -14,7 +14,7 @@ from rag_core import __version__
 from rag_core.cli import app
 from tests.doc_pages import GUIDES, README, ROOT, named_commands
 
-VARIABLE = "COMMONPLACE_[A-Z_]+[A-Z]"
+VARIABLE = "COMMONPLACE_[A-Z][A-Z0-9_]*[A-Z0-9]"
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -80,7 +80,7 @@ def test_every_environment_variable_is_documented() -> None:
     ]
     read = {name for p in ours if p.exists() for name in re.findall(VARIABLE, p.read_text("utf-8"))}
     tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
-    assert read | set(re.findall("COMMONPLACE_TEST_[A-Z]+", tests)) <= documented
+    assert read | set(re.findall("COMMONPLACE_TEST_[A-Z0-9]+", tests)) <= documented
 
 
 def test_the_changelog_tells_of_this_version_first() -> None:

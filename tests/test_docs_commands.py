@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.doc_pages import GUIDES, README, ROOT, Command, commands, fences
+from tests.trees import write
 
 TIMEOUT_S = 60
 
@@ -22,6 +23,7 @@ TIMEOUT_S = 60
 NOT_RUN: Mapping[str, tuple[str, str]] = {
     "make run": ("serves until it is stopped", "test_packaging.py::test_make_run_starts_the_app"),
     "make test": ("would run this test again", "test_packaging.py::test_make_test_runs_pytest"),
+    "make bench": ("measures for minutes", "test_benchmarks.py::test_a_judged_set_is_measured_by_name"),
     "make dist": (
         "builds in the checkout",
         "test_packaging.py::test_make_dist_of_the_archive_makes_the_same_again_and_takes_nothing_private",
@@ -95,10 +97,7 @@ class Shell:
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     folder = tmp_path_factory.mktemp("docs")
-    for name, text in FILES.items():
-        path = folder / "home" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+    write(folder / "home", FILES)
     program = folder / "bin" / "commonplace"
     program.parent.mkdir()
     program.write_text(COMMONPLACE, "utf-8")

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.types import OWNER, Diagnosis
+from rag_core.reports import Diagnosis
+from rag_core.types import OWNER
 from tests.command import Run
 from tests.conftest import index
 from tests.stored import store_of
+from tests.trees import write
 
 
 @pytest.fixture
@@ -29,9 +32,7 @@ def vault(library: Library, notes: Path) -> Path:
         "private.md": "---\nprivate: true\n---\n# Diary\n\nMine alone.",
         "chinese.md": "# 诗\n\n白日依山尽，黄河入海流。",
     }
-    for name, text in files.items():
-        (notes / name).parent.mkdir(exist_ok=True)
-        (notes / name).write_text(text, "utf-8")
+    write(notes, files)
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ["**/*"], ["draft*"])
     index(library, "s")
@@ -65,11 +66,22 @@ def test_a_path_may_be_relative_or_as_the_store_calls_it(library: Library, vault
     assert ask(library, "sub/b.md", here=Path("/")).findable
 
 
+def test_a_file_that_was_not_read_yet_may_be_called_as_the_store_would_call_it(
+    library: Library, vault: Path, tmp_path: Path
+) -> None:
+    (vault / "sub" / "new.md").write_text("Nobody read it.")
+    found = ask(library, "sub/new.md", here=tmp_path)
+    assert (found.path, found.steps[-1].sentence) == ("sub/new.md", "It was not read yet.")
+    assert found.advice.endswith("on the Index page, or with `commonplace index --store s`.")
+    assert found.on_page == "Index the store again on the Index page."
+    assert ask(library, "../notes/sub/new.md", here=tmp_path / "elsewhere").path == "sub/new.md"
+
+
 NOT_FOUND = {
     "draft.md": ("it matches an exclude pattern: 'draft*'", "Change the folder's exclude patterns."),
     "ignored.md": (".gitignore", "Move or rename the file, or change the rule that is named."),
     "key.pem": ("looks like a key or secret", "Move or rename the file, or change the rule that is named."),
-    "picture.png": ("It was skipped: ", "Nothing to do, unless it should hold text."),
+    "picture.png": ("It was skipped: ", "Only text is read. What is read: Markdown"),
     "nowhere.md": ("cannot be read: no such file", "Check that the file is there"),
 }
 
@@ -88,7 +100,37 @@ def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: 
     found = ask(library, "/elsewhere/x.md")
     assert not found.findable
     assert str(vault) in last(found)
-    assert found.advice == "Add its folder to the store."
+    assert found.advice == "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`."
+
+
+READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("a.pdf", "PDF is not read yet."), ("b.EPUB", "EPUB is not read yet."), ("c.png", "Only text is read.")],
+)
+def test_a_file_of_a_kind_that_is_not_read_says_so_wherever_it_is(
+    library: Library, vault: Path, name: str, said: str
+) -> None:
+    elsewhere = ask(library, Path("/elsewhere") / name)
+    (vault / name).write_bytes(b"%PDF-1.7 \x00\x01")
+    not_read_yet = ask(library, vault / name)
+    index(library, "s")
+    skipped = ask(library, vault / name)
+    library.change_source(OWNER, "s", 1, ["*.md"])
+    left_out = ask(library, vault / name)
+    assert {each.findable for each in (elsewhere, not_read_yet, skipped, left_out)} == {False}
+    assert {each.advice for each in (elsewhere, not_read_yet, skipped, left_out)} == {f"{said} {READ}"}
+    assert last(skipped).startswith("It was skipped: ")
+
+
+def test_a_file_of_such_a_kind_is_asked_about_in_the_store_that_holds_it(
+    library: Library, vault: Path
+) -> None:
+    (vault / "a.pdf").write_bytes(b"%PDF-1.7")
+    library.create_store(OWNER, "other", "hashing")
+    assert ask(library, vault / "a.pdf").store == "s"
 
 
 @pytest.mark.parametrize("name", ["b.md", "Boat", "boat"])
@@ -99,7 +141,11 @@ def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault
 
 def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:
     (vault / "new.md").write_text("New.", "utf-8")
-    assert last(ask(library, vault / "new.md")) == "It was not read yet."
+    found = ask(library, vault / "new.md")
+    assert last(found) == "It was not read yet."
+    assert "`commonplace index --store s`" in found.advice
+    library.pause_source(OWNER, "s", 1)
+    assert "`commonplace source resume 1 --store s`" in ask(library, vault / "new.md").advice
 
 
 def test_a_file_that_does_not_match_the_patterns_says_so(library: Library, notes: Path) -> None:
@@ -128,7 +174,8 @@ def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) ->
     library.run(OWNER, "s")
     found = ask(library, vault / "a.md")
     assert not found.findable
-    assert last(found) == "It was excluded by hand. Too long."
+    assert last(found) == "It is excluded. Too long."
+    assert "`commonplace exclude a.md --undo --store s`" in found.advice
 
 
 def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
@@ -157,6 +204,18 @@ def test_only_the_stores_that_hold_the_file_answer(library: Library, vault: Path
     index(library, "other", tmp_path / "other")
     assert [d.store for d in library.explain_file(OWNER, str(vault / "a.md"))] == ["s"]
     assert len(library.explain_file(OWNER, "/nowhere.md")) == 2
+
+
+def test_a_whole_path_is_explained_also_where_the_current_folder_was_removed(
+    library: Library, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    [found] = library.explain_file(OWNER, str(vault / "a.md"), ["s"])
+    assert found.findable
+    with pytest.raises(InvalidInput, match="is not there any more"):
+        library.explain_file(OWNER, "a.md")
 
 
 def test_a_folder_is_no_file_that_was_not_read_yet(library: Library, vault: Path) -> None:
@@ -212,7 +271,8 @@ def test_a_file_that_was_excluded_from_another_folder_says_so(library: Library, 
     library.run(OWNER, "t")
     library.change_source(OWNER, "t", 1, ["**/*"])
     [found] = library.explain_file(OWNER, str(vault / "sub/b.md"), ["t"])
-    assert last(found) == "It was excluded by hand. It is old."
+    assert last(found) == "It is excluded. It is old."
+    assert "`commonplace exclude notes/sub/b.md --undo --store t`" in found.advice
 
 
 def test_a_damaged_store_is_named_beside_the_others(library: Library, vault: Path) -> None:

@@ -15,15 +15,10 @@ from rag_core.library import Library
 from rag_core.types import OWNER, DocumentView, Viewer
 from tests.conftest import index
 from tests.stored import keys, long_note
+from tests.trees import write
 
 GUEST = Viewer("ann@example.org", stores=frozenset({"s"}))
 PRIVATE = "---\nprivate: true\n---\n"
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
 
 
 def view(library: Library, path: str, viewer: Viewer = OWNER) -> DocumentView:

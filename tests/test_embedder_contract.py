@@ -36,7 +36,7 @@ TEXTS = [
     "Minutes: budget approved, next meeting on 14 March.",
 ]
 BLANK = ["", "  \n\t "]
-NAMES = ("minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx")
+NAMES = ("minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx", "example")
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,9 @@ def target(
                 name, options, bad = stack.enter_context(ollama())
             case "openai":
                 name, options, bad = stack.enter_context(openai())
+            case "example":
+                request.getfixturevalue("example_package")
+                name, options, bad = "example:letters", EmbedderOptions(), ""
             case package:
                 model_packages.install(monkeypatch)
                 folder = model_packages.model_folder(tmp_path / "all-MiniLM-L6-v2")

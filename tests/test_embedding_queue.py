@@ -13,7 +13,7 @@ import rag_core.index
 from rag_core.embedders import Embedder
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.index import BATCH
+from rag_core.embedding import BATCH
 from rag_core.library import Library
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, Vectors

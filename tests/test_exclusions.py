@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +60,52 @@ def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Pa
     assert {path: library.file(OWNER, "s", path).state for path in expected} == expected
 
 
+def test_what_the_store_knows_and_what_the_disk_says_may_be_asked_apart(
+    library: Library, shelf: Path
+) -> None:
+    (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    index(library, "s")
+    library.exclude_file(OWNER, "s", "tea.md")
+    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
+    (shelf / "cup.md").unlink()
+    known = library.files(OWNER, "s", compared=False)
+    read = {"bad.md": "failed", "cup.md": "indexed", "pot.md": "indexed", "tea.md": "excluded"}
+    assert {file.path: file.state for file in known} == read
+    on_disk = library.file_states(OWNER, "s")
+    now = {"bad.md": "failed", "cup.md": "missing", "pot.md": "changed", "tea.md": "fresh"}
+    assert {file.path: on_disk[file.id] for file in known} == now
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda own: own.files(OWNER, "s"),
+        lambda own: own.file(OWNER, "s", "tea.md"),
+        lambda own: own.file_states(OWNER, "s"),
+    ],
+)
+def test_nobody_keeps_a_snapshot_of_the_store_while_the_disk_is_asked(
+    library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Library], Any]
+) -> None:
+    """A slow disk would keep the log from being folded into the store."""
+    store = library._stores.open(OWNER, "s").store
+    with store.write() as db:
+        db.execute("UPDATE meta SET value = value")
+    looked: list[bool] = []
+    look = os.stat
+
+    def slow(path: Any, *rest: Any, **options: Any) -> os.stat_result:
+        if os.fsencode(path).endswith(b"tea.md"):
+            with closing(sqlite3.connect(store.path)) as db:
+                busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            looked.append(bool(busy))
+        return look(path, *rest, **options)
+
+    monkeypatch.setattr("os.stat", slow)
+    ask(library)
+    assert looked == [False]
+
+
 def test_a_failed_file_that_was_mended_is_changed(library: Library, shelf: Path) -> None:
     (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     index(library, "s")
@@ -87,7 +136,7 @@ def test_a_file_is_read_again_though_it_did_not_change(library: Library, shelf: 
     before = keys(library, "s", "tea.md")
     library.request_file(OWNER, "s", "tea.md")
     job = run(library)
-    assert (outcomes(job), job.texts_embedded) == ({"tea.md": "changed"}, 0)
+    assert (outcomes(job), job.texts_embedded) == ({"tea.md": "reread"}, 0)
     assert keys(library, "s", "tea.md") == before
 
 
@@ -164,6 +213,24 @@ def test_an_excluded_file_of_an_unplugged_disk_is_forgotten(
     assert (outcomes(job), job.message) == ({"tea.md": "deleted"}, "")
     assert found(library, "tea stands") == []
     assert found(library, "pot stands") == ["pot.md"]
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["with another file", "with the whole folder"])
+def test_an_excluded_file_is_forgotten_when_others_of_its_unplugged_disk_are_asked_for(
+    library: Library, shelf: Path, tmp_path: Path, whole: bool
+) -> None:
+    shelf.rename(tmp_path / "gone")
+    library.exclude_file(OWNER, "s", "tea.md")
+    if whole:
+        library.cancel(OWNER, "s")
+        library.request_index(OWNER, "s")
+    else:
+        library.request_file(OWNER, "s", "pot.md")
+    job = run(library)
+    assert outcomes(job) == {"tea.md": "deleted", str(shelf): "failed"}
+    assert job.message.startswith(f"The folder {str(shelf)!r}")
+    assert found(library, "tea stands") == []
+    assert [found(library, f"{name} stands") for name in ("pot", "cup")] == [["pot.md"], ["cup.md"]]
 
 
 def test_an_excluded_file_of_a_folder_that_cannot_be_listed_is_forgotten(
@@ -318,6 +385,24 @@ def test_a_file_stays_out_when_another_folder_that_holds_it_is_removed(
     library.take_back_file(OWNER, "s", excluded.path)
     run(library)
     assert len(found(library, "sleeps")) == 2
+
+
+def test_two_files_of_one_name_that_are_excluded_are_listed_both(
+    library: Library, shelf: Path, tmp_path: Path
+) -> None:
+    """A folder that the first source gets later may be called like the second one."""
+    (tmp_path / "more").mkdir()
+    library.add_source(OWNER, "s", tmp_path / "more", ["**/*"])
+    (shelf / "more").mkdir()
+    for folder in (shelf / "more", tmp_path / "more"):
+        (folder / "jar.md").write_text(f"The jar of {folder.parent.name} stands on the shelf.\n")
+    index(library, "s")
+    library.exclude_file(OWNER, "s", "more/jar.md")
+    before = [(file.root, file.state) for file in library.files(OWNER, "s") if file.path == "more/jar.md"]
+    run(library)
+    after = [(file.root, file.state) for file in library.files(OWNER, "s") if file.path == "more/jar.md"]
+    expected = [(str(shelf), "excluded"), (str(tmp_path / "more"), "excluded")]
+    assert (sorted(before), sorted(after)) == (sorted(expected), sorted(expected))
 
 
 def test_a_file_of_a_second_folder_is_excluded_by_the_path_that_is_shown(

@@ -102,13 +102,28 @@ def test_large_values_of_a_json_object_are_segments() -> None:
     assert read(text, "a.json").segments[0].heading_path == ()
 
 
+def test_records_of_json_lines_are_kept_whole_and_short_ones_share_a_segment() -> None:
+    short = [json.dumps({"at": n, "what": "watered"}) + "\n" for n in range(40)]
+    long = [json.dumps({"at": n, "what": LONG}) + "\n" for n in range(2)]
+    text = "".join([*short[:3], *long, "\n", *short[3:]])
+    found = parts(text, "log.jsonl")
+    assert [name for name, _ in found[:4]] == ["1-3", "4", "5", "6-25"]
+    assert found[0][1] == "".join(short[:3])
+    assert all(len(part) <= 620 for _, part in found)
+    assert read(text, "log.jsonl").segments[1].heading_path == ()
+    assert parts(text.replace("\n", "\r\n"), "log.ndjson")[1] == ("4", long[0].replace("\n", "\r\n"))
+
+
 @pytest.mark.parametrize(
     "text",
     [
         '{"a": 1}',
         json.dumps([LONG]),
         f'{{"a": "{LONG}"',
-        f'{{"a": "{LONG}"}}\n{{"b": 1}}',
+        f'{{"a": "{LONG}"}} {{"b": 1}}',
+        f'{{"a": "{LONG}"\n}}\n{{"b": 1}}',
+        f'{{"a": "{LONG}"}}\nb',
+        f'{{"a" "{LONG}"}}\n{{"b": 1}}',
         '{"a": ' * 9999,
         LONG,
     ],

@@ -391,6 +391,17 @@ def test_split_glob_finds_the_folder_in_what_is_typed(
     assert split_glob("odd [1]/*.md", base) == (base / "odd [1]", "*.md")
 
 
+def test_a_pattern_needs_the_current_folder_only_where_it_starts_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert split_glob(f"{tmp_path}/*.md") == (tmp_path, "*.md")
+    with pytest.raises(InvalidInput, match="that this command was started in is not there any more"):
+        split_glob("*.md")
+
+
 def test_split_glob_of_one_file_chooses_exactly_that_file(tmp_path: Path) -> None:
     plant(tmp_path, "odd [1]/b{2,3}*?.md", "odd [1]/b2.md", "odd [1]/b{2,3}xy.md")
     root, pattern = split_glob("odd [1]/b{2,3}*?.md", tmp_path)

@@ -127,18 +127,24 @@ GIT_LINES = st.sampled_from(
 )
 
 
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """An empty repository of git over a few files."""
+    names = ("c.md", "x.log", "d", "#x", "!x", "a*b")
+    plant(tmp_path, *(f"{d}{n}" for d in ("", "a/", "b/", "a/b/", "b/a/", "a/a/b/") for n in names))
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    return tmp_path
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="compares with git")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(top=st.lists(GIT_LINES, max_size=5), nested=st.lists(GIT_LINES, max_size=4))
-def test_a_gitignore_means_what_it_means_to_git(tmp_path: Path, top: list[str], nested: list[str]) -> None:
-    names = ("c.md", "x.log", "d", "#x", "!x", "a*b")
-    plant(tmp_path, *(f"{d}{n}" for d in ("", "a/", "b/", "a/b/", "b/a/", "a/a/b/") for n in names))
-    plant(tmp_path, ".gitignore", text="\n".join(top).encode())
-    plant(tmp_path, "a/.gitignore", text="\n".join(nested).encode())
-    command = ["git", "-C", str(tmp_path), "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert found(tmp_path) == sorted(p for p in listed.split("\0") if p and not p.endswith(".gitignore"))
+def test_a_gitignore_means_what_it_means_to_git(repository: Path, top: list[str], nested: list[str]) -> None:
+    plant(repository, ".gitignore", text="\n".join(top).encode())
+    plant(repository, "a/.gitignore", text="\n".join(nested).encode())
+    command = ["git", "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]
+    listed = subprocess.run(command, cwd=repository, check=True, capture_output=True, text=True).stdout
+    assert found(repository) == sorted(p for p in listed.split("\0") if p and not p.endswith(".gitignore"))
 
 
 # --- globs -------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -
 
     job = index(library, "s", force=True)
 
-    assert job.counts["changed"] == 3
+    assert job.counts == {"unchanged": 0, "reread": 3}
     assert (job.total_chunks_added, job.texts_embedded) == (0, 0)
     assert [keys(library, "s", f"{n}.md") for n in range(3)] == before
 
@@ -179,8 +179,23 @@ def test_documents_of_an_older_extractor_are_read_again(library: Library, notes:
         db.execute("UPDATE documents SET extractor = extractor - 1")
     store.close()
 
-    assert outcomes(index(library, "s")) == {"a.md": "changed"}
+    assert outcomes(index(library, "s")) == {"a.md": "reread"}
     assert index(library, "s").counts == {"unchanged": 1}
+
+
+def test_reading_everything_again_tells_what_changed_from_what_did_not(library: Library, notes: Path) -> None:
+    for name in ("kept", "edited", "touched"):
+        (notes / f"{name}.md").write_text(f"Text of {name}.\n")
+    index(library, "s", notes)
+    (notes / "edited.md").write_text("Other text.\n")
+    (notes / "touched.md").write_bytes((notes / "touched.md").read_bytes())
+    [source] = library.store_info(OWNER, "s").sources
+
+    assert library.plan(OWNER, "s", source, force=True).counts()["reread"] == 2
+    job = index(library, "s", force=True)
+
+    assert outcomes(job) == {"kept.md": "reread", "touched.md": "reread", "edited.md": "changed"}
+    assert found(library, "Other text") == ["edited.md"]
 
 
 def test_one_changed_line_of_a_long_note_embeds_at_most_two_texts(library: Library, notes: Path) -> None:

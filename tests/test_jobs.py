@@ -49,8 +49,7 @@ def test_a_run_in_the_background_makes_words_searchable_before_it_ends(library: 
     jobs.start(library, OWNER, "s")
     assert jobs.working(library, "s")
     gate.wait()
-    gate.go_on.release()
-    gate.wait()
+    gate.step()
 
     assert found(library, "subject7") == ["7.md"]
     assert library.jobs(OWNER, "s")[0].state == "running"
@@ -108,8 +107,7 @@ def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on
 ) -> None:
     jobs.start(library, OWNER, "s")
     gate.wait()
-    gate.go_on.release()
-    gate.wait()
+    gate.step()
     threading.Timer(0.1, gate.open).start()
 
     jobs.stop_all()
@@ -217,6 +215,60 @@ def test_a_run_that_another_process_holds_takes_the_request_and_the_thread_ends(
         until(lambda: not jobs.working(library, "s"))
 
         assert library.requested(OWNER, "s")
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once somebody did not get the lock; nobody tries for long."""
+    refused, refusal = threading.Event(), lock._refusal
+
+    def refuse(store: Path, work: lock.Work) -> Exception:
+        refused.set()
+        return refusal(store, work)
+
+    monkeypatch.setattr("rag_core.store.lock._refusal", refuse)
+    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
+    monkeypatch.setattr("rag_core.jobs._LOOK_EVERY_S", 0.01)
+    return refused
+
+
+def test_what_is_asked_during_a_repair_is_done_when_that_has_ended(
+    library: Library, gate: Gate, refused: threading.Event
+) -> None:
+    gate.open()
+    with lock.hold(library.settings.store_dir / "s.db", "repair"):
+        jobs.start(library, OWNER, "s")
+        assert refused.wait(WAIT_S)
+        assert jobs.working(library, "s")
+        assert library.jobs(OWNER, "s") == []
+
+    until(lambda: not jobs.working(library, "s"))
+
+    assert not library.requested(OWNER, "s")
+    assert library.jobs(OWNER, "s")[0].state == "done"
+
+
+def test_a_thread_that_waits_for_a_repair_can_be_stopped(
+    library: Library, gate: Gate, refused: threading.Event
+) -> None:
+    with lock.hold(library.settings.store_dir / "s.db", "repair"):
+        jobs.start(library, OWNER, "s")
+        assert refused.wait(WAIT_S)
+        jobs.stop_all()
+        assert threads() == 0
+    assert library.requested(OWNER, "s")
+
+
+def test_a_store_that_goes_while_a_run_waits_for_it_is_no_error(
+    library: Library, gate: Gate, refused: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = library.settings.store_dir / "s.db"
+    with lock.hold(path, "delete"):
+        jobs.start(library, OWNER, "s")
+        assert refused.wait(WAIT_S)
+        path.unlink()
+        until(lambda: not jobs.working(library, "s"))
+    assert caplog.text == ""
 
 
 def test_a_guest_may_not_start_a_run(library: Library, gate: Gate) -> None:

@@ -12,13 +12,7 @@ from rag_core.types import OWNER, Filters
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.stored import links, store_of
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-
+from tests.trees import write
 
 # --- links ----------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from rag_core.embedders.options import Prompts
 from rag_core.errors import EmbedderError, ModelMissing
 from tests.model_packages import MAX_TOKENS, SentenceTransformer, install, model_folder
 
-PROVIDERS = ["sentence-transformers", "mlx"]
+PACKAGES = {"sentence-transformers": "sentence-transformers", "mlx": "mlx-embeddings"}
+PROVIDERS = list(PACKAGES)
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +81,16 @@ def test_the_identity_follows_the_weights_and_not_the_place(tmp_path: Path, prov
     assert first == moved
     assert first != other
     assert first.digest
+
+
+@pytest.mark.parametrize(("provider", "package"), PACKAGES.items())
+def test_without_its_package_the_line_that_installs_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, provider: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
+    with pytest.raises(EmbedderError, match=f"'{package}' is not installed") as caught:
+        opened(f"{provider}:{folder}")
+    assert f"pip install 'commonplace[{provider}]'" in caught.value.suggestion
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

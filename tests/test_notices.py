@@ -11,6 +11,7 @@ from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Filters, Viewer
 from tests.conftest import index
+from tests.trees import write
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"kitchen"}))
 NOTES = {
@@ -24,14 +25,24 @@ NOTES = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     folder = tmp_path_factory.mktemp("notices")
-    for name, text in NOTES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
+    write(folder, NOTES)
     opened = Library.open(Settings(folder / "data", folder / "models", ()))
     for store in ("kitchen", "work"):
         index(opened, store, folder / store)
     yield opened
     opened.close()
+
+
+def test_a_page_is_told_its_own_way_and_everybody_else_all(library: Library) -> None:
+    library.create_store(OWNER, "clever", "minilm")
+    try:
+        [notice] = library.search(OWNER, "soup", ["clever"]).notices
+    finally:
+        library.delete_store(OWNER, "clever")
+    assert notice.message.endswith("Install it on the Index page, or with `commonplace model install`.")
+    assert notice.on_page.endswith(
+        "The built-in embedding model is not installed. Install it on the Index page."
+    )
 
 
 def said(library: Library, query: str, *stores: str, viewer: Viewer = OWNER) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,45 +19,39 @@ Open = Callable[..., Embedder]
 
 
 @pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serving(OpenAIServer()) as running:
-        yield running
-
-
-@pytest.fixture
-def opened(server: OpenAIServer) -> Open:
+def opened(openai: OpenAIServer) -> Open:
     """Open an embedder at the stand-in that does not wait between tries."""
 
     def opened(name: str = "openai:nomic-embed-text", **options: Any) -> Embedder:
-        return open_embedder(name, EmbedderOptions(**{"openai_url": server.url, "retry_s": 0, **options}))
+        return open_embedder(name, EmbedderOptions(**{"openai_url": openai.url, "retry_s": 0, **options}))
 
     return opened
 
 
-def test_the_dimension_is_found_by_one_vector(server: OpenAIServer, opened: Open) -> None:
-    server.models["wide"] = 1024
+def test_the_dimension_is_found_by_one_vector(openai: OpenAIServer, opened: Open) -> None:
+    openai.models["wide"] = 1024
     assert opened("openai:wide").identity.dimension == 1024
-    assert len(server.asked) == 1
+    assert len(openai.asked) == 1
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
 def test_an_address_with_or_without_its_version_is_taken(
-    server: OpenAIServer, opened: Open, path: str
+    openai: OpenAIServer, opened: Open, path: str
 ) -> None:
-    assert opened(openai_url=server.url + path.rstrip("/")).server == f"{server.url}/v1"
+    assert opened(openai_url=openai.url + path.rstrip("/")).server == f"{openai.url}/v1"
 
 
-def test_vectors_of_any_length_and_in_any_order_come_out_right(server: OpenAIServer, opened: Open) -> None:
+def test_vectors_of_any_length_and_in_any_order_come_out_right(openai: OpenAIServer, opened: Open) -> None:
     embedder = opened()
     vectors = embedder.embed_documents(["one", "two", "three"])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert np.allclose(vectors[1], embedder.embed_documents(["two"])[0], atol=1e-5)
 
 
-def test_vectors_without_numbers_are_in_the_order_of_the_texts(server: OpenAIServer, opened: Open) -> None:
+def test_vectors_without_numbers_are_in_the_order_of_the_texts(openai: OpenAIServer, opened: Open) -> None:
     embedder = opened()
     rows = [[float(at == place) for place in range(384)] for at in range(2)]
-    server.fail("/embeddings", Refusal(200, {"data": [{"embedding": row} for row in rows]}))
+    openai.fail("/embeddings", Refusal(200, {"data": [{"embedding": row} for row in rows]}))
     assert embedder.embed_documents(["one", "two"])[1][1] == 1.0
 
 
@@ -74,33 +68,33 @@ def test_vectors_without_numbers_are_in_the_order_of_the_texts(server: OpenAISer
         "<html>",
     ],
 )
-def test_an_answer_without_the_vectors_is_refused(server: OpenAIServer, opened: Open, answer: object) -> None:
+def test_an_answer_without_the_vectors_is_refused(openai: OpenAIServer, opened: Open, answer: object) -> None:
     embedder = opened()
-    server.fail("/embeddings", *[Refusal(200, answer)] * TRIES)
+    openai.fail("/embeddings", *[Refusal(200, answer)] * TRIES)
     with pytest.raises(EmbedderError):
         embedder.embed_documents(["one", "two"])
 
 
-def test_a_text_is_sent_without_what_servers_trip_over(server: OpenAIServer, opened: Open) -> None:
+def test_a_text_is_sent_without_what_servers_trip_over(openai: OpenAIServer, opened: Open) -> None:
     opened().embed_documents(["a\0b", "", "\ud800"])
-    assert [text.removeprefix("search_document: ") for text in server.texts[1:]] == ["a b", ".", "?"]
+    assert [text.removeprefix("search_document: ") for text in openai.texts[1:]] == ["a b", ".", "?"]
 
 
-def test_known_models_get_their_prompts_whatever_serves_them(server: OpenAIServer, opened: Open) -> None:
-    server.models["text-embedding-nomic-embed-text-v1.5"] = 64
+def test_known_models_get_their_prompts_whatever_serves_them(openai: OpenAIServer, opened: Open) -> None:
+    openai.models["text-embedding-nomic-embed-text-v1.5"] = 64
     embedder = opened("openai:text-embedding-nomic-embed-text-v1.5")
     embedder.embed_query("why?")
     embedder.embed_documents(["Because."])
-    assert server.texts[1:] == ["search_query: why?", "search_document: Because."]
+    assert openai.texts[1:] == ["search_query: why?", "search_document: Because."]
 
 
-def test_a_smaller_dimension_is_asked_for_or_cut_here(server: OpenAIServer, opened: Open) -> None:
+def test_a_smaller_dimension_is_asked_for_or_cut_here(openai: OpenAIServer, opened: Open) -> None:
     for shortens in (True, False):
-        server.shortens = shortens
+        openai.shortens = shortens
         vectors = opened("openai:nomic-embed-text@128").embed_documents(["one"])
         assert vectors.shape == (1, 128)
         assert np.linalg.norm(vectors) == pytest.approx(1, abs=1e-5)
-    assert server.asked[-1].body["dimensions"] == 128
+    assert openai.asked[-1].body["dimensions"] == 128
     with pytest.raises(InvalidInput, match="cannot give vectors of 512"):
         opened("openai:nomic-embed-text@512")
 
@@ -118,8 +112,8 @@ def test_a_missing_model_and_a_missing_server_are_told_apart(opened: Open) -> No
         opened(openai_url=nobody())
 
 
-def test_the_key_is_sent_and_a_refused_one_is_not_repeated(server: OpenAIServer, opened: Open) -> None:
-    server.key = KEY
+def test_the_key_is_sent_and_a_refused_one_is_not_repeated(openai: OpenAIServer, opened: Open) -> None:
+    openai.key = KEY
     assert opened(openai_key=KEY).identity.dimension == 384
     with pytest.raises(Unreachable, match="refuses the key") as caught:
         opened(openai_key="sk-wrong")
@@ -127,30 +121,30 @@ def test_the_key_is_sent_and_a_refused_one_is_not_repeated(server: OpenAIServer,
     assert "COMMONPLACE_EMBEDDING_API_KEY" in caught.value.suggestion
 
 
-def test_a_key_in_what_the_server_says_is_not_shown(server: OpenAIServer, opened: Open) -> None:
+def test_a_key_in_what_the_server_says_is_not_shown(openai: OpenAIServer, opened: Open) -> None:
     embedder = opened(openai_key=KEY)
-    server.fail("/embeddings", Refusal(400, {"error": {"message": f"bad header: Bearer {KEY}"}}))
+    openai.fail("/embeddings", Refusal(400, {"error": {"message": f"bad header: Bearer {KEY}"}}))
     with pytest.raises(EmbedderError, match="bad header") as caught:
         embedder.embed_documents(["one"])
     assert KEY not in str(caught.value)
     assert KEY not in repr(EmbedderOptions(openai_key=KEY))
 
 
-def test_neither_text_nor_key_follows_a_redirect(server: OpenAIServer, opened: Open) -> None:
+def test_neither_text_nor_key_follows_a_redirect(openai: OpenAIServer, opened: Open) -> None:
     with serving(OpenAIServer()) as elsewhere:
-        server.fail("/embeddings", Refusal(308, "", Location=f"{elsewhere.url}/v1/embeddings"))
+        openai.fail("/embeddings", Refusal(308, "", Location=f"{elsewhere.url}/v1/embeddings"))
         with pytest.raises(Unreachable, match="sends us elsewhere"):
             opened(openai_key=KEY)
         assert elsewhere.asked == []
 
 
 def test_a_server_that_asks_to_wait_is_given_the_time(
-    server: OpenAIServer, opened: Open, monkeypatch: pytest.MonkeyPatch
+    openai: OpenAIServer, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(remote, "_sleep", waits.append)
     embedder = opened()
-    server.fail("/embeddings", Refusal(429, {"error": "slow down"}, Retry_After="7"), Refusal(503, "x"))
+    openai.fail("/embeddings", Refusal(429, {"error": "slow down"}, Retry_After="7"), Refusal(503, "x"))
     embedder.embed_documents(["one"])
     assert waits == [7.0, 0]
 
@@ -164,16 +158,16 @@ def test_a_server_that_asks_to_wait_is_given_the_time(
     ],
 )
 def test_a_text_that_is_too_long_is_shortened_however_that_is_said(
-    server: OpenAIServer, opened: Open, status: int, said: str
+    openai: OpenAIServer, opened: Open, status: int, said: str
 ) -> None:
     embedder = opened()
-    server.fail("/embeddings", Refusal(status, {"error": {"message": said}}))
+    openai.fail("/embeddings", Refusal(status, {"error": {"message": said}}))
     embedder.embed_documents(["word " * 100])
-    assert 60 < len(server.texts[-1].split()) < 100
+    assert 60 < len(openai.texts[-1].split()) < 100
 
 
-def test_a_text_that_a_server_trips_over_fails_alone(server: OpenAIServer, opened: Open) -> None:
+def test_a_text_that_a_server_trips_over_fails_alone(openai: OpenAIServer, opened: Open) -> None:
     embedder = opened()
     with pytest.raises(EmbedderError, match="failed") as caught:
-        embedder.embed_documents(["good", f"it is {server.bad}"])
+        embedder.embed_documents(["good", f"it is {openai.bad}"])
     assert type(caught.value) is EmbedderError

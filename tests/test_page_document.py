@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-import streamlit as st
 
-from rag_core.types import OWNER, DocumentView, Viewer
+from rag_core.types import OWNER, DocumentView
+from tests import search_page
 from tests.conftest import index
-from tests.files_page import drawn, idle, markup, open_page, page_links, press, said
-from tests.stored import long_note
-from ui.access import OWNER_HEADERS
+from tests.files_page import idle, open_page, page_links, said
+from tests.pages import GUEST, HOSTILE, drawn, markup, press
+from tests.stored import long_note, store_of
+from tests.trees import write
 from ui.deps import library
 from ui.document_page import window
 
 PAGE = 20  # so many passages at once are enough here
-GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))
-HOSTILE = "![x](http://evil.example/x.png) <script>alert(1)</script> $x$ :red[x]"
 TEA = """---
 tags: [drink/tea]
 date: 2026-02-01
@@ -43,22 +41,13 @@ NOTES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The owner looks at an empty home, and nothing is remembered of other tests."""
-    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 @pytest.fixture
 def shelf(notes: Path) -> Path:
     """Store ``notes`` over a few linked files."""
-    for name, text in NOTES.items():
-        (notes / name).write_text(text, "utf-8")
+    write(notes, NOTES)
     index(library(), "notes", notes)
     return notes
 
@@ -201,14 +190,33 @@ def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
         "Pot": {"store": "notes", "path": "pot & lid.md"},
         "The hidden title": {"store": "notes", "path": "secret.md"},
     }
-    assert "<summary>Links to 3</summary>" in markup(page)
-    assert "<summary>Linked from 2</summary>" in markup(page)
+    assert "<summary>Links to 2 documents and 1 that is not there</summary>" in markup(page)
+    assert "<summary>Linked from 2 documents</summary>" in markup(page)
     assert "<b>nowhere</b> leads to nothing in this store" in " ".join(said(page).split())
     assert open_page(**anchors(markup(page))["Pot"]).title[0].value == "Pot"
 
 
 def test_the_way_back_leads_to_the_list_of_the_store(shelf: Path) -> None:
-    assert page_links(open_page(store="notes", path="tea.md"))["All files"] == "store=notes"
+    links = page_links(open_page(store="notes", path="tea.md"))
+    assert links["All files"] == "store=notes"
+    assert "Back to the results" not in links
+
+
+def test_from_a_search_the_way_back_leads_to_its_results(shelf: Path) -> None:
+    page = search_page.open_page(q="dried leaves", type="markdown")
+    page.switch_page("../pages/files.py")
+    page.query_params["store"], page.query_params["path"] = "notes", "tea.md"
+    links = page_links(drawn(page.run()))
+    assert links["Back to the results"] == "q=dried+leaves&type=markdown"
+    assert links["All files"] == "store=notes"
+
+
+def test_a_document_says_when_it_was_read_by_the_clock_of_this_computer(shelf: Path, tokyo: None) -> None:
+    store = store_of(library(), "notes")
+    with store.write() as db:
+        db.execute("UPDATE documents SET indexed_at = '2026-03-01T20:30:00Z'")
+    store.close()
+    assert "read 2026-03-02 05:30" in said(open_page(store="notes", path="tea.md"))
 
 
 # --- states and actions ---------------------------------------------------------------

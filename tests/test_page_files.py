@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core.library import Library
-from rag_core.types import OWNER, Viewer
+from rag_core.types import OWNER
 from tests.conftest import index
-from tests.files_page import drawn, idle, open_page, page_links, press, said
+from tests.files_page import idle, open_page, page_links, said
+from tests.live import ROOT
+from tests.pages import GUEST, HOSTILE, drawn, press
 from tests.stored import store_of
-from ui.access import OWNER_HEADERS
+from tests.trees import write
 from ui.deps import library
 from ui.file_filters import FileFilters, to_params
-from ui.file_table import CHOSEN, chosen_rows, listing
+from ui.file_table import CHOSEN, chosen_rows, forget, listing
 
-GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))
-HOSTILE = "![x](http://evil.example/x.png) <script>alert(1)</script> $x$ :red[x]"
 NOTES = {
     "tea.md": "---\ntags: [drink/tea, garden]\n---\n# Tea\n\nGreen tea wants water.\n",
     "coffee.md": "---\ntags: [drink]\n---\n# Coffee\n\nCoffee wants water nearly boiling.\n",
@@ -31,23 +31,13 @@ NOTES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The owner looks at an empty home, and nothing is remembered of other tests."""
-    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 @pytest.fixture
 def shelf(notes: Path) -> Path:
     """Store ``notes`` over a few files, one of them broken."""
-    for name, text in NOTES.items():
-        (notes / name).parent.mkdir(exist_ok=True)
-        (notes / name).write_text(text, "utf-8")
+    write(notes, NOTES)
     (notes / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     index(library(), "notes", notes)
     return notes
@@ -69,13 +59,14 @@ def choose(page: AppTest, path: str) -> AppTest:
 # --- the list -------------------------------------------------------------------------
 
 
-def test_a_time_that_is_none_as_an_imported_store_may_have_is_left_out(shelf: Path) -> None:
+def test_times_are_those_of_this_computer_and_what_is_none_stands_as_it_is(shelf: Path, tokyo: None) -> None:
     store = store_of(library(), "notes")
     with store.write() as db:
+        db.execute("UPDATE documents SET indexed_at = '2026-03-01T20:30:00Z'")
         db.execute("UPDATE documents SET indexed_at = 'soon' WHERE display = 'tea.md'")
     store.close()
-    rows = table(open_page(store="notes")).set_index("Path")
-    assert list(rows.index[rows["Read"].isna()]) == ["tea.md"]
+    read = table(open_page(store="notes")).set_index("Path")["Read"]
+    assert (read["coffee.md"], read["tea.md"]) == ("2026-03-02 05:30", "soon")
 
 
 def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
@@ -89,7 +80,7 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert rows.loc["bad.md", "State"] == "failed"
     assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"])
     assert str(rows.loc["tea.md", "Read"]) > "2020"
-    assert "6 files" in said(page)
+    assert "5 files · 1 failed" in said(page)
 
 
 def test_the_states_are_counted_and_choosing_one_shows_its_files_with_the_reason(shelf: Path) -> None:
@@ -132,9 +123,35 @@ def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
 
 def test_a_filter_does_not_look_at_the_disk_again(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(store="notes")
-    monkeypatch.setattr(Library, "files", lambda *_: pytest.fail("looked again"))
+    for method in ("files", "file_states"):
+        monkeypatch.setattr(Library, method, lambda *_: pytest.fail("looked again"))
     page.text_input(key="files_q").set_value("tea").run()
     assert paths(drawn(page)) == ["tea.md"]
+
+
+def test_later_the_disk_is_looked_at_again_and_the_store_is_not(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page(store="notes")
+    monkeypatch.setattr(Library, "files", lambda *_: pytest.fail("read again"))
+    (shelf / "tea.md").write_text("# Tea\n\nIt is cold.\n")
+    (shelf / "coffee.md").unlink()
+    forget()
+    states = table(drawn(page.run())).set_index("Path")["State"]
+    assert [states[name] for name in ("tea.md", "coffee.md", "bad.md")] == ["changed", "missing", "failed"]
+    assert [option.content for option in page.get("button_group")[0].proto.options] == [
+        "3 fresh",
+        "1 changed",
+        "1 missing",
+        "1 failed",
+    ]
+
+
+def test_the_search_page_need_not_wait_for_what_makes_the_table() -> None:
+    code = "import sys, ui.results; print('pandas' in sys.modules, 'ui.file_table' in sys.modules)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
@@ -197,6 +214,7 @@ def test_a_file_is_excluded_and_taken_back_from_the_list(shelf: Path) -> None:
     idle(press(page, "file_Take back"))
     assert table(page).set_index("Path")["State"]["tea.md"] == "fresh"
     assert library().search(OWNER, '"Green tea"').hits
+    assert "Open document" not in page_links(page)
 
 
 def test_a_missing_file_may_be_looked_for(shelf: Path) -> None:
@@ -234,6 +252,28 @@ def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     assert "For 'tea' it is not among" in said(page)
     index(library(), "notes")  # nothing is said any more of a store that has changed
     assert "cannot be found" not in said(drawn(page.run()))
+
+
+def test_of_a_pdf_it_is_told_that_it_is_not_read_yet_and_what_is(shelf: Path) -> None:
+    (shelf / "lease.pdf").write_bytes(b"%PDF-1.7 and so on")
+    page = open_page(store="notes")
+    page.text_input(key="missing_file_path").set_value("lease.pdf")
+    press(page, "missing_file_ask")
+    assert "Next: PDF is not read yet. What is read: Markdown" in said(page).replace("*", "")
+    index(library(), "notes")
+    press(page, "missing_file_ask")
+    assert "It was skipped: 'lease.pdf' is a PDF document" in said(page)
+    assert "Next: PDF is not read yet. What is read: Markdown" in said(page).replace("*", "")
+
+
+def test_the_next_step_is_one_that_the_pages_have(shelf: Path) -> None:
+    (shelf / "code" / "new.md").write_text("Nobody read it.\n")
+    page = open_page(store="notes")
+    page.text_input(key="missing_file_path").set_value("code/new.md")
+    press(page, "missing_file_ask")
+    assert "It was not read yet." in said(page)
+    assert "Next: Index the store again on the Index page." in said(page).replace("*", "")
+    assert "commonplace" not in said(page)
 
 
 def test_no_path_asks_for_one_and_takes_the_last_answer_away(shelf: Path) -> None:

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag_core import jobs
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.index_page import drawn, errors, finished, has_key, page, press, texts, until
-from ui.access import OWNER_HEADERS
+from tests.index_page import errors, finished, page, texts, until
+from tests.pages import drawn, has_key, press
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 
 STORE = "mine"
 
 
-@pytest.fixture(autouse=True)
-def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The owner looks, and nothing is left running at the end."""
-    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
-    yield
-    jobs.stop_all()
-    library().close()
-    st.cache_data.clear()
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 @pytest.fixture

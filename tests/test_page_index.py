@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 
-from rag_core import jobs
 from rag_core.embedders import minilm_install
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError
 from rag_core.types import OWNER
-from tests.index_page import drawn, errors, finished, has_key, page, press, texts, until, with_folder
+from tests.index_page import errors, finished, page, texts, until, with_folder
+from tests.pages import drawn, has_key, press, press_label
 from ui import access
-from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER
+from ui.access import LOGIN_HEADER, ROLE_HEADER
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 from ui.folders import PICKER
@@ -34,18 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = "![x](evil.example) <b>:red[x] `\nline.md"
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty home of the app, seen by its owner, with nothing left running at the end."""
-    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COMMONPLACE_ROOTS", str(tmp_path))
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr(access, "_headers", lambda: OWNER_HEADERS)
-    yield tmp_path
-    jobs.stop_all()
-    library().close()
-    st.cache_data.clear()
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 @pytest.fixture
@@ -61,7 +49,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(home: Path) -> str:
+def store(owner: None) -> str:
     """A store whose embedder needs no model."""
     library().create_store(OWNER, "mine", "hashing")
     return "mine"
@@ -86,7 +74,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 # --- the store --------------------------------------------------------------------------
 
 
-def test_a_first_store_is_created_and_stands_in_the_address(home: Path) -> None:
+def test_a_first_store_is_created_and_stands_in_the_address() -> None:
     app = page()
     app.text_input(key="index_new_name").set_value("garden")
     press(app, "index_create_store")
@@ -95,12 +83,12 @@ def test_a_first_store_is_created_and_stands_in_the_address(home: Path) -> None:
     assert library().store_info(OWNER, "garden").embedder == "minilm"
 
 
-def test_the_first_store_has_a_name_already(home: Path) -> None:
+def test_the_first_store_has_a_name_already() -> None:
     press(page(), "index_create_store")
     assert library().store_names(OWNER) == ["notes"]
 
 
-def test_a_bad_name_is_refused_in_place_with_both_sentences(home: Path) -> None:
+def test_a_bad_name_is_refused_in_place_with_both_sentences() -> None:
     app = page()
     app.text_input(key="index_new_name").set_value("my notes!")
     press(app, "index_create_store")
@@ -144,14 +132,15 @@ def test_a_second_store_can_be_named_and_given_up(store: str) -> None:
 # --- the model --------------------------------------------------------------------------
 
 
-def test_a_missing_model_is_named_with_its_remedies(home: Path) -> None:
+def test_a_missing_model_is_named_with_its_remedies() -> None:
     library().create_store(OWNER, "garden")
     app = page()
-    assert "`make setup` or `commonplace model install`" in texts(app)
+    assert "The button downloads it" in texts(app)
+    assert "commonplace" not in texts(app)
     assert has_key(app, "index_install_model")
 
 
-def test_the_button_installs_the_model_in_the_background(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_button_installs_the_model_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     library().create_store(OWNER, "garden")
     done = threading.Event()
 
@@ -167,9 +156,7 @@ def test_the_button_installs_the_model_in_the_background(home: Path, monkeypatch
     until(app, lambda app: "not installed" not in texts(app))
 
 
-def test_a_failed_installation_says_why_and_can_be_tried_again(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_installation_says_why_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     library().create_store(OWNER, "garden")
 
     def install(model_dir: Path, report: Callable[[str], None]) -> None:
@@ -182,12 +169,12 @@ def test_a_failed_installation_says_why_and_can_be_tried_again(
 
 
 def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
-    home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+    notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library().create_store(OWNER, "garden")
     app = until(press(with_folder(notes), "index_now"), finished)
     assert "**0 texts** embedded" in texts(app)
-    assert "4 waiting to be embedded" in texts(app)
+    assert "4 to embed" in texts(app)
     assert not has_key(app, "index_go_on")
     monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)
     assert has_key(drawn(app.run()), "index_go_on")
@@ -243,9 +230,9 @@ def test_the_picker_walks_down_and_fills_the_box(store: str, notes: Path) -> Non
     app = page()
     app.session_state[PICKER] = notes.parent
     drawn(app.run())
-    drawn(next(b for b in app.button if b.label == "notes").click().run())
+    press_label(app, "notes")
     assert {"deep", "Use this folder"} <= {button.label for button in app.button}
-    drawn(next(b for b in app.button if b.label == "Use this folder").click().run())
+    press_label(app, "Use this folder")
     assert app.text_input(key=FOLDER).value == str(notes)
     assert PICKER not in app.session_state
     assert "**4 files**" in texts(app)
@@ -268,7 +255,7 @@ def test_a_folder_whose_name_is_no_text_can_be_picked(store: str, notes: Path) -
     app = page()
     app.session_state[PICKER] = odd
     drawn(app.run())
-    drawn(next(b for b in app.button if b.label == "Use this folder").click().run())
+    press_label(app, "Use this folder")
     assert "**1 file**" in texts(app)
     until(press(app, "index_now"), finished)
     assert library().store_info(OWNER, store).file_count == 1
@@ -333,6 +320,14 @@ def test_the_dry_run_names_what_is_passed_over(store: str, notes: Path) -> None:
     assert "server.pem: looks like a key or secret" in texts(app)
 
 
+def test_a_folder_inside_one_of_the_store_is_explained(store: str, notes: Path) -> None:
+    library().add_source(OWNER, store, notes, ("*.md",))
+    app = with_folder(notes / "deep")
+    assert f"'{notes / 'deep'}' lies in '{notes}', which the store has already." in texts(app)
+    assert "No file is read twice" in texts(app)
+    assert "which the store has already" not in texts(with_folder(notes.parent / "notes"))
+
+
 def test_a_dry_run_of_other_patterns_is_not_shown(store: str, notes: Path) -> None:
     app = press(with_folder(notes), "index_dry_run")
     drawn(app.text_area(key="index_include").set_value("*.md").run())
@@ -360,8 +355,38 @@ def test_index_again_reads_only_what_changed(store: str, notes: Path) -> None:
 
 def test_read_everything_again_reads_every_file_but_embeds_nothing_twice(store: str, notes: Path) -> None:
     app = until(press(with_folder(notes), "index_now"), finished)
-    until(press(app, "index_force"), lambda app: finished(app) and "**4** changed" in texts(app))
+    until(press(app, "index_force"), lambda app: finished(app) and "**4** read again" in texts(app))
     assert "**0 texts** embedded" in texts(app)
+
+
+def test_equal_passages_are_not_taken_for_failures(store: str, notes: Path) -> None:
+    (notes / "copy.md").write_bytes((notes / "tea.md").read_bytes())
+    app = until(press(with_folder(notes), "index_now"), finished)
+    assert "**5 passages** added · **4 texts** embedded" in texts(app)
+    assert "Equal passages share a vector" in texts(app)
+
+
+def test_index_again_says_that_every_folder_is_paused_and_what_to_do(store: str, notes: Path) -> None:
+    app = until(press(with_folder(notes), "index_now"), finished)
+    press_label(app, "Pause")
+    until(press(app, "index_again"), lambda app: "Every folder is paused" in texts(app))
+    assert "Resume one to have it read again." in texts(app)
+    assert "0 passages" not in texts(app)
+
+
+def test_a_folder_that_is_read_for_the_first_time_has_no_number_of_files(
+    store: str, notes: Path, slow: threading.Event
+) -> None:
+    app = until(press(with_folder(notes), "index_now"), lambda app: has_key(app, "index_cancel"))
+    assert "being read" in texts(app)
+    assert "0 files" not in texts(app)
+    slow.set()
+    assert "being read" not in texts(until(app, finished))
+
+
+def test_a_folder_that_no_run_looked_at_has_no_number_of_files(store: str, notes: Path) -> None:
+    library().add_source(OWNER, store, notes, ("**/*",))
+    assert "no file read yet" in texts(page())
 
 
 def test_the_last_run_is_seen_by_another_session(store: str, notes: Path) -> None:
@@ -390,7 +415,7 @@ def test_a_run_that_nobody_took_is_not_hidden(store: str, notes: Path) -> None:
 
 
 def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancelled(
-    home: Path, store: str, notes: Path
+    store: str, notes: Path
 ) -> None:
     library().add_source(OWNER, store, notes, ("**/*",))
     other = subprocess.Popen([sys.executable, "-c", _OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE)
@@ -442,12 +467,12 @@ def test_nobody_but_the_owner_gets_the_page(
     assert not app.selectbox
 
 
-def test_hostile_names_are_never_markdown(store: str, home: Path) -> None:
-    folder = home / "![i](evil.example) *"
+def test_hostile_names_are_never_markdown(store: str, tmp_path: Path) -> None:
+    folder = tmp_path / "![i](evil.example) *"
     folder.mkdir()
     (folder / HOSTILE).write_text("# A\n\nA note.\n")
     app = page()
-    app.session_state[PICKER] = home
+    app.session_state[PICKER] = tmp_path
     drawn(app.run())
     assert label("![i](evil.example) *") in {button.label for button in app.button}
     del app.session_state[PICKER]

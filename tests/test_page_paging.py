@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.search_page import open_page, params, said, titles
+from tests.pages import has_key, params, press, press_label
+from tests.search_page import open_page, said, titles
 from ui import paging
-from ui.access import OWNER_HEADERS
 from ui.deps import library
 from ui.search_state import Choices, Request, from_params, to_params
 
@@ -21,28 +19,16 @@ COUNT = 25
 
 
 @pytest.fixture(autouse=True)
-def herons(home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def herons(owner: None, notes: Path) -> None:
     """A store of 25 notes, which the owner looks at."""
-    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
-    st.cache_data.clear()
-    st.cache_resource.clear()
     for number in range(COUNT):
         text = f"---\ndate: 2026-01-{number + 1:02}\n---\n# Heron {number}\n\nA heron waits {number} times.\n"
         (notes / f"{number}.md").write_text(text)
     index(library(), "birds", notes)
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
-
-
-def press(page: AppTest, key: str) -> AppTest:
-    pressed = page.button(key=key).click().run()
-    assert not pressed.exception
-    return pressed
 
 
 def has_buttons(page: AppTest) -> bool:
-    return any(button.key == "page_after" for button in page.button)
+    return has_key(page, "page_after")
 
 
 def test_next_shows_what_follows_and_previous_what_was_before() -> None:
@@ -113,7 +99,7 @@ def test_another_list_begins_at_its_first_page(change: str) -> None:
     match change:
         case "query":
             page.text_input[0].set_value("heron waits")
-            press(page, next(b.key for b in page.button if b.label == "Search"))
+            press_label(page, "Search")
         case "filter":
             page.selectbox(key="search_type").set_value("markdown").run()
         case "number":

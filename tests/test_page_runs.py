@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag_core import jobs
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError
 from rag_core.store import lock
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
-from tests.index_page import drawn, errors, finished, has_key, page, press, texts, until
-from ui.access import OWNER_HEADERS
+from tests.index_page import errors, finished, page, texts, until
+from tests.pages import drawn, has_key, press
 from ui.deps import library
 
 STORE = "mine"
@@ -24,15 +22,7 @@ BROKEN = b"\xff\xfe" + b"\x00\xd8" * 9
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"\x00" * 50
 
 
-@pytest.fixture(autouse=True)
-def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The owner looks, and nothing is left running at the end."""
-    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
-    yield
-    jobs.stop_all()
-    library().close()
-    st.cache_data.clear()
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 def done(app: AppTest) -> AppTest:
@@ -181,6 +171,6 @@ def test_the_last_runs_are_a_table_and_one_is_shown_with_its_files(notes: Path) 
     assert list(app.dataframe[-1].value["File"]) == ["a.md"]
 
 
-def test_a_run_of_a_store_that_was_never_indexed_is_not_shown(home: Path) -> None:
+def test_a_run_of_a_store_that_was_never_indexed_is_not_shown() -> None:
     library().create_store(OWNER, STORE, "hashing")
     assert "Last runs" not in texts(page())

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
-from tests.search_page import open_page, params, shown, titles
+from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params
+from tests.search_page import open_page, titles
+from tests.trees import write
 from ui import hits, results
-from ui.access import OWNER_HEADERS
 from ui.deps import library
 from ui.filters import with_parents
 from ui.results import table_key
 from ui.search_state import DEFAULT, Choices, Request, from_params, to_params
 
-HOSTILE_TITLE = "![x](http://evil.example/x.png) <script>alert(1)</script> $x$ :red[x]"
 HOSTILE_PATH = "odd `name`\n<b>.md"
 TEA = "---\ntags: [drink/tea]\ndate: 2026-02-01\n---\n# Tea\n\nGreen tea wants water at eighty degrees.\n"
 COFFEE = "---\ntags: [drink]\ndate: 2025-02-01\n---\n# Coffee\n\nCoffee wants water nearly boiling.\n"
@@ -33,20 +32,11 @@ NOTES = {
     "projects/garden/plan.md": "# Garden plan\n\nThe water butt stands behind the shed.\n",
     "secret.md": "---\nprivate: true\n---\n# Secret\n\nThe water meter hides the spare key.\n",
 }
-GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))
 
 Index = Callable[..., None]
 
 
-@pytest.fixture(autouse=True)
-def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The owner looks at an empty home, and nothing is remembered of other tests."""
-    monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 @pytest.fixture
@@ -55,9 +45,7 @@ def index(tmp_path: Path) -> Index:
 
     def write_and_index(notes: Mapping[str, str], store: str = "notes", embedder: str = "hashing") -> None:
         folder = tmp_path / store
-        for path, text in notes.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
+        write(folder, notes)
         if store not in library().store_names(OWNER):
             library().create_store(OWNER, store, embedder)
             library().add_source(OWNER, store, folder, ("**/*",))
@@ -90,7 +78,7 @@ def test_typing_a_query_shows_cards_and_puts_it_into_the_url(notes: Index) -> No
     page.text_input[0].set_value("green tea")
     page.button[0].click().run()
     assert titles(page)[0] == "Tea"
-    assert "<mark>Green</mark> <mark>tea</mark>" in shown(page)
+    assert "<mark>Green</mark> <mark>tea</mark>" in markup(page)
     assert params(page) == {"q": "green tea"}
 
 
@@ -102,7 +90,7 @@ def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(note
 
 def test_a_card_says_where_how_well_and_why(notes: Index) -> None:
     page = open_page(q="coffee boiling")
-    card = re.findall(r"<article.*?</article>", shown(page), re.DOTALL)[0]
+    card = re.findall(r"<article.*?</article>", markup(page), re.DOTALL)[0]
     assert "coffee.md:5-7" in card
     assert re.search(r"[01]\.\d\d", card)
     assert "every word" in card
@@ -112,9 +100,9 @@ def test_a_card_opens_with_its_neighbours(index: Index) -> None:
     long = "\n\n".join(f"## Part {n}\n\n" + f"number{n} " * 60 for n in range(1, 6))
     index({"long.md": f"# Long\n\n{long}\n"})
     page = open_page(q="number3")
-    assert "cp-here" not in shown(page)
+    assert "cp-here" not in markup(page)
     open_card(page, keys("number3")[0])
-    passages = re.findall(r'<div class="cp-passage ([\w-]+)">(.*?)</div>', shown(page), re.DOTALL)
+    passages = re.findall(r'<div class="cp-passage ([\w-]+)">(.*?)</div>', markup(page), re.DOTALL)
     assert [kind for kind, _ in passages] == ["cp-beside", "cp-here", "cp-beside"]
     assert [re.findall(r"number\d", text)[-1] for _, text in passages] == ["number2", "number3", "number4"]
 
@@ -127,7 +115,7 @@ def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
     monkeypatch.setattr(Library, "search", lambda *_, **__: pytest.fail("searched again"))
     open_card(page, first)
     open_card(page, second)
-    assert shown(page).count("cp-here") == 2
+    assert markup(page).count("cp-here") == 2
 
 
 def test_a_passage_that_is_gone_says_so(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +124,19 @@ def test_a_passage_that_is_gone_says_so(notes: Index, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Library, "generations", lambda *_: (("notes", 0),))
     page = open_page(q="green tea")
     notes({"tea.md": "# Tea\n\nSomething else.\n"})
-    assert "no longer in the store" in shown(open_card(page, key))
+    assert "no longer in the store" in markup(open_card(page, key))
+
+
+def test_a_card_shows_its_path_once(notes: Index) -> None:
+    page = open_page(q="coffee boiling", k="1")
+    assert markup(page).count("coffee.md") == 1
+    # What is copied is not shown: ui/hits.css hides it by the name of the container around it.
+    assert '[class*="st-key-place_card_"] .stCode pre { display: none; }' in hits.STYLE.read_text("utf-8")
+
+
+def test_downloads_say_how_many_passages_they_hold(notes: Index) -> None:
+    labels = [button.proto.label for button in open_page(q="water", k="3").get("download_button")]
+    assert labels == ["3 as JSON", "3 as CSV"]
 
 
 def test_a_card_offers_its_place_to_be_copied(notes: Index, tmp_path: Path) -> None:
@@ -154,24 +154,24 @@ def test_a_place_is_one_line_whatever_the_file_is_called(index: Index) -> None:
 def test_a_passage_of_one_line_is_on_a_line(index: Index) -> None:
     index({"one.md": "needle"})
     page = open_card(open_page(q="needle"), keys("needle")[0])
-    assert '<span class="cp-lines">Line 1</span>' in shown(page)
+    assert '<span class="cp-lines">Line 1</span>' in markup(page)
 
 
 def test_near_misses_stand_apart(notes: Index) -> None:
     page = open_page(q="xylophone quantum")
-    assert results.NOTHING_FITS in shown(page)
-    assert "cp-near" in shown(page)
+    assert results.NOTHING_FITS in markup(page)
+    assert "cp-near" in markup(page)
 
 
 def test_nothing_found_says_what_to_loosen(notes: Index) -> None:
     page = open_page(q='"no such words"', min="0.5")
     assert titles(page) == []
-    assert "Take the quotes away" in shown(page)
-    assert "Lower the minimum score" in shown(page)
+    assert "Take the quotes away" in markup(page)
+    assert "Lower the minimum score" in markup(page)
 
 
 def test_nothing_found_names_a_tag_that_nothing_has(notes: Index) -> None:
-    said = html.unescape(shown(open_page(q="water tag:drnk")))
+    said = html.unescape(markup(open_page(q="water tag:drnk")))
     assert "No document in store 'notes' has the tag 'drnk'. Did you mean 'drink'?" in said
 
 
@@ -227,6 +227,18 @@ def test_an_active_filter_is_shown_and_can_be_removed(notes: Index) -> None:
     assert params(page) == {"q": "water"}
 
 
+def test_the_store_that_a_link_names_is_no_filter_to_clear(notes: Index) -> None:
+    page = open_page(q='"no such words"', store="notes")
+    assert not has_key(page, "clear_filters")
+    assert "Take the quotes away" in markup(page)
+    assert "Remove a filter." not in markup(page), "there is no other store to search"
+    notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
+    page = open_page(q="water", store="other", type="markdown")
+    assert titles(page) == ["Sea"]
+    page.button(key="clear_filters").click().run()
+    assert params(drawn(page)) == {"q": "water", "store": "other"}
+
+
 def test_a_filter_stays_when_indexing_changes_its_count(notes: Index) -> None:
     page = open_page(q="water", type="markdown")
     notes({"new.md": "# New\n\nMore water.\n"})
@@ -239,9 +251,8 @@ def test_a_filter_stays_when_indexing_changes_its_count(notes: Index) -> None:
     assert "kettle.py" not in titles(page)
 
 
-def test_a_popover_opened_late_shows_what_holds(notes: Index) -> None:
+def test_filters_that_are_unfolded_late_show_what_holds(notes: Index) -> None:
     page = open_page(q="water", k="7").run().run()
-    # The browser makes these widgets only now, from what the last run said of them.
     assert (page.number_input[0].proto.set_value, page.number_input[0].proto.value) == (True, 7)
 
 
@@ -272,7 +283,7 @@ def test_a_chosen_row_shows_its_passage_and_place(notes: Index, tmp_path: Path) 
     key = table_key(Request(q="coffee boiling", view="table"))
     page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     page.run()
-    assert "cp-here" in shown(page)
+    assert "cp-here" in markup(page)
     assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
 
 
@@ -328,20 +339,20 @@ def test_a_number_out_of_range_is_the_default(text: str) -> None:
 
 def test_without_a_store_it_leads_to_the_index_page() -> None:
     page = open_page()
-    assert "Choose a folder" in shown(page)
+    assert "Choose a folder" in markup(page)
     assert page.title[0].value == "Nothing to search yet"
     assert not page.text_input
 
 
 def test_an_empty_store_says_so() -> None:
     library().create_store(OWNER, "notes", "hashing")
-    assert "no document to search yet" in shown(open_page())
+    assert "no document to search yet" in markup(open_page())
 
 
 def test_an_empty_query_shows_what_can_be_typed(notes: Index) -> None:
     page = open_page()
-    assert "tag:recipe" in shown(page)
-    assert "notes: 5 passages in 5 files" in shown(page)
+    assert "tag:recipe" in markup(page)
+    assert "notes: 5 passages in 5 files" in markup(page)
 
 
 def test_an_error_is_two_sentences(notes: Index) -> None:
@@ -354,7 +365,7 @@ def test_an_error_is_two_sentences(notes: Index) -> None:
 
 def test_waiting_passages_are_said_once(index: Index) -> None:
     index({"tea.md": TEA, "coffee.md": COFFEE}, embedder="minilm")  # there is no model in this home
-    assert shown(open_page(q="water")).count("2 passages still wait for the meaning index") == 1
+    assert markup(open_page(q="water")).count("2 passages still wait for the meaning index") == 1
 
 
 def test_a_missing_model_is_said_once_and_words_are_found(index: Index) -> None:
@@ -362,16 +373,17 @@ def test_a_missing_model_is_said_once_and_words_are_found(index: Index) -> None:
         index({"tea.md": TEA}, store, "minilm")
     page = open_page(q="green tea")
     assert titles(page)[0] == "Tea"
-    assert shown(page).count("searched by words only") == 1
-    assert "Stores 'more', 'notes' are searched by words only." in html.unescape(shown(page))
-    assert shown(page).count("commonplace model install") == 1
+    assert markup(page).count("searched by words only") == 1
+    assert "Stores 'more', 'notes' are searched by words only." in html.unescape(markup(page))
+    assert markup(page).count("Install it on the Index page.") == 1
+    assert "commonplace model install" not in markup(page)
 
 
 def test_words_are_found_while_the_model_is_loading(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.deps.meaning_is_loading", lambda _viewer: True)
     page = open_page(q="green tea")
     assert titles(page) == ["Tea"]
-    assert "The meaning index is loading" in shown(page)
+    assert "The meaning index is loading" in markup(page)
 
 
 # --- who asks, and hostile notes --------------------------------------------------------
@@ -384,29 +396,27 @@ def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
     monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
     assert "Secret" not in titles(open_page(q="spare key water meter"))
     page = open_card(open_page(q="green tea"), keys("green tea")[0])
-    assert "cp-here" in shown(page)
+    assert "cp-here" in markup(page)
     assert page.code[0].value == "tea.md:5"
-    assert str(tmp_path) not in shown(page)
+    assert str(tmp_path) not in markup(page)
 
 
 def test_a_guest_without_a_store_is_told_so(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.access.viewer", lambda: Viewer("ann@example.org"))
     page = open_page(q="water", store="notes")
-    assert "No store is shared with you yet" in shown(page)
+    assert "No store is shared with you yet" in markup(page)
     assert titles(page) == []
 
 
 def test_a_hostile_note_is_shown_as_it_is_written(index: Index) -> None:
-    text = (
-        f'---\ntitle: "{HOSTILE_TITLE}"\n---\n\nneedle <img src=http://evil.example/y.png onerror=alert(2)>\n'
-    )
+    text = f'---\ntitle: "{HOSTILE}"\n---\n\nneedle <img src=http://evil.example/y.png onerror=alert(2)>\n'
     index({HOSTILE_PATH: text})
     page = open_page(q="needle")
     open_card(page, keys("needle")[0])
-    assert titles(page) == [HOSTILE_TITLE]
-    for markup in ("<script", "<img", "<b>"):
-        assert markup not in shown(page)
-    assert "odd `name`" in html.unescape(shown(page))
+    assert titles(page) == [HOSTILE]
+    for tag in ("<script", "<img", "<b>"):
+        assert tag not in markup(page)
+    assert "odd `name`" in html.unescape(markup(page))
     labels = [element.label for element in (*page.expander, *page.button, *page.selectbox)]
     assert not any("evil" in label for label in labels)
     assert not page.markdown

@@ -15,37 +15,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core import jobs, portable
 from rag_core.library import Library
 from rag_core.types import OWNER
+from tests import pages
 from tests.conftest import index
-from tests.search_page import SHELL, params, shown
+from tests.pages import drawn, has_key, markup, params, press, press_label
 from tests.stored import found
 from ui import access, tasks
-from ui.access import OWNER_HEADERS, REFUSAL
+from ui.access import REFUSAL
 from ui.deps import library
 from ui.task_status import library_name
 
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty home of the app, seen by its owner, with nothing left running at the end."""
-    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COMMONPLACE_ROOTS", str(tmp_path))
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr(access, "_headers", lambda: OWNER_HEADERS)
-    yield tmp_path
-    jobs.stop_all()
-    library().close()
-    st.cache_data.clear()
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 @pytest.fixture
-def garden(home: Path, notes: Path) -> Library:
+def garden(owner: None, notes: Path) -> Library:
     """A library with a store called garden: two notes, a script, and one that cannot be read."""
     (notes / "rose.md").write_text("# Rose\n\nCut roses in late winter.\n", "utf-8")
     (notes / "diary.md").write_text("---\nprivate: true\n---\nThe gardener's secret.\n", "utf-8")
@@ -56,34 +44,13 @@ def garden(home: Path, notes: Path) -> Library:
 
 
 def page(**parameters: str) -> AppTest:
-    app = AppTest.from_file(SHELL, default_timeout=20)
-    app.switch_page("../pages/stores.py")
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    return drawn(app.run())
-
-
-def drawn(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception
-    return app
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    return drawn(app.button(key=key).click().run())
-
-
-def submit(app: AppTest, label: str) -> AppTest:
-    return drawn(next(button for button in app.button if button.label == label).click().run())
+    return pages.open_page("stores", **parameters)
 
 
 def texts(app: AppTest) -> str:
     kinds = (app.title, app.header, app.error, app.warning, app.success)
     said = "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-    return f"{said}\n{html.unescape(shown(app))}".replace("\u2060", "")
-
-
-def has_key(app: AppTest, key: str) -> bool:
-    return any(button.key == key for button in app.button)
+    return f"{said}\n{html.unescape(markup(app))}".replace("\u2060", "")
 
 
 def until(wanted: Callable[[], bool], seconds: float = 20) -> None:
@@ -108,7 +75,7 @@ def links(app: AppTest) -> dict[str, str]:
 # --- the list ---------------------------------------------------------------------------
 
 
-def test_nobody_but_the_owner_sees_the_page(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_but_the_owner_sees_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     library().create_store(OWNER, "garden", "hashing")
     monkeypatch.setattr(access, "_headers", dict)
     app = page(store="garden")
@@ -116,7 +83,7 @@ def test_nobody_but_the_owner_sees_the_page(home: Path, monkeypatch: pytest.Monk
     assert "garden" not in texts(app)
 
 
-def test_without_a_store_the_page_leads_to_the_index(home: Path) -> None:
+def test_without_a_store_the_page_leads_to_the_index() -> None:
     app = page()
     assert "There is no store yet" in texts(app)
     assert links(app)["Choose a folder"].startswith("index")
@@ -125,8 +92,7 @@ def test_without_a_store_the_page_leads_to_the_index(home: Path) -> None:
 def test_every_store_is_listed_with_what_is_in_it(garden: Library) -> None:
     garden.create_store(OWNER, "empty", "hashing")
     app = page()
-    assert "3 files · 3 passages" in texts(app)
-    assert "1 failed" in texts(app)
+    assert "3 files · 1 failed · 3 passages" in texts(app)
     assert "empty · hashing" in texts(app)
     assert links(app)["garden"] == "stores?store=garden"
 
@@ -135,7 +101,7 @@ def test_a_damaged_store_is_named_with_its_error_and_hides_no_other(garden: Libr
     (garden.settings.store_dir / "torn.db").write_bytes(b"no database" * 1000)
     app = page()
     assert "Store 'torn' cannot be opened" in texts(app)
-    assert "3 files · 3 passages" in texts(app)
+    assert "3 files · 1 failed · 3 passages" in texts(app)
     assert {"garden", "torn"} <= links(app).keys()
 
 
@@ -154,9 +120,8 @@ def test_a_store_tells_everything_about_itself(garden: Library, notes: Path) -> 
     info = garden.store_info(OWNER, "garden")
     assert app.title[0].value == "garden"
     for name, value in {
-        "Files": "3", "Passages": "3", "To embed": "0", "Failed": "1", "Skipped": "0",
-        "Embedder": "hashing", "Model": info.identity, "Dimension": "256",
-        "Vectors": "local, in the store's own file",
+        "Files": "3, 1 failed", "Passages": "3", "Embedder": "hashing", "Model": info.identity,
+        "Dimension": "256", "Vectors": "local, in the store's own file",
     }.items():  # fmt: skip
         assert f"<dt>{name}</dt><dd>{value}</dd>" in said
     assert "all three metrics give the same order" in said
@@ -173,7 +138,7 @@ def test_a_hostile_folder_is_shown_as_it_is_called(garden: Library, notes: Path)
     hostile = notes / "<img src=x onerror=alert(1)>"
     hostile.mkdir()
     garden.add_source(OWNER, "garden", hostile, ["<b>*.md"])
-    said = shown(page(store="garden"))
+    said = markup(page(store="garden"))
     assert "<img" not in said
     assert "<b>" not in said
     assert "&lt;img src=x onerror=alert(1)&gt;" in said
@@ -187,7 +152,7 @@ def test_its_search_files_and_folders_are_a_click_away(garden: Library) -> None:
     assert leads["All stores"] == "stores?"
 
 
-def test_an_empty_store_leads_to_its_folders(home: Path) -> None:
+def test_an_empty_store_leads_to_its_folders() -> None:
     library().create_store(OWNER, "empty", "hashing")
     assert "Search" not in links(page(store="empty"))
     assert links(page(store="empty"))["Folders and runs"] == "index?store=empty"
@@ -201,7 +166,7 @@ def fill(app: AppTest, name: str, embedder: str = "hashing") -> AppTest:
     return drawn(app.text_input(key="stores_new_name").set_value(name).run())
 
 
-def test_a_new_store_gets_what_was_chosen_and_is_shown(home: Path) -> None:
+def test_a_new_store_gets_what_was_chosen_and_is_markup() -> None:
     app = fill(page(), " herbs ")
     app.selectbox(key="stores_metric").select("euclidean")
     app.number_input(key="stores_dimension_hashing").set_value(64).run()
@@ -212,7 +177,7 @@ def test_a_new_store_gets_what_was_chosen_and_is_shown(home: Path) -> None:
     assert app.title[0].value == "herbs"
 
 
-def test_a_dimension_is_asked_for_only_where_the_embedder_leaves_a_choice(home: Path) -> None:
+def test_a_dimension_is_asked_for_only_where_the_embedder_leaves_a_choice() -> None:
     app = page()
     assert "A vector of this embedder has 384 numbers." in texts(app)
     assert not app.number_input
@@ -229,7 +194,7 @@ def test_a_name_that_cannot_be_is_refused_with_the_librarys_words(garden: Librar
     renamed = page(store="garden")
     renamed.text_input(key="store_new_name_garden").set_value(name)
     if name != "GARDEN":  # which a store may well be called instead of garden
-        assert said in texts(submit(renamed, "Rename"))
+        assert said in texts(press_label(renamed, "Rename"))
 
 
 # --- name and end -----------------------------------------------------------------------
@@ -238,22 +203,31 @@ def test_a_name_that_cannot_be_is_refused_with_the_librarys_words(garden: Librar
 def test_a_store_is_renamed_with_all_that_is_in_it(garden: Library) -> None:
     app = page(store="garden")
     app.text_input(key="store_new_name_garden").set_value("plants")
-    submit(app, "Rename")
+    press_label(app, "Rename")
     assert app.title[0].value == "plants"
     assert params(app) == {"store": "plants"}
     assert found(garden, "roses in late winter", "plants") == ["rose.md"]
+
+
+def test_what_was_asked_of_a_store_is_done_once_it_is_renamed(garden: Library) -> None:
+    garden.request_index(OWNER, "garden")
+    app = page(store="garden")
+    app.text_input(key="store_new_name_garden").set_value("plants")
+    press_label(app, "Rename")
+    until(lambda: not jobs.working(garden, "plants"))
+    assert not garden.requested(OWNER, "plants")
 
 
 def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path) -> None:
     app = page(store="garden")
     assert "forgets its 3 passages of 3 files" in texts(app)
     app.text_input(key="store_delete_name_garden").set_value("gardn")
-    submit(app, "Delete store")
+    press_label(app, "Delete store")
     assert "That is not the store's name. Nothing was deleted." in texts(app)
     assert garden.store_names(OWNER) == ["garden"]
 
     app.text_input(key="store_delete_name_garden").set_value("garden")
-    submit(app, "Delete store")
+    press_label(app, "Delete store")
     assert "Store 'garden' is deleted; its files are untouched." in texts(app)
     assert params(app) == {}
     assert garden.store_names(OWNER) == []
@@ -266,7 +240,7 @@ def test_a_damaged_store_can_be_deleted(garden: Library) -> None:
     app = page(store="torn")
     assert "Store 'torn' cannot be opened" in texts(app)
     app.text_input(key="store_delete_name_torn").set_value("torn")
-    submit(app, "Delete store")
+    press_label(app, "Delete store")
     assert garden.store_names(OWNER) == ["garden"]
 
 
@@ -385,7 +359,7 @@ def test_a_store_is_imported_from_what_was_dropped(garden: Library, exported: Pa
     assert "Store 'garden' is ready" in texts(app)
 
 
-def test_what_was_dropped_and_is_no_store_is_refused_by_its_own_name(home: Path) -> None:
+def test_what_was_dropped_and_is_no_store_is_refused_by_its_own_name() -> None:
     app = page()
     app.file_uploader(key="stores_import_upload").upload("<b>.commonplace", b"x" * 100).run()
     settled(press(app, "stores_import"))
@@ -399,20 +373,42 @@ def test_a_name_that_is_taken_is_refused_where_the_import_was_asked_for(
     app = page()
     app.text_input(key="stores_import_path").set_value(str(exported))
     settled(press(app, "stores_import"))
-    assert "A store called 'garden' exists already. Give the imported one another name" in texts(app)
+    assert "A store called 'garden' exists already. Write another name into the box below" in texts(app)
+    assert "--name" not in texts(app)
+
+
+def test_an_import_takes_away_what_the_one_before_it_had_to_say(home: Path, tmp_path: Path) -> None:
+    app = page()
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.commonplace").write_bytes(b"no store")
+        app.text_input(key="stores_import_path").set_value(str(tmp_path / f"{name}.commonplace"))
+        settled(press(app, "stores_import"))
+    assert ["two.commonplace" in error.value.replace("\\", "") for error in app.error] == [True]
+    press(app, "task_close_import_0")
+    assert not app.error
+
+
+def test_the_built_in_model_is_called_so_and_an_excluded_file_is_counted(garden: Library) -> None:
+    garden.create_store(OWNER, "later", "minilm")
+    garden.exclude_file(OWNER, "garden", "rose.md")
+    index(garden, "garden")
+    assert "empty · built-in model" in texts(page())
+    assert "2 files · 1 failed · 1 excluded · 2 passages" in texts(page())
+    assert "<dt>Embedder</dt><dd>built-in model</dd>" in texts(page(store="later"))
+    assert "minilm" not in texts(page(store="later"))
 
 
 @pytest.mark.parametrize(
     ("typed", "said"), [("", "No file is named."), ("x.commonplace", "is not a whole path.")]
 )
-def test_an_import_without_a_path_is_refused_at_once(home: Path, typed: str, said: str) -> None:
+def test_an_import_without_a_path_is_refused_at_once(typed: str, said: str) -> None:
     app = page()
     app.text_input(key="stores_import_path").set_value(typed)
     assert said in texts(press(app, "stores_import"))
     assert tasks.known(library_name()) == []
 
 
-def test_a_file_that_is_not_there_is_named(home: Path) -> None:
+def test_a_file_that_is_not_there_is_named() -> None:
     app = page()
     app.text_input(key="stores_import_path").set_value("/no/x.commonplace")
     assert "There is no file '/no/x.commonplace'" in texts(settled(press(app, "stores_import")))
@@ -445,8 +441,11 @@ def test_faults_are_named_and_repaired(garden: Library) -> None:
     assert "1 fault in 19 checks" in texts(app)
     assert "3 passages with a place in the file that cannot be." in texts(app)
 
+    garden.request_index(OWNER, "garden", [])
     settled(press(app, "store_repair_garden"))
 
+    until(lambda: not jobs.working(garden, "garden"))
+    assert not garden.requested(OWNER, "garden"), "what was asked meanwhile is done"
     assert "3 passages with a possible place again." in texts(app)
     assert "The next run reads 3 documents again." in texts(app)
     assert not has_key(app, "store_repair_garden")

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
 import sqlite3
-import subprocess
-import sys
-import threading
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,44 +12,16 @@ from typing import Any
 import pytest
 
 from rag_core import __version__, migrations
-from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
 from rag_core.portable import Transfer
 from rag_core.types import OWNER, Viewer
 from tests import portable_file
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.runner import REPOSITORY, Gate, Run
-from tests.stored import contents, found, long_note, store_of
-from tests.test_refusals import no_file_grows, without_rights
-
-NOTES = {
-    "harbour.md": "---\ntags: [sea/port]\naliases: [Haven]\n---\n# Harbour\n\n"
-    "The harbour opens at six, see [[boats]].\n",
-    "boats.md": "# Boats\n\nBoats leave the harbour before dawn.\n",
-    "copy.md": "# Boats\n\nBoats leave the harbour before dawn.\n",
-    "diary.md": "---\nprivate: true\n---\n# Diary\n\nThe secret of the harbour.\n",
-    "left out.md": "# Left out\n\nA lighthouse.\n",
-    "code/sail.py": "def sail(boat):\n    return 'harbour'\n",
-}
-
-
-@pytest.fixture
-def sea(library: Library, notes: Path) -> Library:
-    """A library with a store called sea."""
-    (notes / "code").mkdir()
-    for name, text in NOTES.items():
-        (notes / name).write_text(text, "utf-8")
-    index(library, "sea", notes)
-    library.exclude_file(OWNER, "sea", "left out.md", "Not for me.")
-    index(library, "sea")
-    return library
-
-
-@pytest.fixture
-def exported(sea: Library, tmp_path: Path) -> Path:
-    """The portable file of sea."""
-    return sea.export_store(OWNER, "sea", tmp_path).path
+from tests.runner import Gate, Run
+from tests.sea_store import names_in
+from tests.stored import contents, found, store_of
 
 
 def answers(library: Library, store: str) -> list[Any]:
@@ -73,12 +40,6 @@ def answers(library: Library, store: str) -> list[Any]:
 
 def info(library: Library, store: str) -> Any:
     return library.store_info(OWNER, store)
-
-
-def leftovers(library: Library) -> list[str]:
-    """What exports and imports left beside the stores."""
-    names = (path.name for path in library.settings.store_dir.iterdir())
-    return [name for name in names if name.startswith(".") and name != ".portable-lock"]
 
 
 # --- there and back ---------------------------------------------------------------------
@@ -178,8 +139,7 @@ def test_a_store_can_be_exported_in_the_middle_of_a_run(
     store, gate = store_of(library, "s"), Gate()
     run = Run(store, gate)
     gate.wait()
-    gate.go_on.release()  # the canary
-    gate.wait()
+    gate.step()  # the canary
 
     file = library.export_store(OWNER, "s", tmp_path).path
     library.request_index(OWNER, "s", force=True)
@@ -262,227 +222,6 @@ def test_a_target_that_cannot_be_one_is_refused(sea: Library, tmp_path: Path, na
 def test_a_store_that_is_not_there_is_not_exported(sea: Library, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="'sae'"):
         sea.export_store(OWNER, "sae", tmp_path)
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-# --- stopped, full, not allowed ---------------------------------------------------------
-
-
-class Stop(Exception):
-    """What a caller may raise to end an export or import."""
-
-
-def stop_at(phase: str, part: float = 0.0) -> Callable[[Transfer], None]:
-    def report(now: Transfer) -> None:
-        if now.phase == phase and now.done >= part * now.total:
-            raise Stop
-
-    return report
-
-
-@pytest.mark.parametrize("phase", ["copying", "packing"])
-def test_an_export_that_is_stopped_at_once_leaves_nothing(sea: Library, tmp_path: Path, phase: str) -> None:
-    with pytest.raises(Stop):
-        sea.export_store(OWNER, "sea", tmp_path, stop_at(phase))
-    assert names_in(tmp_path) == ["home", "notes"]
-    assert leftovers(sea) == []
-
-
-def test_an_export_can_be_stopped_while_its_copy_is_made(sea: Library, notes: Path, tmp_path: Path) -> None:
-    (notes / "long.md").write_text(long_note(1000), "utf-8")
-    index(sea, "sea")
-    told: list[Transfer] = []
-
-    def report(now: Transfer) -> None:
-        told.append(now)
-        if len(told) == 2:
-            raise Stop
-
-    with pytest.raises(Stop):
-        sea.export_store(OWNER, "sea", tmp_path, report)
-    assert [now.phase for now in told] == ["copying", "copying"]
-    assert told[1].done < told[1].total
-    assert leftovers(sea) == []
-
-
-@pytest.mark.parametrize(("phase", "part"), [("unpacking", 0), ("unpacking", 1), ("checking", 0.5)])
-def test_an_import_that_is_stopped_leaves_nothing(
-    sea: Library, exported: Path, phase: str, part: float
-) -> None:
-    with pytest.raises(Stop):
-        sea.import_store(OWNER, exported, "back", stop_at(phase, part))
-    assert sea.store_names(OWNER) == ["sea"]
-    assert leftovers(sea) == []
-
-
-def test_export_and_import_tell_how_far_they_are(sea: Library, tmp_path: Path) -> None:
-    told: list[Transfer] = []
-    file = sea.export_store(OWNER, "sea", tmp_path, told.append).path
-    sea.import_store(OWNER, file, "back", told.append)
-    for phase in ("copying", "packing", "unpacking"):
-        done = [now.done for now in told if now.phase == phase]
-        assert done == sorted(done)
-        assert (done[0], done[-1]) == (0, next(now.total for now in told if now.phase == phase))
-    assert [now.phase for now in told if now.phase != "copying"][-1] == "checking"
-
-
-def test_a_full_disk_ends_an_export_and_nothing_is_left(sea: Library, tmp_path: Path) -> None:
-    with no_file_grows(), pytest.raises(StoreError, match="'sea' cannot be exported") as refused:
-        sea.export_store(OWNER, "sea", tmp_path)
-    assert "is not full" in refused.value.suggestion
-    assert names_in(tmp_path) == ["home", "notes"]
-    assert leftovers(sea) == []
-
-
-def test_a_full_disk_ends_an_import_and_nothing_is_left(sea: Library, exported: Path) -> None:
-    with no_file_grows(), pytest.raises(StoreError, match="'back' cannot be made") as refused:
-        sea.import_store(OWNER, exported, "back")
-    assert "is not full" in refused.value.suggestion
-    assert sea.store_names(OWNER) == ["sea"]
-    assert leftovers(sea) == []
-
-
-def test_a_disk_without_enough_room_is_not_filled(sea: Library, exported: Path, tmp_path: Path) -> None:
-    def nearly_full(_: object) -> Any:
-        return type("usage", (), {"free": 1_000_000})
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shutil.disk_usage", nearly_full)
-        for act in (
-            lambda: sea.export_store(OWNER, "sea", tmp_path / "x.commonplace"),
-            lambda: sea.import_store(OWNER, exported, "back"),
-        ):
-            with pytest.raises(StoreError, match=r"has 1\.0 MB left"):
-                act()
-    assert sea.store_names(OWNER) == ["sea"]
-
-
-def test_a_folder_that_cannot_be_written_is_named(sea: Library, tmp_path: Path) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o555)
-    tmp_path.chmod(0o755)
-    for folder in (*(p for p in sea.settings.store_dir.parents if p.is_relative_to(tmp_path)), closed.parent):
-        folder.chmod(0o755)
-    sea.settings.store_dir.chmod(0o777)
-    for file in sea.settings.store_dir.iterdir():
-        file.chmod(0o666)
-    above = [parent for parent in tmp_path.parents if parent.name.startswith("pytest-")]
-    modes = {parent: parent.stat().st_mode for parent in above}
-    for parent in above:
-        parent.chmod(0o755)
-    try:
-        with without_rights(), pytest.raises(StoreError, match="Permission denied") as refused:
-            sea.export_store(OWNER, "sea", closed)
-    finally:
-        for parent, mode in modes.items():
-            parent.chmod(mode)
-    assert str(closed) in refused.value.suggestion
-
-
-def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None:
-    sea.close()
-    path = sea.settings.store_dir / "sea.db"
-    with closing(sqlite3.connect(path)) as db:
-        root = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()[0]
-        size = db.execute("PRAGMA page_size").fetchone()[0]
-    with path.open("r+b") as file:
-        file.seek((root - 1) * size)
-        file.write(b"\xff" * size)
-    with pytest.raises(StoreError, match="'sea' is damaged") as refused:
-        sea.export_store(OWNER, "sea", tmp_path)
-    assert "repair" in refused.value.suggestion
-    assert names_in(tmp_path) == ["home", "notes"]
-
-
-# --- killed -----------------------------------------------------------------------------
-
-KILLED = """
-import sys, time
-from pathlib import Path
-from rag_core.config import Settings
-from rag_core.library import Library
-from rag_core.types import OWNER
-
-def stay(now):
-    if now.phase == sys.argv[3]:
-        print("there", flush=True)
-        time.sleep(60)
-
-home, file = Path(sys.argv[1]), Path(sys.argv[2])
-library = Library.open(Settings(home, home / "models", ()))
-if sys.argv[3] in ("copying", "packing"):
-    library.export_store(OWNER, "sea", file, stay)
-else:
-    library.import_store(OWNER, file, "back", stay)
-"""
-
-
-def kill_in(library: Library, phase: str, file: Path) -> None:
-    """Export to ``file`` or import it in a process of its own, and kill that in this phase."""
-    command = [sys.executable, "-c", KILLED, str(library.settings.data_dir), str(file), phase]
-    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "there\n"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-
-
-def test_a_killed_import_lists_no_store_and_the_next_one_removes_its_leftovers(
-    sea: Library, exported: Path
-) -> None:
-    kill_in(sea, "checking", exported)
-    assert sea.store_names(OWNER) == ["sea"]
-    assert leftovers(sea)
-    sea.import_store(OWNER, exported, "back")
-    assert leftovers(sea) == []
-    assert found(sea, "opens at six", "back") == ["harbour.md"]
-
-
-def test_a_killed_export_leaves_no_file_of_its_name_and_the_next_one_removes_its_leftovers(
-    sea: Library, tmp_path: Path
-) -> None:
-    kill_in(sea, "packing", tmp_path)
-    assert not (tmp_path / "sea.commonplace").exists()
-    sea.export_store(OWNER, "sea", tmp_path)
-    assert leftovers(sea) == []
-    assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]
-
-
-def test_one_that_is_at_work_is_not_taken_for_a_leftover(
-    sea: Library, exported: Path, tmp_path: Path
-) -> None:
-    def meanwhile(now: Transfer) -> None:
-        if now.phase == "checking" and now.done == 1:
-            sea.export_store(OWNER, "sea", tmp_path / "meanwhile.commonplace")
-
-    sea.import_store(OWNER, exported, "back", meanwhile)
-    assert found(sea, "opens at six", "back") == ["harbour.md"]
-
-
-def test_two_imports_of_one_name_make_one_store(sea: Library, exported: Path) -> None:
-    ended: list[object] = []
-    both = threading.Barrier(2)
-
-    def take() -> None:
-        def meet(now: Transfer) -> None:
-            if now.phase == "checking" and now.done == 1:
-                both.wait(20)
-
-        try:
-            ended.append(sea.import_store(OWNER, exported, "back", meet).name)
-        except InvalidInput as error:
-            ended.append(error.message)
-
-    threads = [threading.Thread(target=take) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert sorted(map(str, ended)) == ["A store called 'back' exists already.", "back"]
-    check_library(sea, "back")
 
 
 # --- the name ---------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def refusal(library: Library, file: Path, kind: type[RagError] = StoreError) -> 
     with pytest.raises(kind) as refused:
         library.import_store(OWNER, file)
     assert library.store_names(OWNER) == []
-    assert [path.name for path in library.settings.store_dir.glob("*") if path.name != ".portable-lock"] == []
+    assert [path.name for path in library.settings.store_dir.glob("*")] == []
     assert refused.value.suggestion
     return refused.value.message
 
@@ -300,7 +300,6 @@ DAMAGES: dict[str, str] = {
     "a text that is none": "UPDATE identities SET provider = CAST(x'fffe41' AS TEXT)",
     "an embedder that is not known": "UPDATE meta SET value = 'gpt' WHERE key = 'embedder'",
     "a metric that is none": "UPDATE meta SET value = 'far' WHERE key = 'metric'",
-    "a backend that is none": "UPDATE meta SET value = 'cloud' WHERE key = 'backend'",
     "sizes that cannot be": "UPDATE meta SET value = '{\"text\": [10, 20]}' WHERE key = 'chunk_sizes'",
     "sizes that are none": "UPDATE meta SET value = '{\"text\": [\"a\", 1]}' WHERE key = 'chunk_sizes'",
     "nothing about itself": "DELETE FROM meta WHERE key = 'id'",

@@ -124,7 +124,7 @@ def test_files_of_several_folders_are_asked_for_together(
     job = library.run(OWNER, "s")
 
     assert job is not None
-    assert outcomes(job) == {"a.md": "changed", "other/a.md": "changed"}
+    assert outcomes(job) == {"a.md": "reread", "other/a.md": "reread"}
 
 
 def test_files_that_are_all_gone_are_refused(library: Library, notes: Path) -> None:

@@ -15,6 +15,7 @@ from rag_core.library import Library
 from rag_core.query import MAX_OPERATORS, merge, parse
 from rag_core.types import OWNER, Filters, Mode
 from tests.conftest import index
+from tests.trees import write
 
 MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
 FRONT = "---\ntags: [{}]\ndate: {}\n---\n"
@@ -35,10 +36,7 @@ NOTES = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     folder = tmp_path_factory.mktemp("query")
-    for name, text in NOTES.items():
-        file = folder / "notes" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+    write(folder / "notes", NOTES)
     opened = Library.open(Settings(folder / "data", folder / "models", ()))
     index(opened, "kitchen", folder / "notes")
     index(opened, "copy", folder / "notes", "*.md")

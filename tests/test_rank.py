@@ -217,7 +217,8 @@ def test_query_in_another_script_is_searched_by_words_and_says_so(garden: Librar
     answer = garden.search(OWNER, "价格歧视")
     assert answer.hits == ()
     assert answer.warnings == (
-        "Store 'garden' is searched by words only. Its model reads only Latin script.",
+        "Store 'garden' is searched by words only. Its model reads only Latin script, and this query has"
+        " another.",
     )
 
 

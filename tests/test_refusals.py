@@ -11,12 +11,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rag_core.errors import InvalidInput, StoreError
+from rag_core.errors import InvalidInput, StoreBusy, StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.command import Run
@@ -158,6 +160,68 @@ def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
     assert index(small, "s").state == "done"
 
 
+def test_a_store_that_cannot_be_renamed_for_a_full_disk_is_not_called_busy(
+    small: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            with no_file_grows() if sql == "PRAGMA journal_mode = DELETE" else nullcontext():
+                return super().execute(sql, *values)
+
+    leave_a_log(small)
+    monkeypatch.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Full))
+    with pytest.raises(StoreError, match="Store 's' cannot be renamed") as refused:
+        small.rename_store(OWNER, "s", "t")
+    assert not isinstance(refused.value, StoreBusy)
+    assert "is not full" in refused.value.suggestion
+    assert small.store_names(OWNER) == ["s"]
+    assert found(small, "zebra") == ["old.md"]
+
+
+def leave_a_log(library: Library) -> Path:
+    """Leave the store ``s`` as a process that was killed leaves it: its last change is in its log."""
+    path = library.settings.store_dir / "s.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("INSERT INTO meta VALUES ('x', 'y')")
+        copies = {each: each.read_bytes() for each in (path, path.with_name("s.db-wal"))}
+    for each, data in copies.items():
+        each.write_bytes(data)
+    return path
+
+
+def test_a_store_that_is_made_on_a_full_disk_is_whole_or_not_there(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite says nothing when it cannot fold a log into its file at the end."""
+
+    class Full(sqlite3.Connection):
+        def close(self) -> None:
+            with no_file_grows():
+                super().close()
+
+    monkeypatch.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Full))
+    library.create_store(OWNER, "new", "hashing")
+    library.close()
+    assert library.verify(OWNER, "new").sound
+
+
+def test_a_disk_that_gets_full_while_a_store_is_made_is_named(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite ends the transaction itself then."""
+
+    def step(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE t (x)")
+        with no_file_grows():
+            db.execute("INSERT INTO t VALUES (zeroblob(50000000))")
+
+    monkeypatch.setattr("rag_core.migrations.MIGRATIONS", (step,))
+    monkeypatch.setattr("rag_core.migrations.VERSION", 1)
+    with pytest.raises(StoreError, match=r"'new' cannot be created: (database or disk is full|disk I/O)"):
+        library.create_store(OWNER, "new", "hashing")
+    assert library.store_names(OWNER) == []
+
+
 def test_a_disk_that_is_full_from_the_first_byte_of_a_run_ends_it_with_an_error(
     small: Library, notes: Path
 ) -> None:
@@ -211,15 +275,76 @@ def test_a_data_folder_that_cannot_be_written_is_named_at_every_step(
     assert refused.value.suggestion
 
 
-def test_a_store_that_cannot_be_written_is_intact_when_it_can_be_again(
-    read_only: Library, request: pytest.FixtureRequest
+# --- reading where nothing can be written -----------------------------------------------
+
+
+def test_a_store_on_a_disk_that_cannot_be_written_is_searched_and_shown(read_only: Library) -> None:
+    with without_rights():
+        assert found(read_only, "zebra") == ["old.md"]
+        assert read_only.store_info(OWNER, "s").file_count == 1
+        assert [chunk.content for chunk in read_only.document(OWNER, "s", "old.md").chunks] == [
+            "The zebra sleeps."
+        ]
+        assert [job.state for job in read_only.jobs(OWNER, "s")] == ["done"]
+        assert [file.path for file in read_only.files(OWNER, "s")] == ["old.md"]
+    names = sorted(path.name for path in read_only.settings.store_dir.iterdir())
+    assert names == ["s.db", "s.lock"]
+
+
+def test_what_somebody_else_writes_to_a_store_that_this_account_cannot_is_found(
+    read_only: Library, notes: Path
 ) -> None:
-    with without_rights(), pytest.raises(StoreError):
-        read_only.search(OWNER, "zebra")
+    with without_rights():
+        assert found(read_only, "zebra") == ["old.md"]
+    folder = read_only.settings.store_dir
+    folder.chmod(0o755)
+    (folder / "s.db").chmod(0o644)
+    (notes / "new.md").write_text("A walrus.", "utf-8")
+    writer = Library.open(read_only.settings)
+    index(writer, "s")
+    writer.close()
+    (folder / "s.db").chmod(0o444)
+    folder.chmod(0o555)
+
+    with without_rights():
+        assert found(read_only, "walrus") == ["new.md"]
     read_only.close()
+
+
+def test_a_store_whose_last_changes_are_in_a_log_that_cannot_be_read_says_what_to_do(
+    small: Library, notes: Path
+) -> None:
+    path = leave_a_log(small)
+    above = [parent for parent in path.parents if parent.is_relative_to(tempfile.gettempdir())]
+    for folder in above:
+        folder.chmod(0o555)
+    with without_rights(), pytest.raises(StoreError, match="'s' cannot be opened") as refused:
+        small.search(OWNER, "zebra")
+    for folder in above:
+        folder.chmod(0o755)
+    assert "copy its files to a folder that can be written" in refused.value.suggestion
+    assert found(small, "zebra") == ["old.md"]
+
+
+def test_a_store_of_an_older_version_that_cannot_be_written_says_what_to_do(read_only: Library) -> None:
+    folder = read_only.settings.store_dir
+    folder.chmod(0o755)
+    with closing(sqlite3.connect(folder / "s.db")) as db:
+        db.execute("PRAGMA user_version = 1")
+    folder.chmod(0o555)
+    with without_rights(), pytest.raises(StoreError, match="cannot be brought up to date") as refused:
+        read_only.search(OWNER, "zebra")
+    assert refused.value.suggestion == "Copy the file to a folder that can be written."
+
+
+def test_a_store_that_could_not_be_written_can_be_again(read_only: Library, notes: Path) -> None:
+    with without_rights():
+        assert found(read_only, "zebra") == ["old.md"]
     for path in (read_only.settings.store_dir, *read_only.settings.store_dir.iterdir()):
         path.chmod(0o700)
-    assert found(read_only, "zebra") == ["old.md"]
+    (notes / "new.md").write_text("A walrus.", "utf-8")
+    assert index(read_only, "s").state == "done"
+    assert found(read_only, "walrus") == ["new.md"]
 
 
 # --- damaged and newer stores -----------------------------------------------------------
@@ -313,7 +438,8 @@ def test_odd_files_are_read_or_named_and_none_stops_the_run(odd: Library) -> Non
 
 def test_loops_and_pipes_are_named_in_the_preview(odd: Library) -> None:
     warnings = odd.plan(OWNER, "s", odd.store_info(OWNER, "s").sources[0]).warnings
-    assert [warning.split(":")[0] for warning in warnings] == ["loop", "pipe.md", "round"]
+    named = [warning.split(":")[0].removeprefix("Passed over ") for warning in warnings]
+    assert named == ["loop", "pipe.md", "round"]
 
 
 # --- a second process -------------------------------------------------------------------

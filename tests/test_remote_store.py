@@ -21,24 +21,11 @@ from tests.consistency import check_library
 from tests.model_packages import model_folder
 from tests.ollama_server import EOF, OllamaServer
 from tests.openai_server import OpenAIServer
-from tests.standin import Refusal, nobody, serving
+from tests.standin import Refusal, nobody
 from tests.stored import found
 
 GEMMA = "embeddinggemma:latest"
 Make = Callable[..., Library]
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
-    monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    with serving(OllamaServer()) as running:
-        yield running
-
-
-@pytest.fixture
-def openai() -> Iterator[OpenAIServer]:
-    with serving(OpenAIServer()) as running:
-        yield running
 
 
 @pytest.fixture
@@ -58,9 +45,9 @@ def make(home: Path, tmp_path: Path) -> Iterator[Make]:
 
 
 @pytest.fixture
-def library(make: Make, server: OllamaServer) -> Library:
+def library(make: Make, ollama: OllamaServer) -> Library:
     """A library with an empty store called ``s`` whose embedder is the stand-in's."""
-    opened = make(ollama_url=server.url)
+    opened = make(ollama_url=ollama.url)
     opened.create_store(OWNER, "s", "ollama")
     return opened
 
@@ -70,8 +57,8 @@ def write(notes: Path, count: int = 3, text: str = "It tells of subject{}.\n") -
         (notes / f"{number:02}.md").write_text(text.format(number))
 
 
-def embeds(server: OllamaServer) -> int:
-    return len(server.bodies("/api/embed"))
+def embeds(ollama: OllamaServer) -> int:
+    return len(ollama.bodies("/api/embed"))
 
 
 # --- making a store ---------------------------------------------------------------------
@@ -121,22 +108,22 @@ def test_what_is_indexed_is_found_by_meaning(library: Library, notes: Path) -> N
 
 
 def test_a_missing_model_is_told_before_any_file_is_read_and_words_are_indexed(
-    library: Library, server: OllamaServer, notes: Path
+    library: Library, ollama: OllamaServer, notes: Path
 ) -> None:
     write(notes)
-    del server.models[GEMMA]
+    del ollama.models[GEMMA]
     job = index(library, "s", notes)
     assert "Only words are indexed for now." in job.message
     assert "`ollama pull embeddinggemma`" in job.message
-    assert embeds(server) == 0
+    assert embeds(ollama) == 0
     assert found(library, "subject1") == ["01.md"]
     assert library.store_info(OWNER, "s").pending == 3
 
 
-def test_one_bad_text_costs_itself(library: Library, server: OllamaServer, notes: Path) -> None:
+def test_one_bad_text_costs_itself(library: Library, ollama: OllamaServer, notes: Path) -> None:
     write(notes, 40)
-    (notes / "17.md").write_text(f"It holds {server.nan}.\n")
-    (notes / "23.md").write_text(f"It holds {server.crash}.\n")
+    (notes / "17.md").write_text(f"It holds {ollama.nan}.\n")
+    (notes / "23.md").write_text(f"It holds {ollama.crash}.\n")
     job = index(library, "s", notes)
     assert (job.state, job.texts_embedded) == ("done", 38)
     assert {problem.files for problem in library.problems(OWNER, "s")} == {("17.md",), ("23.md",)}
@@ -144,47 +131,47 @@ def test_one_bad_text_costs_itself(library: Library, server: OllamaServer, notes
 
 
 def test_a_server_that_goes_away_ends_embedding_with_the_reason_and_keeps_the_queue(
-    library: Library, server: OllamaServer, notes: Path
+    library: Library, ollama: OllamaServer, notes: Path
 ) -> None:
     write(notes, 100)
-    embed = server._embed
+    embed = ollama._embed
 
     def once(body: dict[str, object]) -> object:
-        if len(server.texts) > 30:
+        if len(ollama.texts) > 30:
             raise Refusal(503, {"error": "gone"})
         return embed(body)
 
-    server._embed = once  # type: ignore[method-assign, assignment]
+    ollama._embed = once  # type: ignore[method-assign, assignment]
     job = index(library, "s", notes)
     assert job.texts_embedded == 32
     assert "Embedding stopped, and only words are indexed from here on. Ollama at" in job.message
     assert library.store_info(OWNER, "s").pending == 68
-    assert embeds(server) < 10, "not every text was tried"
+    assert embeds(ollama) < 10, "not every text was tried"
     assert library.problems(OWNER, "s") == [], "no text is blamed"
     assert found(library, "subject99") == ["99.md"]
 
-    server._embed = embed  # type: ignore[method-assign]
+    ollama._embed = embed  # type: ignore[method-assign]
     assert index(library, "s").texts_embedded == 68
     check_library(library, "s")
 
 
 @pytest.mark.parametrize("fault", [Refusal(500, {"error": "out of memory"}), Refusal(400, {"error": EOF})])
 def test_a_server_that_fails_whatever_it_is_given_is_not_asked_for_every_text(
-    library: Library, server: OllamaServer, notes: Path, fault: Refusal
+    library: Library, ollama: OllamaServer, notes: Path, fault: Refusal
 ) -> None:
     write(notes, 64)
-    embed = server._embed
+    embed = ollama._embed
 
     def failing(body: dict[str, object]) -> object:
-        if len(server.texts) > 10:
+        if len(ollama.texts) > 10:
             raise fault
         return embed(body)
 
-    server._embed = failing  # type: ignore[method-assign, assignment]
+    ollama._embed = failing  # type: ignore[method-assign, assignment]
     job = index(library, "s", notes)
     assert job.texts_embedded == 32
     assert "It fails whatever it is given" in job.message
-    assert embeds(server) < 16
+    assert embeds(ollama) < 16
     assert library.problems(OWNER, "s") == []
 
 
@@ -202,12 +189,12 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
 
 
 def test_without_the_model_words_find_and_the_notice_names_the_command(
-    library: Library, make: Make, server: OllamaServer, notes: Path
+    library: Library, make: Make, ollama: OllamaServer, notes: Path
 ) -> None:
     write(notes)
     index(library, "s", notes)
-    del server.models[GEMMA]
-    [notice] = make(ollama_url=server.url).search(OWNER, "subject1", ["s"]).notices
+    del ollama.models[GEMMA]
+    [notice] = make(ollama_url=ollama.url).search(OWNER, "subject1", ["s"]).notices
     assert "`ollama pull embeddinggemma`" in notice.message
 
 
@@ -218,36 +205,36 @@ def test_a_store_without_vectors_is_shown_without_asking_its_server(library: Lib
 
 
 def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
-    library: Library, server: OllamaServer, notes: Path, monkeypatch: pytest.MonkeyPatch
+    library: Library, ollama: OllamaServer, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(notes)
     index(library, "s", notes)
     monkeypatch.setattr(shared, "_LONG_S", 0.0)
-    server.fail("/api/embed", *[Refusal(503, {"error": "busy"})] * 9)
+    ollama.fail("/api/embed", *[Refusal(503, {"error": "busy"})] * 9)
     library.search(OWNER, "subject1", ["s"])
-    before = embeds(server)
+    before = embeds(ollama)
     assert library.search(OWNER, "subject2", ["s"]).notices
-    assert embeds(server) == before
-    server.faults.clear()
+    assert embeds(ollama) == before
+    ollama.faults.clear()
     index(library, "s")
     assert not library.search(OWNER, "subject2", ["s"]).notices, "a run finds out that it is back"
 
 
-def test_a_query_is_embedded_once(library: Library, server: OllamaServer, notes: Path) -> None:
+def test_a_query_is_embedded_once(library: Library, ollama: OllamaServer, notes: Path) -> None:
     write(notes)
     index(library, "s", notes)
     library.search(OWNER, "subject1", ["s"])
-    before = embeds(server)
+    before = embeds(ollama)
     library.search(OWNER, "subject1", ["s"], top_k=1)
-    assert embeds(server) == before
+    assert embeds(ollama) == before
 
 
 def test_another_version_of_the_model_is_not_mixed_in(
-    library: Library, server: OllamaServer, notes: Path
+    library: Library, ollama: OllamaServer, notes: Path
 ) -> None:
     write(notes)
     index(library, "s", notes)
-    server.models[GEMMA].version = "2"
+    ollama.models[GEMMA].version = "2"
     (notes / "new.md").write_text("It is new.\n")
     job = index(library, "s")
     assert job.texts_embedded == 0
@@ -256,10 +243,10 @@ def test_another_version_of_the_model_is_not_mixed_in(
 
 
 def test_a_model_that_reads_less_than_the_passages_hold_is_told(
-    library: Library, make: Make, server: OllamaServer, notes: Path
+    library: Library, make: Make, ollama: OllamaServer, notes: Path
 ) -> None:
     write(notes)
-    job = index(make(ollama_url=server.url, embedding_context=512), "s", notes)
+    job = index(make(ollama_url=ollama.url, embedding_context=512), "s", notes)
     assert "the rest of one is found by words only" in job.message
     assert job.texts_embedded == 3
 
@@ -290,10 +277,10 @@ def test_another_model_of_the_same_name_is_noticed_by_its_vectors(
 
 
 @pytest.fixture
-def afar(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> str:
+def afar(ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """An address on another machine that leads to the stand-in, which is the proxy to it."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, server.url)
+        monkeypatch.setenv(name, ollama.url)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     return "http://home.invalid:11434"
@@ -306,7 +293,7 @@ def private(notes: Path) -> None:
 
 
 def test_private_documents_are_not_sent_to_another_machine(
-    make: Make, server: OllamaServer, afar: str, notes: Path
+    make: Make, ollama: OllamaServer, afar: str, notes: Path
 ) -> None:
     private(notes)
     library = make(ollama_url=afar)
@@ -314,15 +301,34 @@ def test_private_documents_are_not_sent_to_another_machine(
     job = index(library, "s", notes)
     assert job.texts_embedded == 3
     assert "1 private text is not sent to home.invalid" in job.message
-    assert not any("sesame" in text for text in server.texts)
+    assert not any("sesame" in text for text in ollama.texts)
     assert found(library, "sesame") == ["diary.md"]
     [problem] = library.problems(OWNER, "s")
     assert (problem.kind, problem.files) == ("refused", ("diary.md",))
     assert "private" in problem.reason
+    info = library.store_info(OWNER, "s")
+    assert (info.pending, info.withheld) == (0, 1), "nothing is left to do"
+    assert library.search(OWNER, "sesame", ["s"]).pending == 0
+    assert library.store_info(Viewer("friend", stores=frozenset({"s"})), "s").withheld == 0
 
     (notes / "diary.md").write_text("The sesame is under the stone.\n")
     assert index(library, "s").texts_embedded == 1
     assert library.problems(OWNER, "s") == []
+
+
+def test_what_was_withheld_is_embedded_once_the_server_is_on_this_machine(
+    make: Make, ollama: OllamaServer, afar: str, notes: Path
+) -> None:
+    private(notes)
+    library = make(ollama_url=afar)
+    library.create_store(OWNER, "s", "ollama")
+    index(library, "s", notes)
+    library.close()
+
+    home = make(ollama_url=ollama.url)
+    assert index(home, "s").texts_embedded == 1
+    assert (home.store_info(OWNER, "s").withheld, home.problems(OWNER, "s")) == (0, [])
+    check_library(home, "s")
 
 
 def test_private_documents_are_embedded_on_this_machine(library: Library, notes: Path) -> None:
@@ -337,6 +343,7 @@ def test_logs_hold_neither_key_nor_text(
     make: Make, openai: OpenAIServer, notes: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "httpx")  # which a command that ran before may have made quiet
     openai.key = "sk-sesame-42"
     write(notes, 3, "The heron waits by river {}.\n")
     (notes / "bad.md").write_text(f"The heron is {openai.bad}.\n")
@@ -370,33 +377,33 @@ def test_settings_keep_the_key_to_themselves(run: Run, home: Path) -> None:
 
 
 def test_from_making_a_store_to_finding_on_the_command_line(
-    run: Run, home: Path, server: OllamaServer, notes: Path
+    run: Run, home: Path, ollama: OllamaServer, notes: Path
 ) -> None:
-    configure(home, f"ollama_url: {server.url}\n")
+    configure(home, f"ollama_url: {ollama.url}\n")
     write(notes)
     made = run("store", "create", "mine", "--embedder", "ollama:embeddinggemma", "--json")
     assert (made.status, made.json["embedder"], made.json["dimension"]) == (0, "ollama:embeddinggemma", 768)
     assert run("init", notes, "--store", "mine").status == 0
     answer = run("query", "subject1", "--store", "mine", "--mode", "vector", "--json")
     assert answer.json["results"][0]["file_path"] == "01.md"
-    assert "task: search result | query: subject1" in server.texts
+    assert "task: search result | query: subject1" in ollama.texts
 
 
-def test_a_store_that_cannot_be_made_says_what_to_do(run: Run, home: Path, server: OllamaServer) -> None:
-    configure(home, f"ollama_url: {server.url}\n")
+def test_a_store_that_cannot_be_made_says_what_to_do(run: Run, home: Path, ollama: OllamaServer) -> None:
+    configure(home, f"ollama_url: {ollama.url}\n")
     refused = run("store", "create", "mine", "--embedder", "ollama:bge-m3")
     assert refused.status == 1
     assert "Run `ollama pull bge-m3`." in refused.err
 
 
 def test_doctor_says_whether_servers_answer_and_where_text_goes(
-    run: Run, home: Path, server: OllamaServer, openai: OpenAIServer
+    run: Run, home: Path, ollama: OllamaServer, openai: OpenAIServer
 ) -> None:
     def sentence(word: str) -> tuple[str, str]:
         steps = run("doctor", "--json").json["steps"]
         return next((step["state"], step["sentence"]) for step in steps if word in step["sentence"])
 
-    configure(home, f"ollama_url: {server.url}\nembedding_base_url: {openai.url}\n")
+    configure(home, f"ollama_url: {ollama.url}\nembedding_base_url: {openai.url}\n")
     run("store", "create", "mine", "--embedder", "openai:nomic-embed-text")
     state, said = sentence("openai:")
     assert state == "ok"

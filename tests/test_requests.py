@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -9,16 +11,16 @@ import pytest
 
 import rag_core.index
 from rag_core.embedders.hashing import Hashing
-from rag_core.errors import StoreBusy
+from rag_core.errors import InUpkeep, StoreBusy, StoreError
 from rag_core.library import Library
 from rag_core.plan import make_plan
-from rag_core.store import Store
+from rag_core.store import Store, lock
 from rag_core.store.sources import all_sources
 from rag_core.types import OWNER, Job
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.runner import HOLD, WAIT_S, Gate, Run, child
-from tests.stored import found, paths
+from tests.runner import HOLD, REPOSITORY, WAIT_S, Gate, Run, child
+from tests.stored import found, new_store, paths
 
 
 @pytest.fixture
@@ -50,15 +52,13 @@ def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: S
     library.request_index(OWNER, "s")
     run = Run(store, gate)
     gate.wait()  # for the canary
-    gate.go_on.release()
-    gate.wait()  # at the first batch
+    gate.step()  # at the first batch
 
     (notes / "late.md").write_text("The zebra sleeps.\n")
     library.request_index(OWNER, "s")
     with pytest.raises(StoreBusy, match="is being indexed already"):
         library.run(OWNER, "s")
-    gate.go_on.release()
-    gate.wait()  # at the batch after: words first
+    gate.step()  # at the batch after: words first
 
     assert found(library, "zebra") == ["late.md"]
     gate.open()
@@ -101,7 +101,7 @@ def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, 
     job = library.run(OWNER, "s")
 
     assert job is not None
-    assert (job.total_files, job.counts["changed"]) == (3, 3)
+    assert (job.total_files, job.counts["reread"]) == (3, 3)
 
 
 def test_a_second_process_is_refused_while_a_runner_works_and_not_after(
@@ -164,6 +164,136 @@ def test_two_that_look_at_once_do_not_take_each_other_for_a_runner(store: Store)
     assert not any(seen)
 
 
+LOOK = """
+import sys
+from pathlib import Path
+from rag_core.store import lock
+store = Path(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+print(sum(lock.holder(store) is not None for _ in range(20_000)))
+"""
+
+
+def test_two_processes_that_look_at_once_do_not_take_each_other_for_a_runner(
+    library: Library, store: Store
+) -> None:
+    index(library, "s")  # which leaves a lock file
+    lookers = [
+        subprocess.Popen(
+            [sys.executable, "-c", LOOK, str(store.path)],
+            cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    for looker in lookers:
+        assert looker.stdout is not None
+        assert looker.stdout.readline() == "ready\n"
+    for looker in lookers:
+        assert looker.stdin is not None
+        looker.stdin.write("go\n")
+        looker.stdin.flush()
+
+    assert [looker.communicate(timeout=WAIT_S)[0] for looker in lookers] == ["0\n", "0\n"]
+
+
+def test_looking_for_a_runner_leaves_no_lock_file(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "a.db")
+    (tmp_path / "a.lock").unlink()
+    assert not store.running()
+    assert not (tmp_path / "a.lock").exists()
+    store.close()
+
+
+# --- while something else than a run has the lock -------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
+
+
+UPKEEP: dict[lock.Work, str] = {
+    "repair": "is being repaired",
+    "rename": "is being renamed",
+    "delete": "is being deleted",
+    "make": "is being made",
+}
+
+
+@pytest.mark.parametrize("work", UPKEEP)
+@pytest.mark.usefixtures("impatient")
+def test_who_asks_for_a_run_meanwhile_is_told_what_is_done_and_that_nobody_takes_the_request(
+    library: Library, store: Store, work: lock.Work
+) -> None:
+    library.request_index(OWNER, "s")
+    with lock.hold(store.path, work), pytest.raises(InUpkeep) as refused:
+        library.run(OWNER, "s")
+    assert refused.value.message == f"Store 's' {UPKEEP[work]}."
+    assert "nobody takes it meanwhile" in refused.value.suggestion
+    assert library.requested(OWNER, "s")
+    assert library.run(OWNER, "s") is not None
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_repairs_renames_or_deletes_meanwhile_is_told_to_try_again(
+    library: Library, store: Store
+) -> None:
+    with lock.hold(store.path, "repair"):
+        for act, nothing in (
+            (lambda: library.repair(OWNER, "s"), "Nothing was repaired"),
+            (lambda: library.rename_store(OWNER, "s", "t"), "Nothing was renamed"),
+            (lambda: library.delete_store(OWNER, "s"), "Nothing was deleted"),
+        ):
+            with pytest.raises(InUpkeep, match=r"is being repaired\.") as refused:
+                act()
+            assert refused.value.suggestion == f"{nothing}; try again when that has ended."
+
+
+def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:
+    with store.note() as db:
+        db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
+    with lock.hold(store.path, "repair"):
+        assert not store.running()
+        assert library.jobs(OWNER, "s")[0].state == "interrupted"
+    with lock.hold(store.path):
+        assert library.jobs(OWNER, "s")[0].state == "running"
+
+
+def test_a_killed_repair_is_not_taken_for_one_when_a_run_has_the_lock(library: Library, store: Store) -> None:
+    process = child(HOLD.replace("lock.hold(Path(sys.argv[1]))", "lock.hold(Path(sys.argv[1]), 'repair')"),
+                    store.path)  # fmt: skip
+    assert lock.holder(store.path) == "repair"
+    process.kill()
+    process.communicate()
+    assert lock.holder(store.path) is None
+    with lock.hold(store.path):
+        assert store.running()
+
+
+# --- a store that is gone or another one ----------------------------------------------
+
+
+def test_a_run_of_a_store_that_was_deleted_meanwhile_says_so_and_leaves_the_new_one_alone(
+    library: Library, store: Store, notes: Path
+) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    library.request_index(OWNER, "s")
+    other = Library.open(library.settings)
+    other.delete_store(OWNER, "s")
+    new = new_store(store.path)
+
+    with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
+        rag_core.index.run(store, Hashing)
+    with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
+        rag_core.index.request(store, None)
+
+    assert not rag_core.index.requested(new)
+    assert paths(other) == []
+    new.close()
+    other.close()
+
+
 # --- stopping -------------------------------------------------------------------------
 
 
@@ -176,8 +306,7 @@ def test_cancel_stops_a_run_within_a_batch_and_the_next_one_finishes(
     library.request_index(OWNER, "s")
     run = Run(store, gate)
     gate.wait()
-    gate.go_on.release()
-    gate.wait()
+    gate.step()
     library.cancel(OWNER, "s")
     gate.open()
 
@@ -289,8 +418,7 @@ def test_a_request_right_behind_a_cancel_is_not_swallowed_by_it(
     library.request_index(OWNER, "s")
     run = Run(store, gate)
     gate.wait()
-    gate.go_on.release()
-    gate.wait()
+    gate.step()
     library.cancel(OWNER, "s")
     library.request_index(OWNER, "s")
     gate.open()

@@ -61,6 +61,31 @@ def test_a_second_folder_has_a_label_before_its_paths(library: Library, notes: P
     check_library(library, "s")
 
 
+@pytest.mark.parametrize("is_there", [True, False], ids=["on the disk", "as it was read"])
+def test_a_folder_called_like_one_of_the_first_folder_goes_by_a_name_of_its_own(
+    library: Library, notes: Path, tmp_path: Path, is_there: bool
+) -> None:
+    for folder in (notes / "work", tmp_path / "work"):
+        folder.mkdir()
+        (folder / "a.md").write_text(f"# A\n\nText below {folder.parent.name}.\n")
+    index(library, "s", notes)
+    if not is_there:
+        (notes / "work").rename(tmp_path / "away")
+        library.pause_source(OWNER, "s", 1)
+
+    index(library, "s", tmp_path / "work")
+
+    assert paths(library) == ["work-2/a.md", "work/a.md"]
+    assert found(library, f"Text below {tmp_path.name}") == ["work-2/a.md"]
+
+
+def test_a_folder_inside_the_first_one_goes_by_its_own_name(library: Library, notes: Path) -> None:
+    (notes / "work").mkdir()
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ["*.md"])
+    assert library.add_source(OWNER, "s", notes / "work", ["**/*"]).label == "work"
+
+
 @pytest.mark.parametrize("inner_first", [True, False])
 def test_a_file_in_two_overlapping_folders_is_indexed_once(
     library: Library, notes: Path, inner_first: bool
@@ -133,6 +158,22 @@ def test_a_paused_source_is_left_alone_unless_it_is_named(library: Library, note
     library.request_index(OWNER, "s", [source.id])
     library.run(OWNER, "s")
     assert paths(library) == ["a.md"]
+
+
+def test_a_run_over_all_folders_says_when_every_one_is_paused(library: Library, notes: Path) -> None:
+    library.create_store(OWNER, "s", "hashing")
+    assert index(library, "s").message == ""
+    (notes / "a.md").write_text("# A\n\nText.\n")
+    source = library.add_source(OWNER, "s", notes, ("**/*",))
+    library.pause_source(OWNER, "s", source.id)
+
+    assert index(library, "s").message == (
+        "Every folder is paused, so none was read. Resume one to have it read again."
+    )
+    library.request_index(OWNER, "s", [source.id])
+    job = library.run(OWNER, "s")
+    assert job is not None
+    assert (job.message, job.counts) == ("", {"unchanged": 0, "added": 1})
 
 
 def test_a_folder_that_is_not_there_is_refused_as_a_source(library: Library, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -13,14 +15,14 @@ from filelock import FileLock
 from rag_core.config import Settings
 from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreBusy, StoreError
 from rag_core.library import Library
+from rag_core.store import Store, lock
 from rag_core.store import file as store_file
-from rag_core.store import lock
-from rag_core.stores import Stores
+from rag_core.store.connection import connect
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.runner import WAIT_S
-from tests.stored import found, new_store, paths, store_of
+from tests.runner import WAIT_S, child, stop
+from tests.stored import found, long_note, new_store, paths, store_of
 
 # --- making ---------------------------------------------------------------------------
 
@@ -67,6 +69,15 @@ def test_a_new_store_tells_what_it_is(library: Library) -> None:
     assert info.size_bytes > 0
 
 
+def test_the_size_of_a_store_does_not_depend_on_its_log(library: Library, notes: Path) -> None:
+    (notes / "long.md").write_text(long_note(400))
+    index(library, "a", notes)
+    size, file = library.store_info(OWNER, "a").size_bytes, library.settings.store_dir / "a.db"
+    assert file.with_name("a.db-wal").stat().st_size > 0
+    library.close()
+    assert size == file.stat().st_size == library.store_info(OWNER, "a").size_bytes
+
+
 def test_a_store_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(db: sqlite3.Connection, name: str) -> None:
         db.execute("CREATE TABLE half (x)")
@@ -100,6 +111,37 @@ def test_two_that_make_the_same_store_at_once_make_one(tmp_path: Path) -> None:
 
     assert sorted(made) == ["Store 'a' exists already."] * 3 + ["one"]
     assert not list(tmp_path.glob(".*"))
+
+
+MAKE = """
+import sys, time
+from pathlib import Path
+from rag_core import migrations
+from tests.stored import new_store
+
+def migrate(db, name):
+    db.execute("CREATE TABLE half (x)")
+    print("holding", flush=True)
+    sys.stdin.readline()
+
+migrations.migrate = migrate
+new_store(Path(sys.argv[1]))
+"""
+
+
+def test_what_a_killed_creation_left_is_gone_after_the_next_one(tmp_path: Path) -> None:
+    process = child(MAKE, tmp_path / "a.db")
+    new_store(tmp_path / "b.db").close()
+    at_work = [path for path in tmp_path.glob(".*") if path.is_dir()]
+    assert len(at_work) == 1, "what is at work is not touched"
+    assert (at_work[0] / "a.db").exists()
+    stop(process)
+    assert at_work[0].exists()
+
+    new_store(tmp_path / "c.db").close()
+
+    assert not list(tmp_path.glob(".*"))
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["b.db", "c.db"]
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -193,6 +235,74 @@ def test_a_store_replaced_under_an_open_library_is_noticed(library: Library, not
     other.close()
 
 
+def test_a_store_that_is_renamed_while_it_is_opened_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log that goes by the old name, beside one by the new name, would damage it."""
+    path = tmp_path / "a.db"
+    new_store(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")  # as a rename does
+
+    def slow(opened: Path, *rest: Any) -> sqlite3.Connection:
+        db = connect(opened, *rest)
+        path.rename(tmp_path / "b.db")
+        return db
+
+    monkeypatch.setattr("rag_core.store.file.connect", slow)
+    with pytest.raises(StoreError, match="'a' was closed, renamed or deleted meanwhile"):
+        Store(path)
+    with closing(sqlite3.connect(tmp_path / "b.db")) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+
+
+def test_a_closed_store_refuses_and_does_not_open_what_has_its_name_now(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "a.db")
+    with store.read():
+        pass
+    store.close()
+    for use in (store.read, store.write, store.note):
+        with pytest.raises(StoreError, match="Store 'a' was closed, renamed or deleted meanwhile"), use():
+            pass
+
+
+def test_an_open_store_never_reads_or_writes_another_file_that_took_its_name(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "a.db")
+    (tmp_path / "a.db").rename(tmp_path / "was-a.db")
+    new = new_store(tmp_path / "a.db")
+    before = new.generation()
+    done = threading.Event()
+    lent = threading.Event()
+
+    def borrow() -> None:
+        with store.read():  # the only connection there is
+            lent.set()
+            assert done.wait(WAIT_S)
+
+    holder = threading.Thread(target=borrow)
+    holder.start()
+    assert lent.wait(WAIT_S)
+    for use in (store.read, store.write):
+        with pytest.raises(StoreError, match="meanwhile"), use():
+            pass
+    done.set()
+    holder.join(WAIT_S)
+    assert new.generation() == before
+    store.close()
+    new.close()
+
+
+def test_a_connection_that_is_lent_while_its_store_is_closed_is_closed_when_it_comes_back(
+    tmp_path: Path,
+) -> None:
+    store = new_store(tmp_path / "a.db")
+    with store.read() as db:
+        store.close()
+        assert db.execute("SELECT count(*) FROM meta").fetchone()[0] > 0
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        db.execute("SELECT 1")
+
+
 def test_a_folder_of_stores_that_cannot_be_read_is_not_taken_for_an_empty_one(library: Library) -> None:
     library.settings.data_dir.mkdir(parents=True)
     library.settings.store_dir.write_text("No folder.")
@@ -252,7 +362,7 @@ def test_a_rename_takes_the_place_of_no_store_that_was_made_meanwhile(tmp_path: 
 def test_a_store_is_not_made_while_another_is_renamed_or_made_to_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.store.lock._PROBE_S", 0.05)
+    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
     with lock.hold(tmp_path / "a.db"), pytest.raises(StoreBusy):
         new_store(tmp_path / "a.db")
     new_store(tmp_path / "b.db").close()
@@ -264,9 +374,9 @@ def test_a_store_is_not_made_while_another_is_renamed_or_made_to_its_name(
 def test_a_store_that_is_being_indexed_stays_open_when_it_is_not_renamed_or_deleted(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.store.lock._PROBE_S", 0.05)
+    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
     library.create_store(OWNER, "s", "hashing")
-    stores = Stores(library.settings.store_dir, 1.0)
+    stores = library._stores
     opened = stores.open(OWNER, "s")
     with lock.hold(stores.path("s")):
         with pytest.raises(StoreBusy, match="Nothing was renamed"):
@@ -274,7 +384,6 @@ def test_a_store_that_is_being_indexed_stays_open_when_it_is_not_renamed_or_dele
         with pytest.raises(StoreBusy, match="Nothing was deleted"):
             stores.delete(OWNER, "s")
     assert stores.open(OWNER, "s") is opened
-    stores.close()
 
 
 def test_the_lock_file_of_a_store_that_goes_is_removed_while_it_is_held(
@@ -294,6 +403,18 @@ def test_the_lock_file_of_a_store_that_goes_is_removed_while_it_is_held(
     assert there == {"a.lock": False, "b.lock": True}
     store_file.remove(tmp_path / "b.db", lambda: None)
     assert there == {"a.lock": False, "b.lock": False}
+
+
+def test_a_store_that_is_not_renamed_or_made_leaves_no_lock_of_the_other_name(tmp_path: Path) -> None:
+    new_store(tmp_path / "a.db").close()
+    other = sqlite3.connect(tmp_path / "a.db")
+    other.execute("SELECT * FROM meta").fetchall()
+    with pytest.raises(StoreBusy, match="in use by another process"):
+        store_file.rename(tmp_path / "a.db", tmp_path / "b.db", lambda: None)
+    other.close()
+    with pytest.raises(FileNotFoundError):
+        store_file.put_in_place(tmp_path / "nothing.db", tmp_path / "c.db")
+    assert sorted(path.name for path in tmp_path.glob("*.lock")) == ["a.lock"]
 
 
 def test_only_the_owner_makes_and_deletes_stores(library: Library) -> None:

@@ -8,7 +8,9 @@ import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -42,7 +44,7 @@ def run(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[
         (["store", "create", "new", "--embedder", "nosuch"], 2, "There is no embedder called 'nosuch'."),
         (["store", "info", "nope"], 1, "There is no store called 'nope'."),
         (["store", "delete", "nope"], 1, "There is no store called 'nope'."),
-        (["index", "*.md"], 2, "Missing option '--store'."),
+        (["index", "*.md"], 2, "There is no store yet."),
         (["index", "*.md", "--store", "nope"], 1, "There is no store called 'nope'."),
         (["query"], 2, "There is no query."),
         (["query", "x", "--stdin"], 2, "There are two queries."),
@@ -209,10 +211,18 @@ def test_reader_that_goes_away_is_no_error(library: Library, notes: Path) -> Non
     assert errors == b""
 
 
-def in_terminal(*arguments: str | Path) -> str:
-    """What a terminal of 80 columns is sent."""
+def in_terminal(
+    *arguments: str | Path, columns: int = 80, answers: int | None = None, **variables: str
+) -> str:
+    """What a terminal of so many columns is sent; ``answers`` is where standard output goes instead."""
     controller, terminal = pty.openpty()
-    process = subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stdout=terminal, stderr=terminal)
+    termios.tcsetwinsize(terminal, (24, columns))
+    environment = {**os.environ, "TERM": "xterm", **variables}
+    environment.pop("COLUMNS", None)
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], cwd=ROOT, env=environment,
+        stdout=terminal if answers is None else answers, stderr=terminal,
+    )  # fmt: skip
     os.close(terminal)
     shown = b""
     while True:
@@ -244,6 +254,112 @@ def test_progress_is_not_shown_to_a_pipe(library: Library, notes: Path) -> None:
     result = run("index", "*.md", "--store", "birds", "--root", notes)
     assert result.stderr == ""
     assert result.stdout.startswith("Done in ")
+
+
+def test_progress_fits_its_terminal_when_answers_go_elsewhere(library: Library, notes: Path) -> None:
+    (notes / ("long-" * 20 + ".md")).write_text("A heron.", "utf-8")
+    library.create_store(OWNER, "birds", "hashing")
+    shown = in_terminal(
+        "index", "*.md", "--store", "birds", "--root", notes, columns=20, answers=subprocess.DEVNULL
+    )
+    moving = shown.split("\r\x1b[2K")
+    assert len(moving) > 2
+    assert max(map(len, moving)) == 19
+
+
+def test_progress_is_not_shown_to_a_terminal_that_cannot_move(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("A heron.", "utf-8")
+    library.create_store(OWNER, "birds", "hashing")
+    shown = in_terminal("index", "*.md", "--store", "birds", "--root", notes, TERM="dumb", NO_COLOR="1")
+    assert "\x1b" not in shown
+    assert shown.startswith("Done in ")
+
+
+# --- terminals --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def birds(library: Library, notes: Path) -> Path:
+    """A store called birds over notes of many lengths and scripts."""
+    for name in ("heron", "鷺鳥のノート", "a very long name of a note about a heron"):
+        (notes / f"{name}.md").write_text(f"# {name}\n\n" + "The heron stands in the water. " * 9, "utf-8")
+    (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    index(library, "birds", notes)
+    return notes
+
+
+@pytest.mark.parametrize("command", [["list"], ["query", "heron", "--mode", "lexical"]], ids=" ".join)
+def test_no_color_takes_every_colour_away(birds: Path, command: list[str]) -> None:
+    assert "\x1b[" not in in_terminal(*command, NO_COLOR="1")
+
+
+def columns_of(text: str) -> int:
+    """How many columns a terminal needs for it."""
+    return sum(2 if unicodedata.east_asian_width(char) == "W" else 1 for char in text)
+
+
+@pytest.mark.parametrize("columns", [30, 60])
+@pytest.mark.parametrize("command", ["list", "status", "jobs"])
+def test_what_is_shown_fits_the_terminal(birds: Path, command: str, columns: int) -> None:
+    shown = in_terminal(command, columns=columns, NO_COLOR="1")
+    assert shown.strip()
+    names = (str(birds), "a very long name", "鷺鳥")  # which are not cut
+    wide = [line for line in shown.splitlines() if columns_of(line) > columns]
+    assert [line for line in wide if not any(name in line for name in names)] == []
+
+
+def test_columns_stand_below_each_other_whatever_the_script(birds: Path) -> None:
+    for shown in (in_terminal("list", columns=110, NO_COLOR="1"), run("list").stdout):
+        rows = [line for line in shown.splitlines() if "markdown" in line]
+        assert len({columns_of(line.partition("markdown")[0]) for line in rows}) == 1
+        assert len(rows) == 3
+
+
+def test_a_pipe_gets_whole_lines(birds: Path) -> None:
+    [row] = [line for line in run("list").stdout.splitlines() if line.startswith("broken.md")]
+    assert row.endswith("is marked as UTF-8 but is not valid UTF-8.")
+
+
+@pytest.mark.parametrize("command", [["list"], ["index", "--json"]])
+def test_a_closed_output_is_no_error(birds: Path, command: list[str]) -> None:
+    words = " ".join(command)
+    code = f"import os; os.close(1); os.execv({sys.executable!r}, {[*COMMAND, *command]!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr, words
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_is_said_in_two_sentences(birds: Path) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run([*COMMAND, "list"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert (
+        done.stderr == "Error: The answer cannot be written: the disk is full.\nMake room, then ask again.\n"
+    )
+
+
+# --- stopping ---------------------------------------------------------------------------
+
+
+def test_a_command_that_is_stopped_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rag_core.cli import main
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Library, "store_names", stop)
+    with pytest.raises(SystemExit) as ended:
+        main(["status"])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.strip() == "Error: Stopped.\nWhat was done until then stays."
+
+
+def test_a_question_that_nobody_answers_changes_nothing(birds: Path) -> None:
+    done = run("store", "delete", "birds")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-2:] == ["Error: Stopped.", "Nothing was changed."]
 
 
 def test_interrupted_run_ends_with_status_1_and_goes_on_next_time(home: Path, notes: Path) -> None:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -189,7 +190,7 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
         (notes / name).write_text(f"The words of {name}.\n")
     real = rag_core.index.extract
 
-    def extract(data: bytes, path: PurePosixPath) -> Extracted:
+    def extract(data: bytes, path: PurePosixPath, _: object) -> Extracted:
         if path.name == "b.md":
             raise ZeroDivisionError
         return real(data, path)
@@ -202,7 +203,7 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
     assert "ZeroDivisionError" in job.results[0].message
     assert job.state == "done"
     pretend_seen(library, notes / "b.md")  # it is tried again although it did not change
-    assert outcomes(index(library, "s")) == {"b.md": "changed"}
+    assert outcomes(index(library, "s")) == {"b.md": "reread"}
 
 
 def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
@@ -213,7 +214,7 @@ def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
         (notes / name).write_text(f"The words of {name}.\n")
     real = rag_core.index.extract
 
-    def extract(data: bytes, path: PurePosixPath) -> Extracted:
+    def extract(data: bytes, path: PurePosixPath, _: object) -> Extracted:
         doc = real(data, path)
         return replace(doc, tags=("\ud800",)) if path.name == "b.md" else doc
 
@@ -333,6 +334,30 @@ def test_a_source_that_never_held_anything_may_be_empty(library: Library, notes:
 
     assert (job.state, job.total_files) == ("done", 0)
     assert "The folder holds no files." in job.message
+
+
+def test_a_source_that_goes_away_during_the_scan_keeps_its_documents(
+    library: Library, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "sub").mkdir()
+    for name in ("top", "sub/one", "sub/two"):
+        (notes / f"{name}.md").write_text(f"It tells of {name}.\n")
+    index(library, "s", notes)
+    scan = os.scandir
+
+    def unplug(path: Any) -> Any:
+        found = scan(path)
+        if os.fsencode(path).endswith(b"/sub/"):
+            notes.rename(tmp_path / "unplugged")
+            notes.mkdir()  # where it was mounted
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.scandir", unplug)
+        job = index(library, "s")
+    assert job.message.startswith(f"The folder {str(notes)!r} went away while it was looked through.")
+    assert job.counts == {"failed": 1}
+    assert len(paths(library)) == 3
 
 
 def test_a_source_that_became_a_file_keeps_its_documents(library: Library, notes: Path) -> None:

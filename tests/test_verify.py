@@ -12,10 +12,12 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import StoreBusy, StoreError
 from rag_core.library import Library
-from rag_core.types import OWNER, Finding
+from rag_core.reports import Finding
+from rag_core.types import OWNER
 from tests.conftest import index
 from tests.runner import Gate, Run
 from tests.stored import contents, found, outcomes, store_of
+from tests.trees import write
 
 GARDEN = """---
 tags: [plants/herbs]
@@ -43,9 +45,7 @@ Damage = str | Callable[[sqlite3.Connection], None]
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """A library with one store ``s`` that was indexed twice; nobody changes it."""
     folder = tmp_path_factory.mktemp("verify")
-    for path, text in NOTES.items():
-        (folder / "notes" / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "notes" / path).write_text(text, "utf-8")
+    write(folder / "notes", NOTES)
     library = Library.open(Settings(folder / "data", folder / "models", ()))
     index(library, "s", folder / "notes")
     index(library, "s")
@@ -330,7 +330,7 @@ def test_a_document_that_is_not_trusted_is_found_until_it_is_read_again(library:
     assert repaired.done == ("1 passage with a possible place again.",)
     assert repaired.reread == 1
     assert found(library, "basil grows") == ["garden.md"]
-    assert outcomes(index(library, "s")) == {"garden.md": "changed"}
+    assert outcomes(index(library, "s")) == {"garden.md": "reread"}
     assert library.repair(OWNER, "s").reread == 0
 
 

@@ -15,6 +15,7 @@ from rag_core.library import Library
 from rag_core.reports import Problem
 from rag_core.types import OWNER, Job, Mode, Source, Viewer
 from tests.conftest import index
+from tests.trees import write
 
 MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
 GUEST = Viewer("friend@example.com", stores=frozenset({"shared"}))
@@ -32,9 +33,7 @@ NOTES = {
 
 
 def fill(library: Library, notes: Path) -> Library:
-    for name, text in NOTES.items():
-        (notes / name).parent.mkdir(exist_ok=True)
-        (notes / name).write_text(text, "utf-8")
+    write(notes, NOTES)
     index(library, "shared", notes / "shared")
     index(library, "mine", notes / "mine")
     return library
@@ -224,10 +223,23 @@ WITHOUT_A_VIEWER = {"open", "close", "warm", "settings"}
 SOURCE = Source(1, "/", ("*",))
 PROBLEM = Problem("failed", "It is broken.", 1, ("open.md",))
 OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
+    "backends": lambda library: library.backends(GUEST),
+    "switch_store": lambda library: library.switch_store(GUEST, "notes", "hashing:64"),
+    "abandon_switch": lambda library: library.abandon_switch(GUEST, "notes"),
+    "let_private_leave": lambda library: library.let_private_leave(GUEST, "notes", allowed=True),
+    "heal": lambda library: library.heal(GUEST, "notes"),
+    "can_send": lambda library: library.can_send(GUEST, "notes"),
+    "attach_store": lambda library: library.attach_store(GUEST, "s3vectors://bucket/main"),
+    "take_over_store": lambda library: library.take_over_store(GUEST, "notes"),
     "create_store": lambda library: library.create_store(GUEST, "new", "hashing"),
     "make_declared": lambda library: library.make_declared(GUEST),
     "verify": lambda library: library.verify(GUEST, "shared"),
     "doctor": lambda library: library.doctor(GUEST),
+    "connections": lambda library: library.connections(GUEST),
+    "ollama_models": lambda library: library.ollama_models(GUEST),
+    "pull_model": lambda library: library.pull_model(GUEST, "embeddinggemma"),
+    "goes": lambda library: library.goes(GUEST, "ollama"),
+    "try_embedder": lambda library: library.try_embedder(GUEST, "hashing", "A sentence."),
     "explain_file": lambda library: library.explain_file(GUEST, "open.md", ["shared"]),
     "repair": lambda library: library.repair(GUEST, "shared"),
     "export_store": lambda library: library.export_store(GUEST, "shared", Path("shared.commonplace")),
@@ -244,6 +256,7 @@ OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
     "rename_store": lambda library: library.rename_store(GUEST, "shared", "other"),
     "plan": lambda library: library.plan(GUEST, "shared", SOURCE),
     "files": lambda library: library.files(GUEST, "shared"),
+    "file_states": lambda library: library.file_states(GUEST, "shared"),
     "file": lambda library: library.file(GUEST, "shared", "open.md"),
     "exclude_file": lambda library: library.exclude_file(GUEST, "shared", "open.md"),
     "take_back_file": lambda library: library.take_back_file(GUEST, "shared", "open.md"),

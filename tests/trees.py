@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from rag_core.files import scan
@@ -15,6 +16,12 @@ def plant(root: Path, *paths: str | bytes, text: bytes = b"text") -> Path:
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_bytes(text)
     return root
+
+
+def write(root: Path, files: Mapping[str, str]) -> None:
+    """Make or change the files of these paths below ``root``, each with its text."""
+    for path, text in files.items():
+        plant(root, path, text=text.encode())
 
 
 def found(root: Path, *include: str, exclude: tuple[str, ...] = ()) -> list[str]:

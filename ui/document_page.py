@@ -15,8 +15,10 @@ from ui.deps import library
 from ui.file_actions import runs_now, show_actions, show_run
 from ui.messages import show_warning
 from ui.runs import show_start_error
+from ui.search_state import last_search
 
 FILES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "files.py"
+SEARCH_PAGE: Final = FILES_PAGE.with_name("search.py")
 PAGE: Final = 200
 """So many passages are shown at once."""
 _NOT_YET: Final = "The file is not in the store, or not yet."
@@ -28,7 +30,7 @@ def show_document(viewer: Viewer, store: str, path: str, passage: str = "", firs
 
     Raises NotFound when there is no such file for this viewer, and no run that may bring it.
     """
-    st.page_link(FILES_PAGE, label="All files", icon=":material/arrow_back:", query_params={"store": store})
+    _ways_back(store)
     active = runs_now(viewer, store)
     try:
         view = library().document(viewer, store, path, passage)
@@ -57,6 +59,16 @@ def show_document(viewer: Viewer, store: str, path: str, passage: str = "", firs
         st.html(hits.paragraphs(_CHANGED))
     if view.chunks:
         _text(view, first)
+
+
+def _ways_back(store: str) -> None:
+    with st.container(horizontal=True, gap="small"):
+        if search := last_search():
+            st.page_link(
+                SEARCH_PAGE, label="Back to the results", icon=":material/arrow_back:", query_params=search
+            )
+        icon = ":material/folder:" if search else ":material/arrow_back:"
+        st.page_link(FILES_PAGE, label="All files", icon=icon, query_params={"store": store})
 
 
 def _place(file: Document, line: int | None) -> None:

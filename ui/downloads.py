@@ -8,23 +8,25 @@ import streamlit as st
 
 from rag_core import render
 from rag_core.types import Answer, Viewer
+from rag_core.wording import plural
 
 _LONGEST_NAME = 40
 
 
 def show(answer: Answer, viewer: Viewer) -> None:
     """A button for each kind. The file is made when it is asked for, from the answer on the page."""
-    name = file_name(answer)
+    name, count = file_name(answer), len(answer.hits)
     with st.container(horizontal=True, width="content"):
         st.download_button(
-            "JSON", lambda: render.json_bytes(render.answer(answer)), f"{name}.json", "application/json",
-            key="download_json", on_click="ignore", type="tertiary", icon=":material/download:",
-            help="Save the passages on this page for programs",
+            f"{count:,} as JSON", lambda: render.json_bytes(render.answer(answer)), f"{name}.json",
+            "application/json", key="download_json", on_click="ignore", type="tertiary",
+            icon=":material/download:",
+            help=f"The {plural(count, 'passage')} shown here, for programs",
         )  # fmt: skip
         st.download_button(
-            "CSV", lambda: render.hits_csv(answer, viewer), f"{name}.csv", "text/csv",
+            f"{count:,} as CSV", lambda: render.hits_csv(answer, viewer), f"{name}.csv", "text/csv",
             key="download_csv", on_click="ignore", type="tertiary", icon=":material/download:",
-            help="Save the passages on this page for a spreadsheet",
+            help=f"The {plural(count, 'passage')} shown here, for a spreadsheet",
         )  # fmt: skip
 
 

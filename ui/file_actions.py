@@ -24,7 +24,7 @@ def show_actions(viewer: Viewer, file: Document) -> None:
     """The buttons for ``file``."""
     own = library()
     if file.state == "excluded":
-        _button(viewer, file, "Take back", ":material/undo:", own.take_back_file, "Reads it again.")
+        _button(viewer, file, "Take back", ":material/undo:", _take_back, "Reads it again.")
         return
     if file.state == "missing":
         looks = "Finds it where it has moved to in its folder, or forgets it."
@@ -42,6 +42,11 @@ def _button(
         name, key=f"file_{name}", icon=icon, help=helped,
         on_click=_do, args=(act, viewer, file.store, file.path),
     )  # fmt: skip
+
+
+def _take_back(viewer: Viewer, store: str, path: str) -> None:
+    library().take_back_file(viewer, store, path)
+    st.session_state.pop(file_table.CHOSEN, None)  # it is done with, and the list shows what became of it
 
 
 def _do(act: Callable[[Viewer, str, str], None], viewer: Viewer, store: str, path: str) -> None:

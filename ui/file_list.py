@@ -9,7 +9,7 @@ import streamlit as st
 
 from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
-from rag_core.wording import plural
+from rag_core.wording import left_out, plural
 from ui import file_filters, hits, passages
 from ui.deps import library
 from ui.document_page import FILES_PAGE
@@ -48,7 +48,7 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
     if found.states:
         _states(store, found.states)
     rows = chosen_rows(found.rows, current())
-    _count(store, len(rows), len(found.rows))
+    _count(store, len(rows), found)
     if not rows.empty:
         show_table(store, rows)
     _chosen(viewer, store)
@@ -89,9 +89,12 @@ def _states(store: str, counts: Mapping[str, int]) -> None:
     )  # fmt: skip
 
 
-def _count(store: str, shown: int, total: int) -> None:
+def _count(store: str, shown: int, found: Listing) -> None:
+    total, states = len(found.rows), found.states
     if not current().narrows:
-        st.html(hits.paragraphs(plural(total, "file"), status=True))
+        others = {name: states.get(name, 0) for name in ("failed", "skipped", "excluded")}
+        counted = [plural(total - sum(others.values()), "file"), *left_out(**others)]
+        st.html(hits.paragraphs(" · ".join(counted), status=True))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html(hits.paragraphs(f"{shown:,} of {plural(total, 'file')}", status=True), width="content")

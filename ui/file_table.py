@@ -1,33 +1,39 @@
-"""The files of a store as a table: made once for what the store and the disk are, then only filtered."""
+"""The files of a store as a table: made once for what the store is, compared with the disk every few
+seconds, then only filtered.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, get_args
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, get_args
 from zlib import crc32
 
-import pandas as pd
 import streamlit as st
 
 from rag_core.config import Settings, load
 from rag_core.types import Document, FileState, Viewer
+from rag_core.wording import moment
 from ui.deps import library
 from ui.file_filters import FileFilters
 from ui.hits import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STATES: Final = get_args(FileState)
 CHOSEN: Final = "files_chosen"
 """The session key of (store, path) of the row that was chosen last."""
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
-_WORDS, _TAGS, _PATH = "_words", "_tags", "_path"
+_WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     """Every file of a store that a viewer may see: a row each, by path, and how many have each state,
-    type and tag. A guest's has no states. The columns that begin with ``_`` are for `chosen_rows`."""
+    type and tag. A guest's has no states. The columns that begin with ``_`` are not shown."""
 
     rows: pd.DataFrame
     states: Mapping[str, int]
@@ -37,33 +43,52 @@ class Listing:
 
 def listing(viewer: Viewer, store: str) -> Listing:
     """The files of a store. For a few seconds the states are what they were, unless the store changes."""
-    return _listing(load(), viewer, library().generations(viewer, [store]))
+    make = _compared if viewer.is_owner else _known
+    return make(load(), viewer, library().generations(viewer, [store]))
 
 
 def forget() -> None:
     """Look at the disk again the next time."""
-    _listing.clear()
+    _compared.clear()
+
+
+@st.cache_resource(max_entries=8, ttl=_FRESH_S, show_spinner=False)
+def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]) -> Listing:
+    """What ``_known`` gives, with the states that the files have now."""
+    known = _known(settings, viewer, generations)
+    now = library().file_states(viewer, generations[0][0])
+    was = zip(known.rows[_ID].tolist(), known.rows["State"].tolist(), strict=True)
+    states = [state if state == "excluded" else now.get(number, state) for number, state in was]
+    return replace(
+        known,
+        rows=known.rows.assign(State=states),
+        states={state: states.count(state) for state in STATES if state in states},
+    )
 
 
 # A resource is shared, not copied, by all who look: nobody may change it.
-@st.cache_resource(max_entries=8, ttl=_FRESH_S, show_spinner=False)
-def _listing(
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _known(
     settings: Settings,  # noqa: ARG001 - part of the key
     viewer: Viewer,
     generations: tuple[tuple[str, int], ...],
 ) -> Listing:
     store = generations[0][0]
-    found = library().files(viewer, store) if viewer.is_owner else library().documents(viewer, store)
-    states = [document.state for document in found] if viewer.is_owner else []
+    if viewer.is_owner:
+        found = library().files(viewer, store, compared=False)
+    else:
+        found = library().documents(viewer, store)
     return Listing(
         rows=_rows(found, with_states=viewer.is_owner),
-        states={state: states.count(state) for state in STATES if state in states},
-        types=_counts([document.file_type for document in found if document.file_type]),
-        tags=_counts([tag for document in found for tag in document.tags]),
+        states={},
+        types=_counts(document.file_type for document in found if document.file_type),
+        tags=_counts(tag for document in found for tag in document.tags),
     )
 
 
 def _rows(found: Sequence[Document], *, with_states: bool) -> pd.DataFrame:
+    import pandas as pd  # half a second, for which the Search page, where this module is too, must not wait
+
     columns: dict[str, Any] = {
         "Path": [one_line(document.path) for document in found],
         "Title": [one_line(document.title) for document in found],
@@ -76,9 +101,8 @@ def _rows(found: Sequence[Document], *, with_states: bool) -> pd.DataFrame:
         "Passages": [document.chunks for document in found],
         "Size": [document.size for document in found],
         "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
-        "Read": pd.to_datetime(
-            pd.Series([each.indexed_at for each in found], dtype=str), errors="coerce", utc=True
-        ),
+        "Read": _moments([document.indexed_at for document in found]),
+        _ID: [document.id for document in found],
         _PATH: [document.path for document in found],
         _WORDS: [_folded(f"{document.path} {document.title}") for document in found],
         _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in found],
@@ -86,9 +110,15 @@ def _rows(found: Sequence[Document], *, with_states: bool) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _counts(values: Sequence[str]) -> dict[str, int]:
+def _moments(written: Sequence[str]) -> list[str]:
+    """Times as they are shown; a run reads many files in one second."""
+    said = {each: moment(each) for each in set(written)}
+    return [said[each] for each in written]
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
     """Each value with its number, the most frequent first."""
-    return {str(value): int(count) for value, count in pd.Series(values, dtype=str).value_counts().items()}
+    return dict(Counter(values).most_common())
 
 
 def _folded(text: str) -> str:
@@ -113,13 +143,13 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
 def show_table(store: str, rows: pd.DataFrame) -> None:
     """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
     paths = rows[_PATH].tolist()
-    hidden = {_PATH, _WORDS, _TAGS}
-    if not all(rows.get("Reason", ())):  # where only some have one, it stands below the table
-        hidden.add("Reason")
+    shown = [name for name in rows.columns if not name.startswith("_")]
+    if "Reason" in shown and not all(rows["Reason"]):
+        shown.remove("Reason")  # where only some have one, it stands below the table
     table = f"files_{crc32(chr(10).join(paths).encode()):08x}"  # no selection outlives the rows it is among
     with st.container(key="files_table"):
         st.dataframe(
-            rows[[name for name in rows.columns if name not in hidden]],
+            rows[shown],
             key=table,
             hide_index=True,
             on_select=lambda: _choose(table, store, paths),
@@ -139,7 +169,7 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "Passages": _number(width=75, format="localized"),
     "Size": _number(width=70, format="bytes"),
     "Tags": _text(width=120),
-    "Read": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
+    "Read": _text(width=130),
 }
 
 

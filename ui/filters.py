@@ -16,7 +16,9 @@ from ui.search_state import MAX_HITS, TOP_FOLDER, Choices, Request, current, key
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 _MORE: Final = ("after", "before", "mode", "min", "k")
-_ALL: Final = ("store", "type", "tag", "path", *_MORE)
+_NARROWING: Final = ("type", "tag", "path", *_MORE)
+"""What *Clear filters* takes away. The store is not among them: a link may have chosen it, and its own
+box shows it with a cross."""
 _MOST: Final = 500
 _FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
 
@@ -56,7 +58,7 @@ def show(offered: Choices) -> None:
         _select("Type", "type", offered.types, str)
         _select("Tag", "tag", offered.tags, lambda tag: f"#{tag}")
         _select("Folder", "path", offered.folders, lambda path: "Top folder" if path == TOP_FOLDER else path)
-        _more()
+    _more()
     _active()
 
 
@@ -64,8 +66,7 @@ def _say_again() -> None:
     """Make Streamlit send the values of these widgets to the browser in every run.
 
     An option's label holds a count: when indexing changes it, the browser still has the old label,
-    which is no option any more. And the popover's widgets are made when it is first opened, with
-    their defaults unless the run before set them.
+    which is no option any more.
     """
     for field in ("type", "tag", "path", *_MORE):
         st.session_state[key(field)] = st.session_state[key(field)]
@@ -93,14 +94,17 @@ def _offered(counts: Mapping[str, int], chosen: str | None) -> list[str]:
 
 
 def _more() -> None:
-    with st.popover("More", key="more_filters"):
-        days = st.columns(2)
+    # No popover: the browser has what is in one at the very end, far away for who uses the Tab key.
+    with st.expander("More filters", type="compact", key="more_filters"):
+        *days, number = st.columns(3)
         for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):
             column.date_input(
                 name, value=None, key=key(field), on_change=push, min_value=_FIRST_DAY, max_value=_LAST_DAY,
                 format="YYYY-MM-DD",
             )  # fmt: skip
-        st.segmented_control(
+        number.number_input("Passages on a page", 1, MAX_HITS, step=5, key=key("k"), on_change=push)
+        left, right = st.columns(2)
+        left.segmented_control(
             "Search by",
             list(MODES),
             key=key("mode"),
@@ -108,12 +112,11 @@ def _more() -> None:
             format_func=MODES.__getitem__,
             required=True,
         )
-        st.slider("Minimum score", 0.0, 1.0, step=0.05, key=key("min"), on_change=push)
-        st.number_input("Passages on a page", 1, MAX_HITS, step=5, key=key("k"), on_change=push)
+        right.slider("Minimum score", 0.0, 1.0, step=0.05, key=key("min"), on_change=push)
 
 
 def _hidden(request: Request) -> dict[str, str]:
-    """The active filters that stand in the popover: field → what it says."""
+    """The active filters that are folded away: field → what it says."""
     said = {
         "after": f"From {request.after}",
         "before": f"Before {request.before}",
@@ -127,7 +130,7 @@ def _hidden(request: Request) -> dict[str, str]:
 
 def _active() -> None:
     request, before = current(), usual()
-    if all(getattr(request, field) == getattr(before, field) for field in _ALL):
+    if all(getattr(request, field) == getattr(before, field) for field in _NARROWING):
         return
     with st.container(horizontal=True, gap="xsmall", key="active_filters"):
         for field, text in _hidden(request).items():
@@ -135,4 +138,4 @@ def _active() -> None:
                 text, key=f"remove_{field}", help="Remove", icon=":material/close:", icon_position="right",
                 on_click=reset, args=(field,),
             )  # fmt: skip
-        st.button("Clear filters", key="clear_filters", type="tertiary", on_click=reset, args=_ALL)
+        st.button("Clear filters", key="clear_filters", type="tertiary", on_click=reset, args=_NARROWING)

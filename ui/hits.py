@@ -41,6 +41,8 @@ PROSE: Final = frozenset(
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 # Even escaped, `->` would become an arrow and an address a link; an invisible joiner keeps them apart.
 _REWRITTEN: Final = re.compile(r"(?<=[-<>=])(?=[-<>=])|(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+_TYPED: Final = re.compile("`([^`]+)`")
+_AS_CODE: Final = r"<code>\1</code>"
 _JOINER: Final = "\u2060"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
@@ -174,6 +176,13 @@ def paragraphs(*sentences: str, status: bool = False) -> str:
     """Quiet lines of plain text. ``status`` lets a screen reader announce them when they change."""
     role = ' role="status"' if status else ""
     said = "".join(f'<p class="cp-quiet">{html.escape(sentence)}</p>' for sentence in sentences if sentence)
+    return f'<div class="cp"{role}>{said}</div>'
+
+
+def sentences(*texts: str, status: bool = False) -> str:
+    """Lines of plain text; what stands between backticks is shown as what can be typed."""
+    role = ' role="status"' if status else ""
+    said = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
     return f'<div class="cp"{role}>{said}</div>'
 
 

@@ -8,7 +8,6 @@ is under way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, outcomes, plural
+from rag_core.wording import duration, fewer_vectors, moment, outcomes, plural, took
 from ui.deps import library
 from ui.hits import label
 from ui.messages import show_warning
@@ -33,6 +32,7 @@ _PHASES: Final = {
     "scanning": "Looking for files",
     "reading": "Reading files",
     "embedding": "Embedding passages",
+    "sending": "Sending vectors",
     "done": "Finishing",
 }
 _UNFINISHED: Final = ("cancelled", "interrupted")
@@ -123,9 +123,7 @@ def _show_ended(job: Job) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
         st.caption(_when(job))
-    st.markdown(summary(job))
-    if job.message:
-        show_warning(job.message)
+    show_summary(job)
 
 
 def _show_next(viewer: Viewer, store: str, *, may_go_on: bool, may_forget: bool) -> None:
@@ -137,26 +135,21 @@ def _show_next(viewer: Viewer, store: str, *, may_go_on: bool, may_forget: bool)
         _search_link(store, "Search this store")
 
 
-def summary(job: Job) -> str:
-    """What a run did, in Markdown of numbers and our own words."""
-    order = ("added", "changed", "moved", "deleted", "unchanged", "skipped", "failed")
-    counted = outcomes({name: job.counts.get(name, 0) for name in order}, bold=True)
-    files = " · ".join(counted) or "No files"
-    passages = f"**{plural(job.total_chunks_added, 'passage')}** added"
+def show_summary(job: Job) -> None:
+    """What a run did, and what it has to say."""
+    files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
+    passages = f"  \n**{plural(job.total_chunks_added, 'passage')}** added"
     passages += f" · **{plural(job.texts_embedded, 'text')}** embedded"
-    return f"{files}  \n{passages}"
+    did_nothing = not (job.total_files or job.texts_embedded)
+    with st.container(gap=None):
+        st.markdown(files if did_nothing else files + passages)
+        if fewer := fewer_vectors(job):
+            st.caption(fewer)
+    if job.message:
+        show_warning(job.message)
 
 
 def _when(job: Job) -> str:
     if job.end_time is None:
         return "its process ended before the run did"
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(job.end_time)).total_seconds()
-    if seconds < 60:
-        ago = "just now"
-    else:
-        ago = f"{duration(seconds)} ago" if seconds < 172_800 else f"{seconds // 86_400:.0f} days ago"
-    return f"{ago}, after {_took(job)}"
-
-
-def _took(job: Job) -> str:
-    return duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "less than a second"
+    return f"{moment(job.end_time)}, after {took(job)}"

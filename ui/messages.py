@@ -9,8 +9,8 @@ from ui.hits import label
 
 
 def show_error(error: RagError) -> None:
-    """The two sentences of an error, as every other face says them."""
-    st.error(label(str(error)))
+    """The two sentences of an error, the second one for who has a page before him."""
+    st.error(label(error.for_page()))
 
 
 def show_warning(text: str) -> None:

@@ -6,7 +6,8 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.types import Diagnosis, Viewer
+from rag_core.reports import Diagnosis
+from rag_core.types import Viewer
 from rag_core.wording import ranked
 from ui.deps import library
 from ui.hits import label
@@ -49,6 +50,6 @@ def _show(found: Diagnosis) -> None:
     said = [f"{_MARKS[step.state]} {label(step.sentence)}" for step in found.steps]
     if found.query:
         said.append(f":material/search: {label(ranked(found))}")
-    if found.advice:
-        said.append(f"**Next:** {label(found.advice)}")
+    if found.on_page:
+        said.append(f"**Next:** {label(found.on_page)}")
     st.markdown("  \n".join(said))

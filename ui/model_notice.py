@@ -48,9 +48,7 @@ class Installation:
             self.error = error
         except Exception:
             _LOG.exception("installing the model ended with an error")
-            self.error = RagError(
-                "The model could not be installed.", "The log says why; `commonplace model install` shows it."
-            )
+            self.error = RagError("The model could not be installed.", "The log of the app says why.")
 
     def _report(self, line: str) -> None:
         self.step = line
@@ -99,8 +97,8 @@ def _notice(model_dir: Path, *, polling: bool) -> None:
     if under_way is not None and under_way.error is not None:
         show_error(under_way.error)
     st.markdown(
-        "Run `make setup` or `commonplace model install`, or press the button: it downloads about 84 MB."
-        " You can index now; until the model is there, passages are found by their words."
+        "The button downloads it, about 84 MB. You can index now; until the model is there, passages are"
+        " found by their words."
     )
     if st.button("Install the model", key="index_install_model", icon=":material/download:"):
         _start(model_dir)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour
-from rag_core.wording import lines, plural, size
+from rag_core.wording import lines, moment, plural, size
 from ui.hits import PROSE, one_line
 
 _OPEN = 8  # as many links are shown without being asked for
@@ -66,7 +66,7 @@ def facts(view: DocumentView) -> str:
     known = [file.path, f"in {file.store}", file.file_type, file.date[:10], "private" if file.private else ""]
     if file.indexed_at:
         known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if file.chunks else ""))
-        known.append(f"read {file.indexed_at[:16].replace('T', ' ')} UTC")
+        known.append(f"read {moment(file.indexed_at)}")
     said = [" · ".join(each for each in known if each), " ".join(f"#{tag}" for tag in file.tags)]
     said.append(f"Also called {', '.join(view.aliases)}" if view.aliases else "")
     quiet = "".join(f'<p class="cp-quiet">{html.escape(one_line(each))}</p>' for each in said if each)
@@ -91,9 +91,20 @@ def links(view: DocumentView) -> str:
     for name, found in (("Links to", view.links_out), ("Linked from", view.links_in)):
         if items := dict.fromkeys(f"<li>{_link(store, link)}</li>" for link in found):
             opened = " open" if len(items) <= most else ""
-            summary = f"<summary>{name} {len(items):,}</summary>"
+            summary = f"<summary>{name} {_counted(found)}</summary>"
             parts.append(f"<details{opened}>{summary}<ul>{''.join(items)}</ul></details>")
     return f'<div class="cp cp-links">{"".join(parts)}</div>' if parts else ""
+
+
+def _counted(found: Iterable[DocumentLink]) -> str:
+    """How many documents links lead to or come from, and how many lead to nothing."""
+    there = len({link.path for link in found if link.path is not None})
+    nowhere = len({link.target for link in found if link.path is None})
+    parts = [plural(there, "document")] if there else []
+    if nowhere:
+        named = f"{nowhere:,}" if there else plural(nowhere, "document")
+        parts.append(f"{named} that {'is' if nowhere == 1 else 'are'} not there")
+    return " and ".join(parts)
 
 
 def _link(store: str, link: DocumentLink) -> str:

@@ -83,7 +83,7 @@ def _headline(answer: Answer, *, loading: bool) -> None:
 
 def notes(answer: Answer, *, loading: bool) -> list[str]:
     """What else is to be said of an answer, each thing once: what waits, what is missing."""
-    said = list(answer.warnings)
+    said = [notice.on_page or notice.message for notice in answer.notices]
     if loading:
         said.append("The meaning index is loading; these are the passages found by words.")
     if answer.pending:
@@ -132,15 +132,17 @@ def _details(hit: Hit) -> None:
     try:
         beside = deps.library().neighbours(viewer, hit.store, hit.key)
     except NotFound as gone:
-        st.html(hits.paragraphs(str(gone)))
+        st.html(hits.paragraphs(gone.for_page()))
         return
     st.html(hits.details(hit, beside))
 
 
 def _place(hit: Hit) -> None:
     """Where the passage is, to be copied with one click for an editor, and the way to its document."""
-    with st.container(key=f"place_{hit.rank}", horizontal=True, vertical_alignment="center", gap="small"):
-        st.code(hits.one_line(render.place(hit)), language=None)
+    with st.container(
+        key=f"place_card_{hit.rank}", horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        st.code(hits.one_line(render.place(hit)), language=None, width="content")
         st.page_link(
             FILES_PAGE, label="Open document", icon=":material/description:",
             query_params=address(hit.store, hit.document.path, hit.key),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
 import streamlit as st
 
 from rag_core.types import Job, StoreInfo, Viewer
-from rag_core.wording import duration, outcome, outcomes
+from rag_core.wording import moment, outcome, outcomes, took
 from ui.deps import library
 from ui.hits import one_line
-from ui.job_status import summary
-from ui.messages import show_warning
+from ui.job_status import show_summary
 from ui.problems import problems_of_job, show_groups
 
 _MOST_RUNS: Final = 20
 _MOST_FILES: Final = 500
-_OUTCOMES: Final = ("added", "changed", "moved", "deleted", "skipped", "failed", "unchanged")
 
 
 def show_history(viewer: Viewer, info: StoreInfo) -> None:
@@ -46,29 +43,17 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
 
 def _row(job: Job) -> dict[str, str]:
     return {
-        "Began": began(job),
+        "Began": moment(job.start_time),
         "State": job.state,
-        "Files": files(job),
-        "Took": duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "< 1 s",
+        "Files": ", ".join(outcomes(job.counts)) or "no files",
+        "Took": took(job),
         "Note": one_line(job.message),
     }
 
 
-def began(job: Job) -> str:
-    """When a run began, in this computer's time."""
-    return datetime.fromisoformat(job.start_time).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def files(job: Job) -> str:
-    """How many files a run left in which state."""
-    return ", ".join(outcomes({name: job.counts.get(name, 0) for name in _OUTCOMES})) or "no files"
-
-
 def _show(viewer: Viewer, job: Job) -> None:
     with st.container(border=True, key="index_chosen_run"):
-        st.markdown(summary(job))
-        if job.message:
-            show_warning(job.message)
+        show_summary(job)
         show_groups(viewer, job.store, problems_of_job(viewer, job), f"index_run_{job.id}")
         _show_files(viewer, job)
 

@@ -27,6 +27,7 @@ TOP_FOLDER: Final = "/"
 MAX_HITS: Final = 100
 NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view", "page")
 _SHOWING: Final = {"view", "page"}  # what does not change the list of passages
+_ASKING: Final = {"q", "type", "tag", "path", "after", "before"}
 _PREFIX: Final = "search_"
 _SEEN: Final = "search_seen"
 
@@ -118,10 +119,11 @@ def _written(value: object) -> list[str]:
 def from_params(params: Mapping[str, Sequence[str]], choices: Choices, usual: Request = DEFAULT) -> Request:
     """The request that parameters describe; whatever cannot be meant is as in ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
+    several = choices.stores if len(choices.stores) > 1 else ()  # the only one is no restriction
     k = int(_number(last.get("k"), 1, MAX_HITS, usual.k))
     return Request(
         q=last.get("q", ""),
-        store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in choices.stores)),
+        store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in several)),
         type=_among(choices.types, last.get("type")),
         tag=_among(choices.tags, last.get("tag")),
         path=_among(choices.folders, last.get("path")),
@@ -170,6 +172,12 @@ def stores_in_url(names: Sequence[str]) -> list[str]:
     """The stores the page is about to be restricted to, before any widget exists."""
     asked = url_params().get("store", []) if _is_new() else st.session_state[key("store")]
     return [name for name in asked if name in names]
+
+
+def last_search() -> Params:
+    """The parameters of the search that this session was at last; none when it asked for nothing."""
+    seen: Params = st.session_state.get(_SEEN, {})
+    return seen if seen.keys() & _ASKING else {}
 
 
 def unknown_store(names: Sequence[str]) -> str:

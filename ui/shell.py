@@ -27,6 +27,9 @@ page = st.navigation(
         st.Page(ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),
         st.Page(ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
         st.Page(ROOT / "pages" / "stores.py", title="Stores", icon=":material/database:", url_path="stores"),
+        st.Page(
+            ROOT / "pages" / "settings.py", title="Settings", icon=":material/settings:", url_path="settings"
+        ),
     ],
     position="top",
 )

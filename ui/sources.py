@@ -13,9 +13,9 @@ import streamlit as st
 from rag_core.config import Settings, load
 from rag_core.errors import RagError
 from rag_core.files import display
-from rag_core.reports import SourceInfo
+from rag_core.reports import Asked, SourceInfo
 from rag_core.types import Source, StoreInfo, Viewer
-from rag_core.wording import plural
+from rag_core.wording import left_out, plural
 from ui.deps import library
 from ui.file_choice import choose_files, fill_chooser
 from ui.hits import label
@@ -31,9 +31,10 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
     if not info.sources:
         return
     st.header("Folders in this store", anchor=False)
+    asked = library().asked(viewer, info.name) if active else ()
     for found in _sources(load(), viewer, info.name, info.generation):
         with st.container(border=True, gap="xsmall"):
-            _show(viewer, info, found)
+            _show(viewer, info, found, reading=_is_asked_for(found.source, asked))
     with st.container(horizontal=True):
         st.button(
             "Index again", key="index_again", icon=":material/sync:", disabled=active,
@@ -57,12 +58,17 @@ def _sources(
     return library().sources(viewer, store)
 
 
-def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo) -> None:
+def _is_asked_for(source: Source, asked: Sequence[Asked]) -> bool:
+    every = any(each.folders is None for each in asked) and not source.paused
+    return every or any(source.root in (each.folders or ()) for each in asked)
+
+
+def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, reading: bool) -> None:
     source = found.source
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(f"**{label(_path(source))}**", width="content")
         _badges(found)
-    st.caption(label(_patterns(source)) + "  \n" + _counts(found))
+    st.caption(label(_patterns(source)) + "  \n" + _counts(found, reading=reading))
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
             _edit(viewer, info, source)
@@ -93,12 +99,13 @@ def _patterns(source: Source) -> str:
     return "  ".join(source.include or ("**/*",)) + without
 
 
-def _counts(found: SourceInfo) -> str:
-    parts = [plural(found.indexed, "file")]
-    if found.failed:
-        parts.append(f"{found.failed:,} failed")
-    if found.skipped:
-        parts.append(f"{found.skipped:,} skipped")
+def _counts(found: SourceInfo, *, reading: bool) -> str:
+    """How many files there are in which state. While a run is at it they are those of its beginning."""
+    parts = [plural(found.indexed, "file"), *left_out(found.failed, found.skipped)]
+    if not (found.indexed or found.failed or found.skipped):
+        parts = ["not counted yet" if reading else "no file read yet"]
+    if reading:
+        parts.insert(0, "being read")
     if found.missing and not found.source.removed:
         parts.append("mount its disk, or remove the folder; until then its files are found as they were")
     return " · ".join(parts)
@@ -167,10 +174,10 @@ def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
         choice = None
     with st.container(horizontal=True):
         if choice is not None:
-            globs = choice.include, choice.exclude
+            patterns = choice.include, choice.exclude
             st.button(
                 "Save and index", key=f"{chooser}_save", type="primary",
-                on_click=_save, args=(viewer, info.name, source, *globs),
+                on_click=_save, args=(viewer, info.name, source, *patterns),
             )  # fmt: skip
         st.button("Leave as it is", key=f"{chooser}_close", on_click=_close)
 

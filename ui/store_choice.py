@@ -16,8 +16,10 @@ from rag_core.config import Settings, load
 from rag_core.embedders import DEFAULT_EMBEDDER
 from rag_core.errors import NotFound, RagError
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import plural, size
+from rag_core.wording import plural
+from ui import store_facts
 from ui.deps import library
+from ui.hits import label
 from ui.messages import show_error
 from ui.runs import is_active
 
@@ -59,7 +61,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
         st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
     info = library().store_info(viewer, name)
     if not active[name]:  # else the numbers move, and the status shows them
-        _describe(info)
+        st.caption(label(store_facts.counts(info)))
     return StoreChoice(info, active[name])
 
 
@@ -119,17 +121,6 @@ def _counts_at(
     if not info.file_count:
         return "empty"
     return plural(info.file_count, "file")
-
-
-def _describe(info: StoreInfo) -> None:
-    parts = [plural(info.chunk_count, "passage"), size(info.size_bytes), f"embedder {info.embedder}"]
-    if info.pending:
-        parts.append(f"{info.pending:,} waiting to be embedded")
-    if info.skipped:
-        parts.append(f"{info.skipped:,} skipped")
-    if info.failed:
-        parts.append(f"{info.failed:,} failed")
-    st.caption(" · ".join(parts))
 
 
 # --- a new store ------------------------------------------------------------------------

@@ -8,12 +8,12 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping
-from datetime import datetime
 from itertools import islice
 
 from rag_core.files import display
-from rag_core.types import Finding, Health, Metric, StoreInfo
-from rag_core.wording import plural, size
+from rag_core.reports import Finding, Health
+from rag_core.types import Metric, StoreInfo
+from rag_core.wording import embedder, left_out, moment, plural, size
 from ui.hits import one_line
 
 MOST_BARS = 12
@@ -29,45 +29,40 @@ SAME_ORDER = "Every vector has length 1, so all three metrics give the same orde
 def counts(info: StoreInfo) -> str:
     """A store in one line of plain text: how much is in it, and what is not done."""
     if not info.file_count and not info.sources:
-        return f"empty · {info.embedder}"
-    parts = [
-        plural(info.file_count, "file"),
-        plural(info.chunk_count, "passage"),
-        size(info.size_bytes),
-        info.embedder,
-    ]
-    undone = ((info.pending, "to embed"), (info.failed, "failed"), (info.skipped, "skipped"))
-    return " · ".join([*parts, *(f"{count:,} {what}" for count, what in undone if count)])
+        return f"empty · {embedder(info.embedder)}"
+    parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]
+    parts.append(plural(info.chunk_count, "passage"))
+    if info.pending:
+        parts.append(f"{info.pending:,} to embed")
+    parts += [size(info.size_bytes), embedder(info.embedder)]
+    parts += [f"vectors in {info.backend}"] if info.backend != "local" else []
+    parts += [f"{info.unsent:,} to send"] if info.unsent else []
+    parts += ["attached, only read here"] if info.attached else []
+    parts += ["switching"] if info.switching else []
+    return " · ".join(parts)
 
 
 def sheet(info: StoreInfo) -> str:
     """Everything that a store says about itself."""
     facts = {
-        "Files": f"{info.file_count:,}",
-        "Passages": f"{info.chunk_count:,}",
-        "To embed": f"{info.pending:,}",
-        "Failed": f"{info.failed:,}",
-        "Skipped": f"{info.skipped:,}",
-        "Size on disk": size(info.size_bytes),
-        "Embedder": info.embedder,
+        "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
+        "Passages": f"{info.chunk_count:,}" + (f", {info.pending:,} to embed" if info.pending else ""),
+        "Withheld": f"{info.withheld:,}: private, and the embedder is elsewhere" if info.withheld else "",
+        "Size": size(info.size_bytes),
+        "Embedder": embedder(info.embedder),
         "Model": info.identity or "nothing embedded yet",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
         "Metric": f"{METRICS.get(info.distance_metric, info.distance_metric)}. {SAME_ORDER}",  # type: ignore[call-overload]
-        "Vectors": "local, in the store's own file" if info.backend == "local" else info.backend,
+        "Vectors": "local, in the store's own file" if info.backend == "local" else info.address,
+        "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",
+        "Refused": f"{info.refused:,} passages, by the vector index" if info.refused else "",
+        "Private notes": "may go to servers on other machines" if info.sends_private else "",
         "Created": moment(info.created_at),
     }
     rows = "".join(
         f"<dt>{name}</dt><dd>{html.escape(one_line(value))}</dd>" for name, value in facts.items() if value
     )
     return f'<div class="cp"><dl>{rows}</dl></div>'
-
-
-def moment(written: str) -> str:
-    """A time of a store in this computer's time zone, or as it stands when it is none."""
-    try:
-        return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:  # an imported store may say anything
-        return written
 
 
 def types(info: StoreInfo) -> str:

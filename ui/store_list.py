@@ -12,12 +12,14 @@ from rag_core.types import METRICS, StoreInfo, Viewer
 from ui import hits, store_facts
 from ui.deps import library
 from ui.messages import show_done, show_error
+from ui.placement import choose, offer_attaching
 from ui.results import INDEX_PAGE
 from ui.runs import is_active
-from ui.store_choice import EMBEDDERS
 from ui.store_import import offer_import
 from ui.task_status import STORES_PAGE, show_tasks, under_way
+from ui.tasks import Kind
 
+_COMING: Final[tuple[Kind, ...]] = ("import", "attach")
 _DONE: Final = "stores_done"
 _SMALLEST, _LARGEST = 8, 4096  # what the hashing embedder takes
 
@@ -33,11 +35,13 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
     with st.container():
         _list(viewer)
     with st.container():
-        show_tasks(("import",), polling=under_way(("import",)))
+        show_tasks(_COMING, polling=under_way(_COMING))
     with st.expander("New store", icon=":material/add:"):
         _new_store(viewer)
     with st.expander("Import a store", icon=":material/upload_file:"):
         offer_import(viewer)
+    with st.expander("Attach a store", icon=":material/cloud_download:"):
+        offer_attaching(viewer)
 
 
 def say_later(sentence: str) -> None:
@@ -71,7 +75,10 @@ def _row(viewer: Viewer, name: str) -> None:
 
 def _name(name: str, badge: str = "", icon: str = "", colour: str = "") -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.page_link(STORES_PAGE, label=f"**{hits.label(name)}**", query_params={"store": name})
+        st.page_link(
+            STORES_PAGE, label=f"**{hits.label(name)}**", icon=":material/database:",
+            query_params={"store": name},
+        )  # fmt: skip
         if badge:
             st.badge(badge, icon=icon, color=colour)  # type: ignore[arg-type]
 
@@ -81,13 +88,9 @@ def _name(name: str, badge: str = "", icon: str = "", colour: str = "") -> None:
 
 def _new_store(viewer: Viewer) -> None:
     name = st.text_input("Name", key="stores_new_name", placeholder="notes", autocomplete="off")
-    usual = library().settings.embedder
-    offered = list(dict.fromkeys((*EMBEDDERS, usual)))
-    embedder = st.selectbox(
-        "Embedder", offered, index=offered.index(usual), key="stores_embedder",
-        format_func=lambda each: EMBEDDERS.get(each, each),
-    )  # fmt: skip
-    dimension = _dimension(embedder)
+    usual = library().settings
+    placed = choose(viewer, "stores", usual.embedder, usual.backend)
+    dimension = _dimension(placed.embedder)
     metric = st.selectbox(
         "Metric", METRICS, key="stores_metric", format_func=store_facts.METRICS.__getitem__,
         help=f"How vectors are compared. {store_facts.SAME_ORDER} The name is kept for other programs.",
@@ -95,8 +98,11 @@ def _new_store(viewer: Viewer) -> None:
     if not st.button("Create store", key="stores_create", type="primary"):
         return
     try:
-        chosen = "hashing" if dimension else embedder  # without the number that it may carry
-        made = library().create_store(viewer, name.strip(), chosen, metric=metric, dimension=dimension)
+        chosen = "hashing" if dimension else placed.embedder  # without the number that it may carry
+        made = library().create_store(
+            viewer, name.strip(), chosen, metric=metric, dimension=dimension, backend=placed.backend,
+            sends_private=placed.sends_private,
+        )  # fmt: skip
     except RagError as error:
         show_error(error)
     else:

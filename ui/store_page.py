@@ -9,9 +9,11 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core import jobs
 from rag_core.errors import NotFound, RagError, StoreError
 from rag_core.portable import SUFFIX, Transfer
-from rag_core.types import Health, StoreInfo, Viewer
+from rag_core.reports import VECTOR_INDEX, Health, Repair
+from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural
 from ui import hits, store_facts, tasks
 from ui.deps import library
@@ -19,6 +21,7 @@ from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_run
 from ui.folders import shown, typed_folder
 from ui.messages import show_error
+from ui.placement import show_placement
 from ui.results import INDEX_PAGE
 from ui.store_list import open_store, say_later, show_stores
 from ui.task_status import STORES_PAGE, found, library_name, show_tasks, under_way
@@ -26,7 +29,7 @@ from ui.tasks import Kind
 
 SEARCH_PAGE: Final = INDEX_PAGE.with_name("search.py")
 _ERROR: Final = "stores_export_error"
-_HEALTH: Final[tuple[Kind, ...]] = ("verify", "repair")
+_HEALTH: Final[tuple[Kind, ...]] = ("verify", "repair", "heal")
 
 
 def show_store(viewer: Viewer, name: str) -> None:
@@ -48,6 +51,7 @@ def show_store(viewer: Viewer, name: str) -> None:
         show_run(viewer, name)
     st.html(store_facts.sheet(info))
     _contents(info)
+    show_placement(viewer, info)
     _health(viewer, name)
     _export(viewer, name)
     _rename(viewer, name)
@@ -84,7 +88,12 @@ def _contents(info: StoreInfo) -> None:
 
 def _health(viewer: Viewer, name: str) -> None:
     st.header("Health", anchor=False)
-    st.html(hits.paragraphs("Verify checks every promise of the store; it can be searched meanwhile."))
+    st.html(
+        hits.paragraphs(
+            "Verify looks for damage and for what does not fit together: texts, words, vectors and links. It"
+            " changes nothing, and the store can be searched meanwhile."
+        )
+    )
     files = st.checkbox("Compare the documents with their files, too", key=f"store_files_{name}")
     at_work = under_way(_HEALTH, name)
     with st.container(horizontal=True):
@@ -92,7 +101,14 @@ def _health(viewer: Viewer, name: str) -> None:
             "Verify", key=f"store_verify_{name}", icon=":material/health_and_safety:", disabled=at_work,
             on_click=_verify, args=(viewer, name, files),
         )  # fmt: skip
-        if _has_faults(name):
+        faults = _faults(name)
+        if VECTOR_INDEX in faults:
+            st.button(
+                "Heal the vector index", key=f"store_heal_{name}", icon=":material/healing:", type="primary",
+                disabled=at_work, on_click=_heal, args=(viewer, name),
+                help="Sends it what it lacks, and removes what it has too much.",
+            )  # fmt: skip
+        if faults - {VECTOR_INDEX}:
             st.button(
                 "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
                 disabled=at_work, on_click=_repair, args=(viewer, name),
@@ -101,8 +117,22 @@ def _health(viewer: Viewer, name: str) -> None:
     show_tasks(_HEALTH, name, polling=at_work)
 
 
-def _has_faults(name: str) -> bool:
-    return any(isinstance(task.result, Health) and not task.result.sound for task in found(("verify",), name))
+def _faults(name: str) -> set[str]:
+    """The checks that found a fault."""
+    results = (task.result for task in found(("verify",), name))
+    findings = (each for result in results if isinstance(result, Health) for each in result.findings)
+    return {each.check for each in findings if each.severity == "fault"}
+
+
+def _heal(viewer: Viewer, name: str) -> None:
+    own = library()
+
+    def act(_: tasks.Report) -> Health:
+        own.heal(viewer, name)
+        return own.verify(viewer, name)
+
+    _forget(name)
+    tasks.start(library_name(), "heal", name, act)
 
 
 def _verify(viewer: Viewer, name: str, files: bool) -> None:
@@ -120,8 +150,14 @@ def _verify(viewer: Viewer, name: str, files: bool) -> None:
 
 def _repair(viewer: Viewer, name: str) -> None:
     own = library()
+
+    def act(_: tasks.Report) -> Repair:
+        repaired = own.repair(viewer, name)
+        jobs.resume(own, viewer, name)  # what was asked of it meanwhile
+        return repaired
+
     _forget(name)
-    tasks.start(library_name(), "repair", name, lambda _: own.repair(viewer, name))
+    tasks.start(library_name(), "repair", name, act)
 
 
 def _forget(name: str) -> None:
@@ -193,6 +229,7 @@ def _rename(viewer: Viewer, name: str) -> None:
     except RagError as error:
         show_error(error)
         return
+    jobs.resume(library(), viewer, renamed.name)  # what was asked of it meanwhile
     _close(name, ("export", *_HEALTH))
     open_store(renamed)
 

@@ -9,7 +9,8 @@ from typing import Final
 import streamlit as st
 
 from rag_core.portable import Exported
-from rag_core.types import Health, Repair, StoreInfo
+from rag_core.reports import Health, OllamaModel, Repair
+from rag_core.types import StoreInfo
 from rag_core.wording import plural, size
 from ui import hits, store_facts, tasks
 from ui.deps import library
@@ -74,7 +75,8 @@ def _show_ended(task: Task, key: str) -> None:
     if task.error is not None:
         show_error(task.error)
     elif task.result is None:
-        st.html(hits.paragraphs(f"{task.headline} was cancelled; nothing was changed.", status=True))
+        left = "what was fetched is kept" if task.kind == "pull" else "nothing was changed"
+        st.html(hits.paragraphs(f"{task.headline} was cancelled; {left}.", status=True))
     match task.result:
         case Exported() as done:
             _say_exported(done)
@@ -84,6 +86,8 @@ def _show_ended(task: Task, key: str) -> None:
             st.html(store_facts.health(health))
         case Repair() as repair:
             _say_repaired(repair)
+        case OllamaModel() as model:
+            show_done(f"{model.called} is there now. {_use(model)}")
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_next(task.result, key)
         st.button(
@@ -114,6 +118,12 @@ def _say_imported(info: StoreInfo) -> None:
     show_done(f"Store {info.name!r} is ready: {counted}.")
     if info.notices:
         st.html(hits.paragraphs(*info.notices))
+
+
+def _use(model: OllamaModel) -> str:
+    if not model.embeds:
+        return "It cannot embed."
+    return f"A new store can have it as its embedder: {model.embedder}"
 
 
 def _say_repaired(repair: Repair) -> None:

@@ -1,4 +1,4 @@
-"""Long work of the Stores page in threads of its own: exports, imports, checks and repairs.
+"""Long work of pages in threads of its own: exports, imports, checks, repairs, downloads of models.
 
 It belongs to this process and not to a session: closing the tab does not stop it, and every tab shows
 it, its end too, until somebody closes that. What is not finished when the process ends leaves nothing.
@@ -13,17 +13,21 @@ from typing import Final, Literal
 
 from rag_core.errors import Cancelled, RagError
 from rag_core.portable import Exported, Transfer
-from rag_core.types import Health, Repair, StoreInfo
+from rag_core.reports import Health, OllamaModel, Pulling, Repair
+from rag_core.types import StoreInfo
 
-Kind = Literal["export", "import", "verify", "repair"]
-Result = Exported | StoreInfo | Health | Repair
-Report = Callable[[Transfer], None]
+Kind = Literal["export", "import", "verify", "repair", "pull", "attach", "heal"]
+Result = Exported | StoreInfo | Health | Repair | OllamaModel
+Report = Callable[[Transfer | Pulling], None]
 
 _HEADLINES: Final[dict[Kind, str]] = {
     "export": "Export",
     "import": "Import",
     "verify": "Verification",
     "repair": "Repair",
+    "pull": "Download",
+    "attach": "Attaching",
+    "heal": "Healing",
 }
 _LOG = logging.getLogger(__name__)
 
@@ -31,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 class Task:
     """One piece of work. ``said`` and ``part`` (0 to 1) tell how far it is; at its end there is a
     ``result`` or an ``error``, or neither when it was cancelled. ``name`` is that of the store, for an
-    import that of the file."""
+    import that of the file, for a download that of the model."""
 
     def __init__(self, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
         self.kind: Final = kind
@@ -82,7 +86,7 @@ class Task:
             _LOG.exception("the %s of %r ended with an error", self.kind, self.name)
             self.error = RagError(f"{self.headline} ended with an error.", "The log of the app says why.")
 
-    def _report(self, now: Transfer) -> None:
+    def _report(self, now: Transfer | Pulling) -> None:
         if self._stop.is_set():
             raise Cancelled
         self.said = now.said

@@ -6,6 +6,8 @@ Answers go to standard output, progress and errors to standard error. Exit statu
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +15,7 @@ import click
 
 from rag_core import __version__
 from rag_core.cli import (
+    connections,
     doctor,
     documents,
     finding,
@@ -26,10 +29,49 @@ from rag_core.cli import (
 )
 from rag_core.cli.options import print_json
 from rag_core.errors import InvalidInput, RagError
-from rag_core.terminal import plain
+from rag_core.screen import plain
+
+_OTHER_WORDS = {
+    "add": "init",
+    "ask": "query",
+    "check": "verify",
+    "create": "store create",
+    "delete": "store delete",
+    "export": "store export",
+    "files": "list",
+    "find": "query",
+    "folders": "source list",
+    "import": "store import",
+    "info": "store info",
+    "install": "model install",
+    "ls": "list",
+    "pause": "source pause",
+    "remove": "source remove",
+    "rename": "store rename",
+    "resume": "source resume",
+    "runs": "jobs",
+    "search": "query",
+    "sources": "source list",
+    "start": "serve",
+    "stores": "store list",
+}
+"""What somebody may type who does not know the commands yet → the command."""
 
 
-@click.group(no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """A group that knows what is meant by other words for its commands."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, but for the error."""
+        word = args[0] if args else ""
+        if word in _OTHER_WORDS and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {word!r}. Did you mean {_OTHER_WORDS[word]!r}?", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="commonplace")
 def app() -> None:
     """Find your own passages, by words and by meaning."""
@@ -49,6 +91,7 @@ for command in (
     stores.status,
     serving.serve,
     serving.model,
+    connections.connections,
     doctor.doctor,
     upkeep.verify,
     upkeep.repair,
@@ -58,18 +101,42 @@ for command in (
     app.add_command(command)
 
 
+def _whole_sentences(group: click.Group) -> None:
+    """Let a list of commands have the first sentence of each whole: click cuts what it shortens itself."""
+    for each in group.commands.values():
+        each.short_help = each.short_help or (each.help or "").partition("\n\n")[0].replace("\n", " ")
+        if isinstance(each, click.Group):
+            _whole_sentences(each)
+
+
+_whole_sentences(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error becomes two sentences and an exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    colour = False if os.environ.get("NO_COLOR") else None  # None: on a terminal
     try:
-        status = app.main(words or ["--help"], prog_name="commonplace", standalone_mode=False)
+        status = app.main(words or ["--help"], prog_name="commonplace", standalone_mode=False, color=colour)
         sys.exit(status if isinstance(status, int) else 0)
     except RagError as error:
         _fail(error, words, 2 if isinstance(error, InvalidInput) else 1)
-    except click.exceptions.Abort:
-        _fail(RagError("Stopped.", "Nothing was changed."), words, 1)
+    except click.exceptions.Abort as stopped:
+        by_key = isinstance(stopped.__cause__, KeyboardInterrupt)
+        if not (by_key or sys.stdin.isatty()):
+            click.echo(err=True)  # the line with the question is still open
+        said = "What was done until then stays." if by_key else "Nothing was changed."
+        _fail(RagError("Stopped.", said), words, 1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail at exit, too
+        _fail(
+            RagError("The answer cannot be written: the disk is full.", "Make room, then ask again."), (), 1
+        )
     except click.ClickException as error:
-        _fail(RagError(error.format_message(), f"See `{_command(error)} --help`."), words, error.exit_code)
+        message = " ".join(error.format_message().split())
+        _fail(RagError(message, f"See `{_command(error)} --help`."), words, error.exit_code)
 
 
 def _command(error: click.ClickException) -> str:

@@ -14,12 +14,12 @@ from rag_core.types import OWNER
 
 
 @click.command()
-@click.option("--file", "path", metavar="PATH", help="Tell why this file is found or not.")
+@click.option("--file", "path", metavar="PATH", help="Say why this file is found or not.")
 @click.option("--query", metavar="TEXT", help="Also which place the file has for this query.")
 @stores_option
 @json_option
 def doctor(path: str | None, query: str | None, stores: tuple[str, ...], as_json: bool) -> None:
-    """Check the installation, or tell with --file why a file is not found.
+    """Check the installation, or say why a file is not found.
 
     Exit status 1 when something does not work, or the file cannot be found.
     """

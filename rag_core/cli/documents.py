@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import get_args
 
 import click
@@ -23,7 +24,7 @@ path_argument = click.argument("path")
 )  # fmt: skip
 @json_option
 def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
-    """List the files of a store, each compared with the disk as it is now."""
+    """List the files of a store, each compared with the disk."""
     files = [file for file in library_of_owner().files(OWNER, store) if not states or file.state in states]
     value = {"store": store, "files": [render.document(file) for file in files]}
     emit(as_json, value, lambda: show_documents(files))
@@ -34,7 +35,10 @@ def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
 @store_option
 @json_option
 def show(path: str, store: str, as_json: bool) -> None:
-    """Show the document PATH (as `list` names it): its text, and its links both ways."""
+    """Show a document: its text, and its links both ways.
+
+    PATH is as `list` names it.
+    """
     view = library_of_owner().document(OWNER, store, path)
     emit(as_json, render.document_view(view), lambda: show_document(view))
 
@@ -42,17 +46,22 @@ def show(path: str, store: str, as_json: bool) -> None:
 @click.command()
 @path_argument
 @store_option
-@click.option("--undo", is_flag=True, help="Take the file back: the folder's globs decide again.")
+@click.option("--undo", is_flag=True, help="Take the file back: the folder's patterns decide again.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
 @json_option
 def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> None:
-    """Leave the file PATH (as `list` names it) out of a store, whatever the globs say."""
+    """Leave one file out of a store, or take it back.
+
+    PATH is as `list` names it. The file stays out whatever the folder's patterns say, until --undo.
+    """
     library = library_of_owner()
+    then = ""
     if undo:
         library.take_back_file(OWNER, store, path)
     else:
         library.exclude_file(OWNER, store, path, reason)
-    work_off(library, store, as_json=as_json)
+        then = f"Excluded. To take it back: commonplace exclude {shlex.quote(path)} --undo --store {store}"
+    work_off(library, store, as_json=as_json, then=then)
 
 
 @click.command()
@@ -60,7 +69,10 @@ def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> No
 @store_option
 @json_option
 def reindex(path: str, store: str, as_json: bool) -> None:
-    """Read the one file PATH (as `list` names it) again, changed or not."""
+    """Read one file again, changed or not.
+
+    PATH is as `list` names it.
+    """
     library = library_of_owner()
     library.request_file(OWNER, store, path)
     work_off(library, store, as_json=as_json)

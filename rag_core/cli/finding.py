@@ -20,7 +20,7 @@ from rag_core.types import OWNER
 @click.argument("text", nargs=-1)
 @setting_option(
     "--store", "stores", setting="default_stores", multiple=True, metavar="NAME",
-    help="A store; repeat for several.",
+    help="A store; repeat for several. Without it, every store is searched.",
 )  # fmt: skip
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read the query from standard input.")
 @setting_option("--top-k", setting="top_k", type=int, help="How many passages.")
@@ -44,7 +44,11 @@ def query(
     text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, top_k: int, min_score: float | None,
     filters: tuple[str, ...], mode: Any, max_tokens: int | None, offset: int, as_csv: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Find passages. TEXT may hold type:, tag:, path:, after:, before:, "exact words" and -without."""
+    """Find passages by words and by meaning.
+
+    TEXT may hold type:, tag:, path:, file:, after:, before:, store:, "exact words" and -without. Put it in
+    single quotes when it has double quotes or parentheses.
+    """
     if unknown := next((word for word in text if word.startswith("--")), None):
         raise click.NoSuchOption(unknown)
     if from_stdin == bool(text):

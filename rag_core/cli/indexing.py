@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +15,12 @@ from rag_core.cli.runs import work_off
 from rag_core.errors import InvalidInput
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
+from rag_core.screen import plain
 from rag_core.terminal import show_plans
 from rag_core.types import OWNER, StoreInfo
+from rag_core.wording import shared_files
+
+_Wanted = list[tuple[Path, list[str]]]
 
 yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk or home folder.")
 
@@ -28,7 +33,10 @@ yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk
 @yes_option
 @json_option
 def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
-    """Index FOLDER with everything readable in it, into a store that is made if needed."""
+    """Index a folder into a store that is made if needed.
+
+    All that can be read in FOLDER is taken. Later `index` brings the store up to date.
+    """
     library = library_of_owner()
     folder = real_folder(folder)
     name = store or _name_after(folder)
@@ -39,13 +47,13 @@ def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
         click.echo(f"Made store {name!r}.", err=True)
     elif store is None:
         _refuse_to_mix(library.store_info(OWNER, name), folder)
+    _explain(library, name, folder, ("**/*",))
     source = library.add_source(OWNER, name, folder, ("**/*",))
     library.request_index(OWNER, name, [source.id])
-    work_off(library, name, as_json=as_json)
-    if not as_json:
-        click.echo(
-            f"\nNow ask:  commonplace query 'a few words' --store {name}\nOr open:  commonplace serve --open"
-        )
+    next_steps = (
+        f"Now ask:  commonplace query 'a few words' --store {name}\nOr open:  commonplace serve --open"
+    )
+    work_off(library, name, as_json=as_json, then=f"\n{next_steps}")
 
 
 def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
@@ -64,12 +72,12 @@ def _name_after(folder: Path) -> str:
 
 
 @click.command()
-@click.argument("globs", nargs=-1, metavar="GLOB...")
+@click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @store_option
 @click.option(
-    "--root", type=click.Path(path_type=Path), help="The folder that the globs start from (default: here)."
+    "--root", type=click.Path(path_type=Path), help="The folder that the patterns start from (default: here)."
 )
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these out; repeat for several.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave these out; repeat for several.")
 @click.option(
     "--incremental/--force",
     "incremental",
@@ -80,47 +88,112 @@ def _name_after(folder: Path) -> str:
 @yes_option
 @json_option
 def index(
-    globs: tuple[str, ...], store: str, root: Path | None, exclude: tuple[str, ...], incremental: bool,
+    patterns: tuple[str, ...], store: str, root: Path | None, exclude: tuple[str, ...], incremental: bool,
     dry_run: bool, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Index the files that match GLOB into a store; without GLOB, all that the store has already."""
+    """Bring a store up to date, or add files to it by patterns.
+
+    Without PATTERN, the folders that the store has are read. Patterns such as '**/*.md' (in quotes) add the
+    folder that they start from, or are added to those that it has.
+    """
     library = library_of_owner()
-    wanted = _by_root(globs, root)
-    if dry_run:
-        drafts = [library.draft_source(OWNER, store, r, g, exclude) for r, g in wanted]
-        plans = [library.plan(OWNER, store, draft, force=not incremental) for draft in drafts]
-        plans = plans or library.plans(OWNER, store, force=not incremental)
-        emit(as_json, render.plan(plans), lambda: show_plans(plans))
-        return
+    wanted = _by_root(patterns, root)
     if not (wanted or library.store_info(OWNER, store).sources):
         raise InvalidInput(
             f"Store {store!r} has no folder yet.",
             "Name files, like: commonplace index '**/*.md' --store " + store,
         )
-    for folder, patterns in wanted if not yes else ():
-        _doubt(library, store, folder, patterns, exclude)
-    sources = [library.add_source(OWNER, store, r, g, exclude) for r, g in wanted]
-    chosen = [source.id for source in sources] or None
-    library.request_index(OWNER, store, chosen, force=not incremental)
-    work_off(library, store, as_json=as_json)
+    _say(_if_written_out(patterns))
+    if dry_run:
+        _show_dry_run(library, store, wanted, exclude, force=not incremental, as_json=as_json)
+        return
+    for folder, chosen in wanted if not yes else ():
+        _doubt(library, store, folder, chosen, exclude)
+    for folder, chosen in wanted:
+        _explain(library, store, folder, chosen, exclude)
+    sources = [library.add_source(OWNER, store, r, chosen, exclude) for r, chosen in wanted]
+    ids = [source.id for source in sources] or None
+    library.request_index(OWNER, store, ids, force=not incremental)
+    resume = "" if wanted else _how_to_resume(library, store)
+    work_off(library, store, as_json=as_json, then=resume)
+
+
+def _show_dry_run(
+    library: Library, store: str, wanted: _Wanted, exclude: Sequence[str], *, force: bool, as_json: bool
+) -> None:
+    for folder, chosen in wanted:
+        _explain(library, store, folder, chosen, exclude)
+    if not wanted and (resume := _how_to_resume(library, store)):
+        _say(f"Every folder of {store!r} is paused, so none is looked at. {resume}")
+    drafts = [library.draft_source(OWNER, store, root, chosen, exclude) for root, chosen in wanted]
+    plans = [library.plan(OWNER, store, draft, force=force) for draft in drafts]
+    plans = plans or library.plans(OWNER, store, force=force)
+    emit(as_json, render.plan(plans), lambda: show_plans(plans))
 
 
 def _doubt(
-    library: Library, store: str, folder: Path, globs: Sequence[str], exclude: Sequence[str] = ()
+    library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
     """Refuse a folder that is new to a store and so large that it may be a slip."""
     root = real_folder(folder)
     known = store in library.store_names(OWNER)
-    if known and library.draft_source(OWNER, store, root, globs, exclude).id:
+    if known and library.draft_source(OWNER, store, root, patterns, exclude).id:
         return
-    if why := doubt(root, globs, preview(root, globs, exclude, max_files=MANY_FILES)):
+    if why := doubt(root, patterns, preview(root, patterns, exclude, max_files=MANY_FILES)):
         raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
 
 
-def _by_root(globs: Sequence[str], root: Path | None) -> list[tuple[Path, list[str]]]:
-    """The globs by the folder they start from: --root, else what an absolute one names, else here."""
+def _by_root(patterns: Sequence[str], root: Path | None) -> _Wanted:
+    """The patterns by the folder they start from: --root, else what an absolute one names, else here."""
     grouped: dict[Path, list[str]] = {}
-    for glob in globs:
-        folder, pattern = (root, glob) if root else split_glob(glob, Path.cwd())
+    for whole in patterns:
+        folder, pattern = (root, whole) if root else split_glob(whole)
         grouped.setdefault(folder, []).append(pattern)
     return list(grouped.items())
+
+
+# --- what the owner may not expect ------------------------------------------------------
+
+
+def _if_written_out(patterns: Sequence[str]) -> str:
+    """What to know when a shell has replaced a pattern by the files that match it now."""
+    if len(patterns) < 2 or not all(os.path.isfile(each) for each in patterns):  # noqa: PTH113 (no error)
+        return ""
+    return "These are single files: new ones will not be taken. Put a pattern in quotes, like '**/*.md'."
+
+
+def _how_to_resume(library: Library, store: str) -> str:
+    """The command by which a store goes on whose folders are all paused; '' for any other."""
+    kept = [each for each in library.store_info(OWNER, store).sources if not each.removed]
+    if not kept or not all(each.paused for each in kept):
+        return ""
+    return f"To go on with one: commonplace source resume {kept[0].id} --store {store}"
+
+
+def _explain(
+    library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
+) -> None:
+    """Say what adding patterns does to a folder that the store has, or has a part of, already."""
+    draft = library.draft_source(OWNER, store, folder, patterns, exclude)
+    others = [each for each in library.store_info(OWNER, store).sources if not each.removed]
+    known = next((each for each in others if each.id == draft.id), None)
+    if known is None:
+        _say(shared_files(draft.root, [each.root for each in others]))
+        return
+    more = [each for each in draft.include if each not in known.include]
+    less = [each for each in draft.exclude if each not in known.exclude]
+    if not (more or less):
+        return
+    new = ", ".join(each for each in (" ".join(more), f"left out {' '.join(less)}" if less else "") if each)
+    edit = f"commonplace source edit {known.id} --store {store} --include PATTERN"
+    _say(
+        f"{draft.root!r} is in store {store!r} already, with the patterns {' '.join(known.include)}."
+        f" To these are added: {new}. To replace them: {edit}"
+    )
+    if more and not (found := preview(Path(draft.root), more, exclude, max_files=MANY_FILES)).count:
+        _say("" if found.truncated else f"No file below {draft.root!r} matches {' '.join(more)!r}.")
+
+
+def _say(sentence: str) -> None:
+    if sentence:
+        click.secho(plain(sentence), fg="yellow", err=True)

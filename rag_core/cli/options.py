@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,8 @@ from rag_core import logs, render
 from rag_core.config import Settings, load
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.terminal import plain
+from rag_core.screen import plain
+from rag_core.types import OWNER
 
 
 class SettingOption(click.Option):
@@ -37,13 +38,52 @@ def setting_option(*names: str, setting: str, **attributes: Any) -> Callable[[An
     return click.option(*names, cls=SettingOption, setting=setting, show_default=True, **attributes)
 
 
+def _or_the_only_store(ctx: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The store that was named; without a name the only one there is. Raises InvalidInput unless there
+    is exactly one."""
+    if name is not None or ctx.resilient_parsing:
+        return name
+    names = _store_names(ctx)
+    if len(names) == 1:
+        return names[0]
+    raise _which(names, "Add --store with" if isinstance(parameter, click.Option) else "Name")
+
+
+def _named_store(ctx: click.Context, _: click.Parameter, name: str | None) -> str | None:
+    """The store that was named. Raises InvalidInput that names the stores when none was."""
+    if name is not None or ctx.resilient_parsing:
+        return name
+    raise _which(_store_names(ctx), "Name")
+
+
+def _store_names(ctx: click.Context) -> list[str]:
+    library = Library.open(_settings(ctx))
+    try:
+        return library.store_names(OWNER)
+    finally:
+        library.close()
+
+
+def _which(names: Sequence[str], advice: str) -> InvalidInput:
+    if not names:
+        return InvalidInput("There is no store yet.", "Make one: commonplace init FOLDER")
+    return InvalidInput("Which store is meant?", f"{advice} one of these: {', '.join(names)}.")
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 stores_option = click.option(
-    "--store", "stores", multiple=True, metavar="NAME", help="A store; repeat for several."
+    "--store",
+    "stores",
+    multiple=True,
+    metavar="NAME",
+    help="A store; repeat for several (default: every store).",
 )
 store_option = setting_option(
-    "--store", "store", setting="default_store", required=True, metavar="NAME", help="The store."
-)
+    "--store", "store", setting="default_store", metavar="NAME", callback=_or_the_only_store,
+    help="The store; not needed when there is only one.",
+)  # fmt: skip
+store_argument = click.argument("name", metavar="NAME", required=False, callback=_named_store)
+any_store_argument = click.argument("name", metavar="[NAME]", required=False, callback=_or_the_only_store)
 
 
 def settings_of_owner() -> Settings:

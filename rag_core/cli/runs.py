@@ -10,33 +10,35 @@ from rag_core import render
 from rag_core.cli.options import emit, json_option, library_of_owner, store_option
 from rag_core.errors import RagError, StoreBusy
 from rag_core.library import Library
-from rag_core.terminal import Line, show_job, show_jobs
+from rag_core.screen import Line
+from rag_core.terminal import progress, show_job, show_jobs
 from rag_core.types import OWNER, Job
 
 
 @click.command()
 @store_option
-@click.option("--job", "number", type=int, metavar="N", help="Show this run with its files.")
+@click.option("--job", "number", type=int, metavar="NUMBER", help="Show this run with its files.")
 @json_option
 def jobs(store: str, number: int | None, as_json: bool) -> None:
     """List the last runs of a store, the newest first."""
     library = library_of_owner()
     if number is not None:
         job = library.job(OWNER, store, number)
-        emit(as_json, render.job(job), lambda: show_job(job))
+        emit(as_json, render.job(job), lambda: _show(library, job))
         return
     found = library.jobs(OWNER, store)
     emit(as_json, {"store": store, "jobs": [render.job(job) for job in found]}, lambda: show_jobs(found))
 
 
-def work_off(library: Library, store: str, *, as_json: bool) -> None:
-    """Do what is requested of a store and print the job that came of it; exit with 1 unless all went well.
+def work_off(library: Library, store: str, *, as_json: bool, then: str = "") -> None:
+    """Do what is requested of a store and print the job that came of it, and behind it ``then``, what may be
+    done next; exit with 1 unless all went well.
 
     When another process is at it already, the request is left to that one.
     """
-    line = Line()
+    moving = Line()
     try:
-        job = library.run(OWNER, store, line.show)
+        job = library.run(OWNER, store, lambda now: moving.say(progress(now)))
     except StoreBusy as busy:
         queued = str(busy)
         emit(as_json, {"queued": True, "store": store}, lambda: click.echo(queued))
@@ -44,14 +46,16 @@ def work_off(library: Library, store: str, *, as_json: bool) -> None:
     except KeyboardInterrupt:
         raise RagError("Stopped.", "What was read stays; run the same command to go on.") from None
     finally:
-        line.clear()
+        moving.clear()
     if job is None:
         emit(as_json, {"queued": True, "store": store}, lambda: click.echo("Another run took the request."))
         return
-    emit(as_json, render.job(job), lambda: show_job(job))
-    _exit_for(job)
-
-
-def _exit_for(job: Job) -> None:
+    emit(as_json, render.job(job), lambda: _show(library, job))
+    if then and not as_json and job.state == "done":
+        click.echo(then)
     if job.failed or job.state != "done":
         sys.exit(1)
+
+
+def _show(library: Library, job: Job) -> None:
+    show_job(job, library.job_problems(OWNER, job.store, job.id))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
-from rag_core.terminal import plain
+from rag_core.screen import plain
 from rag_core.types import OWNER
 
 
@@ -27,7 +27,7 @@ def serve(port: int, open_browser: bool) -> None:
 
 @click.group(no_args_is_help=False)
 def model() -> None:
-    """The built-in model."""
+    """Install the built-in model."""
 
 
 @model.command("install")
@@ -39,7 +39,10 @@ def model() -> None:
 )
 @json_option
 def model_install(source: Path | None, as_json: bool) -> None:
-    """Fetch the built-in model, verify it and make it ready; does nothing when it is there."""
+    """Fetch the built-in model, verify it and make it ready.
+
+    When it is there already, nothing is done.
+    """
     from rag_core.embedders.minilm_install import install
 
     library = library_of_owner()

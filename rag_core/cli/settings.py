@@ -24,7 +24,7 @@ def config(as_json: bool) -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the script with which SHELL completes commands and options.
+    """Print a script by which your shell completes commands.
 
     \b
     bash:  eval "$(commonplace completion bash)" in ~/.bashrc

@@ -19,14 +19,17 @@ number_argument = click.argument("number", type=int)
 
 @click.group(no_args_is_help=False)
 def source() -> None:
-    """List, change, pause and remove the folders of a store; NUMBER is as listed."""
+    """List, change, pause and remove the folders of a store.
+
+    NUMBER is as `source list` numbers them.
+    """
 
 
 @source.command("list")
 @store_option
 @json_option
 def source_list(store: str, as_json: bool) -> None:
-    """List the folders of a store, with their globs and files."""
+    """List the folders of a store, with their patterns and files."""
     found = library_of_owner().sources(OWNER, store)
     value = {"store": store, "sources": [render.source_info(each) for each in found]}
     emit(as_json, value, lambda: show_sources(found))
@@ -35,8 +38,8 @@ def source_list(store: str, as_json: bool) -> None:
 @source.command("edit")
 @number_argument
 @store_option
-@click.option("--include", multiple=True, metavar="GLOB", help="Take these files; repeat for several.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these out; repeat for several.")
+@click.option("--include", multiple=True, metavar="PATTERN", help="Take these files; repeat for several.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave these out; repeat for several.")
 @click.option("--no-exclude", is_flag=True, help="Leave nothing out any more.")
 @click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
 @json_option
@@ -44,19 +47,22 @@ def source_edit(
     number: int, store: str, include: tuple[str, ...], exclude: tuple[str, ...], no_exclude: bool,
     dry_run: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Give a folder other globs in place of those it has; what is not named stays."""
+    """Give a folder other patterns in place of those it has.
+
+    What is not named stays.
+    """
     if exclude and no_exclude:
         raise InvalidInput("--exclude and --no-exclude contradict each other.", "Give one of them.")
     if not (include or exclude or no_exclude):
         raise InvalidInput("There is nothing to change.", "Give --include, --exclude or --no-exclude.")
     library = library_of_owner()
     known = library.source(OWNER, store, number)
-    globs = include or known.include, () if no_exclude else exclude or known.exclude
+    patterns = include or known.include, () if no_exclude else exclude or known.exclude
     if dry_run:
-        plan = library.plan(OWNER, store, replace(known, include=globs[0], exclude=globs[1]))
+        plan = library.plan(OWNER, store, replace(known, include=patterns[0], exclude=patterns[1]))
         emit(as_json, render.plan([plan]), lambda: show_plans([plan]))
         return
-    changed = library.change_source(OWNER, store, number, *globs)
+    changed = library.change_source(OWNER, store, number, *patterns)
     _said(changed, as_json, f"Changed. The next run follows it: commonplace index --store {store}")
 
 
@@ -65,7 +71,10 @@ def source_edit(
 @store_option
 @json_option
 def source_pause(number: int, store: str, as_json: bool) -> None:
-    """Leave a folder out of runs over all folders; what was read of it stays."""
+    """Leave a folder out of runs; what was read of it stays.
+
+    It is left out of runs over all folders, and can still be searched.
+    """
     changed = library_of_owner().pause_source(OWNER, store, number)
     _said(changed, as_json, f"Paused. To go on with it: commonplace source resume {number} --store {store}")
 
@@ -87,7 +96,10 @@ def source_resume(number: int, store: str, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Take a folder out of a store and forget its documents; the files stay."""
+    """Take a folder out of a store; its files stay on the disk.
+
+    The store forgets what it read of them.
+    """
     library = library_of_owner()
     known = library.source(OWNER, store, number)
     plan = library.plan(OWNER, store, replace(known, removed=True))

@@ -7,11 +7,21 @@ from pathlib import Path
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
+from rag_core.cli import placement
+from rag_core.cli.options import (
+    any_store_argument,
+    emit,
+    json_option,
+    library_of_owner,
+    setting_option,
+    store_argument,
+)
+from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
 from rag_core.portable import Exported
-from rag_core.terminal import Line, line, plain, show_status, show_store
+from rag_core.screen import Line, line, plain
+from rag_core.terminal import show_status, show_store
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo
 from rag_core.wording import plural, size
 
@@ -23,7 +33,9 @@ def store() -> None:
 
 @store.command("create")
 @click.argument("name")
-@setting_option("--embedder", setting="embedder", help="Who turns text into vectors.")
+@setting_option(
+    "--embedder", setting="embedder", help="Who turns text into vectors; minilm is the built-in model."
+)
 @click.option(
     "--metric",
     type=click.Choice(METRICS),
@@ -37,10 +49,20 @@ def store() -> None:
     metavar="NUMBER",
     help="How many numbers a vector has, where the embedder leaves a choice.",
 )
+@setting_option(
+    "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
+)
+@click.option("--send-private", is_flag=True, help="Let private notes go to servers on other machines.")
 @json_option
-def store_create(name: str, embedder: str, metric: Metric, dimension: int | None, as_json: bool) -> None:
+def store_create(
+    name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Make an empty store."""
-    info = library_of_owner().create_store(OWNER, name, embedder, metric=metric, dimension=dimension)
+    info = library_of_owner().create_store(
+        OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
+        sends_private=send_private,
+    )  # fmt: skip
     emit(
         as_json,
         render.store(info),
@@ -70,7 +92,7 @@ def _all_stores(library: Library) -> tuple[list[StoreInfo], list[str]]:
 
 
 @store.command("info")
-@click.argument("name")
+@any_store_argument
 @json_option
 def store_info(name: str, as_json: bool) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
@@ -79,7 +101,7 @@ def store_info(name: str, as_json: bool) -> None:
 
 
 @store.command("rename")
-@click.argument("name")
+@store_argument
 @click.argument("new_name", metavar="NEW")
 @json_option
 def store_rename(name: str, new_name: str, as_json: bool) -> None:
@@ -89,7 +111,7 @@ def store_rename(name: str, new_name: str, as_json: bool) -> None:
 
 
 @store.command("export")
-@click.argument("name")
+@store_argument
 @click.argument("file", type=click.Path(path_type=Path), default=".", metavar="[FILE]")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @json_option
@@ -122,7 +144,10 @@ def store_export(name: str, file: Path, force: bool, as_json: bool) -> None:
 )
 @json_option
 def store_import(file: Path, name: str, as_json: bool) -> None:
-    """Make a store of a portable file. Its folders that are not on this computer are paused."""
+    """Make a store of a portable file.
+
+    Its folders that are not on this computer are paused.
+    """
     progress = Line()
     try:
         info = library_of_owner().import_store(OWNER, file, name, lambda now: progress.say(now.said))
@@ -138,7 +163,7 @@ def _show_imported(info: StoreInfo) -> None:
 
 
 @store.command("delete")
-@click.argument("name")
+@store_argument
 @click.option("--force", is_flag=True, help="Do not ask.")
 @json_option
 def store_delete(name: str, force: bool, as_json: bool) -> None:
@@ -167,6 +192,10 @@ def _counted(found: StoreInfo | Exported) -> str:
     return f"{plural(found.chunk_count, 'passage')} of {plural(found.file_count, 'file')}."
 
 
+for command in (placement.switch, placement.attach, placement.take_over, placement.private, store_verify):
+    store.add_command(command)
+
+
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
@@ -176,7 +205,8 @@ def status(as_json: bool) -> None:
     latest = {i.name: j for i in infos for j in library.jobs(OWNER, i.name, 1)}
     running = {name: job for name, job in latest.items() if job.state == "running"}
     warnings += [
-        f"The last run of {name!r} was {job.state}; `commonplace index --store {name}` goes on. {job.message}"
+        f"The last run of {name!r} was {job.state}; `commonplace index --store {name}` goes on."
+        + (f" {job.message}" if job.message else "")
         for name, job in latest.items()
         if job.state in ("cancelled", "failed", "interrupted")
     ]

@@ -7,20 +7,29 @@ import sys
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, store_option
+from rag_core.cli.options import (
+    any_store_argument,
+    emit,
+    json_option,
+    library_of_owner,
+    store_option,
+    stores_option,
+)
 from rag_core.errors import StoreError
+from rag_core.reports import Health
 from rag_core.terminal import show_healths, show_repair
-from rag_core.types import OWNER, Health
+from rag_core.types import OWNER
 
 
 @click.command()
-@click.option(
-    "--store", "stores", multiple=True, metavar="NAME", help="A store; repeat for several. None: every store."
-)
+@stores_option
 @click.option("--files", is_flag=True, help="Also compare each document with its file.")
 @json_option
 def verify(stores: tuple[str, ...], files: bool, as_json: bool) -> None:
-    """Check every promise of the stores. Exit status 1 when one is broken."""
+    """Check whether stores are sound, and say what is broken.
+
+    Nothing is changed. Exit status 1 when something is broken: `repair` mends it.
+    """
     library = library_of_owner()
     healths: list[Health] = []
     damaged: list[StoreError] = []
@@ -38,10 +47,28 @@ def verify(stores: tuple[str, ...], files: bool, as_json: bool) -> None:
     sys.exit(not value["sound"])
 
 
+@click.command("verify")
+@any_store_argument
+@click.option("--files", is_flag=True, help="Also compare each document with its file.")
+@click.option("--heal", is_flag=True, help="Make the vector index outside the store's file right again.")
+@json_option
+def store_verify(name: str, files: bool, heal: bool, as_json: bool) -> None:
+    """Check one store, its vector index on a server included."""
+    library = library_of_owner()
+    if heal:
+        library.heal(OWNER, name)
+    health = library.verify(OWNER, name, files=files)
+    emit(as_json, render.health(health), lambda: show_healths([health], []))
+    sys.exit(not health.sound)
+
+
 @click.command()
 @store_option
 @json_option
 def repair(store: str, as_json: bool) -> None:
-    """Make anew what is derived in a store, and mark what the next run must read again."""
+    """Mend a store in which `verify` found a fault.
+
+    Makes anew what can be worked out from the rest, and marks what the next run must read again.
+    """
     repaired = library_of_owner().repair(OWNER, store)
     emit(as_json, render.repair(repaired), lambda: show_repair(repaired))

@@ -20,9 +20,12 @@ NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")
 """What variables may begin with that are no settings: the rest is for the test suite."""
 
 STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+"""What a store may be called: its file has that name on every system."""
+
 _EMBEDDER = re.compile(
     r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
     r"|(?:sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
+    r"|(?!(?:minilm|hashing|ollama|openai):)[a-z][a-z0-9-]{0,39}:[^\x00-\x1f\x7f]{1,300}"  # of a package
 )
 _KEY = re.compile(r"[\x21-\x7e]{1,1000}")
 _DEVICE = re.compile(r"[a-z]{2,10}(?::[0-9]{1,2})?")
@@ -135,7 +138,16 @@ class Stores:
 Plain = Whole | Number | Choice | Word | Folder | Folders | Address | Switch
 """What can be written as one text, and so in a variable."""
 
-Tables = SizesByType | Stores | PromptsByEmbedder
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Name → text. In YAML only."""
+
+    def __str__(self) -> str:
+        return "names, each with a text"
+
+
+Tables = SizesByType | Stores | PromptsByEmbedder | Labels
 """What only YAML can hold."""
 
 Kind = Plain | Tables
@@ -190,18 +202,23 @@ class Key:
 
 EMBEDDER = Word(
     _EMBEDDER,
-    "'minilm', 'hashing', 'hashing:DIMENSION', 'ollama:MODEL', 'openai:MODEL', 'sentence-transformers:FOLDER'"
-    " or 'mlx:FOLDER'",
+    "'minilm', 'hashing', 'hashing:DIMENSION', 'ollama:MODEL', 'openai:MODEL',"
+    " 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
 )
+LLM = Word(re.compile(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}"), "'ollama:MODEL' or 'openai:MODEL'")
 PROMPT = Word(re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]{1,500}"), "a text of 1 to 500 characters")
+LABEL = Word(re.compile(r"[\w\s.:/=+\-@]{1,256}"), "1 to 256 letters, digits, spaces and _.:/=+-@")
+BACKEND = Word(re.compile(r"[a-z][a-z0-9_-]{0,31}"), "'local', 's3vectors', 'qdrant' or 'chroma'")
 STORE = Word(STORE_NAME, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
 CHUNK_SIZE = Whole(100, 20_000)
 CHUNK_OVERLAP = Whole(0, 10_000)
 
-_PLACES, _NEW, _EMBED, _SEARCH, _INDEX, _SERVE = (
+_PLACES, _NEW, _EMBED, _CHAT, _VECTORS, _SEARCH, _INDEX, _SERVE = (
     "Places",
     "New stores",
     "Embedders",
+    "Chat",
+    "Vector indexes",
     "Searching",
     "Indexing",
     "Serving",
@@ -219,6 +236,11 @@ KEYS: tuple[Key, ...] = (
     Key(
         "embedder", EMBEDDER, "minilm", "Who turns the text of a new store into vectors.",
         _NEW, aliases=("embedding_model",),
+    ),
+    Key(
+        "backend", BACKEND, "local",
+        "Where the vectors of a new store are: `local` in its own file, or one of the vector indexes below.",
+        _NEW, aliases=("store_type",),
     ),
     Key(
         "chunk_size", CHUNK_SIZE, None,
@@ -248,12 +270,12 @@ KEYS: tuple[Key, ...] = (
     Key(
         "embedding_base_url", Address(), None,
         "Where a server speaks OpenAI's protocol, for the embedders `openai:MODEL`.",
-        _EMBED, otherwise="none",
+        _EMBED, otherwise="chat_base_url, else none",
     ),
     Key(
         "embedding_api_key", Word(_KEY, "a key of visible characters"), None,
         "The key for `embedding_base_url`. Only a variable or `.env` may hold it.",
-        _EMBED, otherwise="none", secret=True,
+        _EMBED, otherwise="none; chat_api_key where chat_base_url stands in", secret=True,
     ),
     Key(
         "embedding_timeout_s", Number(1, 3600), 300.0,
@@ -279,6 +301,93 @@ KEYS: tuple[Key, ...] = (
         "Whether `sentence-transformers:` and `mlx:` take models from folders only; otherwise their packages"
         " may fetch one by its name.",
         _EMBED, aliases=("offline_mode",),
+    ),
+    Key(
+        "llm", LLM, None,
+        "The model that answers questions: `ollama:MODEL`, or `openai:MODEL` at `chat_base_url`.",
+        _CHAT, otherwise="none: a question gets passages and no answer", aliases=("llm_model", "query_model"),
+    ),
+    Key(
+        "llm_temperature", Number(0, 2), 0.2, "How freely the model chooses its words; 0 is the least.",
+        _CHAT,
+    ),
+    Key("llm_max_tokens", Whole(16, 32_768), 1024, "How many tokens an answer has at most.", _CHAT),
+    Key(
+        "llm_context", Whole(1024, 1_000_000), 8192,
+        "How many tokens the model reads and writes together: rules, passages, the conversation and the"
+        " answer. More takes more memory where Ollama is.",
+        _CHAT,
+    ),
+    Key(
+        "llm_timeout_s", Number(1, 3600), 300.0,
+        "How many seconds an answer may take, the loading of the model included.", _CHAT,
+    ),
+    Key(
+        "chat_base_url", Address(), None,
+        "Where a server speaks OpenAI's protocol, for the model `openai:MODEL` that answers questions.",
+        _CHAT, otherwise="none", aliases=("llm_base_url",),
+    ),
+    Key(
+        "chat_api_key", Word(_KEY, "a key of visible characters"), None,
+        "The key for `chat_base_url`. Only a variable or `.env` may hold it.",
+        _CHAT, otherwise="none", aliases=("llm_api_key",), secret=True,
+    ),
+    Key(
+        "s3_region", Word(re.compile(r"[a-z0-9-]{4,40}"), "a region such as eu-central-1"), None,
+        "The region of Amazon S3 Vectors.", _VECTORS,
+        otherwise="as the AWS CLI is set up", aliases=("aws_region",),
+    ),
+    Key(
+        "s3_profile", Word(re.compile(r"[^\x00-\x1f\x7f]{1,200}"), "a name"), None,
+        "The profile of the AWS configuration whose credentials are used. Keys are never settings here.",
+        _VECTORS, otherwise="as the AWS CLI is set up", aliases=("aws_profile",),
+    ),
+    Key(
+        "s3_endpoint_url", Address(), None, "Where Amazon S3 Vectors is, if not where AWS has it.",
+        _VECTORS, otherwise="where AWS has it in this region",
+    ),
+    Key(
+        "s3_bucket_prefix",
+        Word(re.compile(r"[a-z0-9][a-z0-9-]{0,39}"), "lowercase letters, digits and hyphens"),
+        "commonplace", "What the names of vector buckets begin with; the name of the store follows.",
+        _VECTORS,
+    ),
+    Key(
+        "s3_kms_key",
+        Word(
+            re.compile(r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}"),
+            "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID",
+        ),
+        None, "The key that buckets and indexes are encrypted with.", _VECTORS, otherwise="one of AWS's own",
+    ),
+    Key(
+        "s3_tags", Labels(), (), "Tags that buckets and indexes get when they are made.",
+        _VECTORS, otherwise="none",
+    ),
+    Key(
+        "qdrant_url", Address(6333), None, "Where a Qdrant server is.", _VECTORS,
+        otherwise="none: Qdrant works in this process, one at a time, in qdrant_path",
+    ),
+    Key(
+        "qdrant_collection", Word(re.compile(r"[A-Za-z0-9_][\w.-]{0,199}"), "letters, digits and _.-"), "notes",
+        "The collection of Qdrant that new stores share; each has its own part of it.", _VECTORS,
+    ),
+    Key(
+        "qdrant_path", Folder(), None, "Where Qdrant keeps its files without a server.", _VECTORS,
+        otherwise="qdrant in the data folder",
+    ),
+    Key(
+        "qdrant_api_key", Word(_KEY, "a key of visible characters"), None,
+        "The key for `qdrant_url`. Only a variable or `.env` may hold it.",
+        _VECTORS, otherwise="none", secret=True,
+    ),
+    Key(
+        "chroma_url", Address(8000), None, "Where a Chroma server is.", _VECTORS,
+        otherwise="none: Chroma works in this process, one at a time, in chroma_path",
+    ),
+    Key(
+        "chroma_path", Folder(), None, "Where Chroma keeps its files without a server.", _VECTORS,
+        otherwise="chroma in the data folder",
     ),
     Key(
         "default_store", STORE, None, "The store that a command takes when --store is left out.",
@@ -323,12 +432,7 @@ BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variabl
 PLAIN: dict[str, Plain] = {key.name: key.kind for key in KEYS if not isinstance(key.kind, Tables)}
 BORROWED: dict[str, Key] = {key.borrowed: key for key in KEYS if key.borrowed}
 
-LATER: dict[str, str] = {
-    **dict.fromkeys(("llm_base_url", "llm_model", "llm_api_key", "query_model"), "answering questions"),
-    **dict.fromkeys(("aws_region", "aws_profile", "bucket_name", "index_name"), "the S3 Vectors index"),
-    **dict.fromkeys(("qdrant_url", "qdrant_collection", "qdrant_api_key"), "the Qdrant index"),
-    "chroma_path": "the Chroma index",
-}
+LATER: dict[str, str] = {}
 """Names that are not accepted yet → what they come with."""
 
 

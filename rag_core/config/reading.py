@@ -27,6 +27,7 @@ from rag_core.config.keys import (
     PREFIX,
     Folder,
     Key,
+    Labels,
     PromptsByEmbedder,
     SizesByType,
     Stores,
@@ -35,7 +36,15 @@ from rag_core.config.keys import (
 )
 from rag_core.config.origin import Layer, Origin
 from rag_core.config.settings import Settings
-from rag_core.config.tables import check_overlap, fields, read_chunking, read_prompts, read_stores, unknown
+from rag_core.config.tables import (
+    check_overlap,
+    fields,
+    read_chunking,
+    read_labels,
+    read_prompts,
+    read_stores,
+    unknown,
+)
 from rag_core.config.values import from_node, from_text
 from rag_core.errors import InvalidInput
 
@@ -152,6 +161,8 @@ def _from_node(key: Key, node: tree.Node, origin: Origin) -> Any:
             return read_prompts(node, origin)
         case Stores():
             return read_stores(node, origin)
+        case Labels():
+            return read_labels(node, origin)
         case plain:
             return from_node(plain, node, origin, secret=key.secret)
 

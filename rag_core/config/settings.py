@@ -30,11 +30,13 @@ class DeclaredFolder:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStore:
-    """A store that is made when the app starts, unless it is there; ``embedder`` None is the default one."""
+    """A store that is made when the app starts, unless it is there; ``embedder`` and ``backend`` None are
+    the default ones."""
 
     name: str
     embedder: str | None = None
     folders: tuple[DeclaredFolder, ...] = ()
+    backend: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,26 @@ class Settings:
     prompts: tuple[tuple[str, tuple[str, str]], ...] = DEFAULTS["prompts"]
     device: str | None = DEFAULTS["device"]
     offline: bool = DEFAULTS["offline"]
+    llm: str | None = DEFAULTS["llm"]
+    llm_temperature: float = DEFAULTS["llm_temperature"]
+    llm_max_tokens: int = DEFAULTS["llm_max_tokens"]
+    llm_context: int = DEFAULTS["llm_context"]
+    llm_timeout_s: float = DEFAULTS["llm_timeout_s"]
+    chat_base_url: str | None = DEFAULTS["chat_base_url"]
+    chat_api_key: str | None = field(default=DEFAULTS["chat_api_key"], repr=False)
+    qdrant_url: str | None = DEFAULTS["qdrant_url"]
+    qdrant_collection: str = DEFAULTS["qdrant_collection"]
+    qdrant_path: Path | None = DEFAULTS["qdrant_path"]
+    qdrant_api_key: str | None = field(default=DEFAULTS["qdrant_api_key"], repr=False)
+    chroma_url: str | None = DEFAULTS["chroma_url"]
+    chroma_path: Path | None = DEFAULTS["chroma_path"]
+    backend: str = DEFAULTS["backend"]
+    s3_region: str | None = DEFAULTS["s3_region"]
+    s3_profile: str | None = DEFAULTS["s3_profile"]
+    s3_endpoint_url: str | None = DEFAULTS["s3_endpoint_url"]
+    s3_bucket_prefix: str = DEFAULTS["s3_bucket_prefix"]
+    s3_kms_key: str | None = DEFAULTS["s3_kms_key"]
+    s3_tags: tuple[tuple[str, str], ...] = DEFAULTS["s3_tags"]
     default_store: str | None = DEFAULTS["default_store"]
     top_k: int = DEFAULTS["top_k"]
     mode: Mode = DEFAULTS["mode"]
@@ -106,6 +128,17 @@ class Settings:
     def store_dir(self) -> Path:
         """Where the store files are."""
         return self.data_dir / "stores"
+
+    @property
+    def embedding_url(self) -> str:
+        """Where `openai:MODEL` is asked for: its own address, else that of the chat model, else ''."""
+        return self.embedding_base_url or self.chat_base_url or ""
+
+    @property
+    def embedding_key(self) -> str:
+        """The key for `embedding_url`: that of the chat model goes to its own server only."""
+        own = self.embedding_api_key or ""
+        return own if self.embedding_base_url else own or self.chat_api_key or ""
 
     @property
     def default_stores(self) -> tuple[str, ...]:
@@ -142,14 +175,20 @@ def _plain(value: Any) -> Any:
     match value:
         case Path():
             return str(value)
-        case DeclaredStore(_, embedder, folders):
-            return {"embedder": embedder, "folders": [_plain(each) for each in folders]}
+        case DeclaredStore(_, embedder, folders, backend):
+            return {
+                "embedder": embedder,
+                "backend": backend,
+                "folders": [_plain(each) for each in folders],
+            }
         case DeclaredFolder(root, include, exclude):
             return {"root": str(root), "include": list(include), "exclude": list(exclude)}
         case ((str(), (int(), int())), *_):
             return {kind: {"chunk_size": size, "chunk_overlap": overlap} for kind, (size, overlap) in value}
         case ((str(), (str(), str())), *_):
             return {name: {"query": query, "document": document} for name, (query, document) in value}
+        case ((str(), str()), *_):
+            return dict(value)
         case (DeclaredStore(), *_):
             return {store.name: _plain(store) for store in value}
         case tuple():

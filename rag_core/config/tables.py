@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rag_core.config.keys import (
+    BACKEND,
     CHUNK_OVERLAP,
     CHUNK_SIZE,
     EMBEDDER,
+    LABEL,
     PROMPT,
     STORE,
     Folder,
@@ -25,7 +27,13 @@ Fields = dict[str, tuple[Node, Origin]]
 
 _SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap"}
 _PROMPTS = {"query": "query", "document": "document", "passage": "document"}
-_STORE = {"embedder": "embedder", "embedding_model": "embedder", "folders": "folders"}
+_STORE = {
+    "embedder": "embedder",
+    "embedding_model": "embedder",
+    "backend": "backend",
+    "store_type": "backend",
+    "folders": "folders",
+}
 _FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
 
 
@@ -57,12 +65,15 @@ def unknown(name: str, origin: Origin, known: Mapping[str, str]) -> InvalidInput
 
 def read_chunking(node: Node, origin: Origin) -> tuple[tuple[str, Size], ...]:
     """(file type, its sizes) of every line of ``chunking``."""
-    from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX  # only now: it brings numpy
+    from rag_core.extract.claims import claims  # only now: it brings numpy
+    from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX
 
     types = {kind: kind for kind in sorted({"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values()})}
     found = []
     for name, value in _entries(node, origin, "file types"):
         place = origin.at(name.line, name.text)
+        if name.text not in types:
+            types |= {claim.file_type: claim.file_type for claim in claims().values()}
         if name.text not in types:
             raise place.error(f"{name.text[:80]!r} is not a file type", suggest(name.text[:80], types))
         found.append((name.text, _sizes(value, place)))
@@ -104,6 +115,15 @@ def read_prompts(node: Node, origin: Origin) -> tuple[tuple[str, tuple[str, str]
     return tuple(found)
 
 
+def read_labels(node: Node, origin: Origin) -> tuple[tuple[str, str], ...]:
+    """(name, text) of every line of a table of texts."""
+    found = []
+    for name, value in _entries(node, origin, "texts"):
+        place = origin.at(name.line, name.text)
+        found.append((from_text(LABEL, name.text, place), from_node(LABEL, value, place)))
+    return tuple(found)
+
+
 def read_stores(node: Node, origin: Origin) -> tuple[DeclaredStore, ...]:
     """The stores that ``stores`` declares."""
     found: dict[str, DeclaredStore] = {}
@@ -119,12 +139,13 @@ def read_stores(node: Node, origin: Origin) -> tuple[DeclaredStore, ...]:
 def _store(name: str, node: Node, origin: Origin) -> DeclaredStore:
     if _is_null(node):
         return DeclaredStore(name)
-    written = fields(node, origin, _STORE, "embedder and folders")
+    written = fields(node, origin, _STORE, "embedder, backend and folders")
     embedder = from_node(EMBEDDER, *written["embedder"]) if "embedder" in written else None
+    backend = from_node(BACKEND, *written["backend"]) if "backend" in written else None
     if "folders" not in written:
-        return DeclaredStore(name, embedder)
+        return DeclaredStore(name, embedder, backend=backend)
     folders, place = written["folders"]
-    return DeclaredStore(name, embedder, tuple(_folder(each, place) for each in listed(folders)))
+    return DeclaredStore(name, embedder, tuple(_folder(each, place) for each in listed(folders)), backend)
 
 
 def _folder(node: Node, origin: Origin) -> DeclaredFolder:
@@ -146,7 +167,7 @@ def _globs(node: Node, origin: Origin) -> tuple[str, ...]:
     for item in listed(node):
         place = origin.at(item.line, origin.name)
         if not isinstance(item, Scalar):
-            raise refused("a glob", item, place)
+            raise refused("a pattern", item, place)
         try:
             globs += validate_globs([item.text])
         except InvalidInput as error:

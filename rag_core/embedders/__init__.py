@@ -56,7 +56,8 @@ Open = Callable[[str], Embedder]
 
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
     """The embedder called ``name``: ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL``,
-    ``openai:MODEL`` (both with ``@DIMENSION``), ``sentence-transformers:FOLDER`` or ``mlx:FOLDER``.
+    ``openai:MODEL`` (both with ``@DIMENSION``), ``sentence-transformers:FOLDER``, ``mlx:FOLDER``, or
+    ``PROVIDER:MODEL`` of an installed package.
 
     A server is asked for its model. Raises ModelMissing when the weights are not there yet, Unreachable
     when the server does not answer, another EmbedderError when its package is not installed, InvalidInput
@@ -84,10 +85,14 @@ def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
             from rag_core.embedders.sentence_transformers import open_sentence_transformers
 
             return open_sentence_transformers(parsed, options)
-        case _:
+        case "mlx":
             from rag_core.embedders.mlx import open_mlx
 
             return open_mlx(parsed, options)
+        case _:
+            from rag_core.embedders.foreign import open_foreign
+
+            return open_foreign(parsed, options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,19 @@ def leaves(url: str) -> bool:
     return bool(url) and not is_loopback(url)
 
 
+def says_where(server: object) -> bool:
+    """Whether ``server`` tells where text goes: '' where it stays in this process, or a server's address."""
+    if not isinstance(server, str):
+        return False
+    if not server:
+        return True
+    try:
+        parts = urlsplit(server)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
 def destination(url: str) -> str:
     """Where the text goes that an embedder reads, in words."""
     return f"goes to {host_of(url)}" if leaves(url) else "stays on this machine"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions, Prompts
 from rag_core.embedders.script import is_latin
+from rag_core.embedders.unit import unit_rows
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.types import EmbedderIdentity, Vectors
 
@@ -84,13 +86,42 @@ class LocalModel:
     def _embedded(self, texts: Sequence[str]) -> Vectors:
         with self._lock:
             found = self._runner.encode(texts)
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        vectors = unit_rows(found)
+        if vectors is None:
             raise EmbedderError(
                 f"The model {self.identity.model!r} gives no numbers for a text.", "Its words are found."
             )
-        vectors: Vectors = (found / lengths).astype(np.float32)
         return vectors
+
+
+Load = Callable[[Any, str, EmbedderOptions], Runner]
+"""Bring a model into memory: the package, where the model is, the options."""
+
+
+def open_local(
+    name: EmbedderName, options: EmbedderOptions, package: str, load: Load, remedy: str
+) -> LocalModel:
+    """The embedder of the model that ``name`` says, run by a package that may not be installed.
+
+    Raises ModelMissing when there is no such folder (no network is asked while `offline` holds), and
+    EmbedderError without the package or when it cannot load the folder, for which ``remedy`` says what
+    to do.
+    """
+    folder = folder_of(name, options)
+    try:
+        imported = importlib.import_module(package.replace("-", "_"))
+    except ImportError:
+        raise EmbedderError(
+            f"The package {package!r} is not installed.",
+            f"Install it: `pip install 'commonplace[{name.provider}]'`.",
+        ) from None
+    try:
+        runner = load(imported, str(folder or name.model), options)
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError, AttributeError) as error:
+        raise EmbedderError(
+            f"{package} cannot load {name.model!r} ({type(error).__name__}).", remedy
+        ) from error
+    return LocalModel(name, digest_of(folder), runner, options)
 
 
 def folder_of(name: EmbedderName, options: EmbedderOptions) -> Path | None:

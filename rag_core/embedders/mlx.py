@@ -12,32 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.embedders.local import CONTEXT, LocalModel, digest_of, folder_of
+from rag_core.embedders.local import CONTEXT, LocalModel, open_local
 from rag_core.embedders.options import EmbedderName, EmbedderOptions, Prompts
-from rag_core.errors import EmbedderError
 
-INSTALL_HINT = "Install it: `pip install 'commonplace[mlx]'`."
+_REMEDY = "Check that the folder holds a whole model in MLX's format."
 
 
 def open_mlx(name: EmbedderName, options: EmbedderOptions) -> LocalModel:
-    """The embedder ``mlx:FOLDER``.
-
-    Raises ModelMissing when there is no such folder (no network is asked while `offline` holds), and
-    EmbedderError without the package or when it cannot load the folder.
-    """
-    folder = folder_of(name, options)
-    try:
-        from mlx_embeddings import generate, load
-    except ImportError:
-        raise EmbedderError("The package 'mlx-embeddings' is not installed.", INSTALL_HINT) from None
-    try:
-        model, tokenizer = load(str(folder or name.model))
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise EmbedderError(
-            f"mlx-embeddings cannot load {name.model!r} ({type(error).__name__}).",
-            "Check that the folder holds a whole model in MLX's format.",
-        ) from error
-    return LocalModel(name, digest_of(folder), _Model(model, tokenizer, generate), options)
+    """The embedder ``mlx:FOLDER``; raises what ``open_local`` does."""
+    return open_local(name, options, "mlx-embeddings", _Model, _REMEDY)
 
 
 class _Model:
@@ -45,11 +28,10 @@ class _Model:
 
     prompts: Prompts | None = None
 
-    def __init__(self, model: Any, tokenizer: Any, generate: Any) -> None:
-        self._model = model
-        self._tokenizer = tokenizer
-        self._generate = generate
-        said = getattr(model.config, "max_position_embeddings", None)
+    def __init__(self, package: Any, where: str, options: EmbedderOptions) -> None:  # noqa: ARG002 - a Load
+        self._model, self._tokenizer = package.load(where)
+        self._generate = package.generate
+        said = getattr(self._model.config, "max_position_embeddings", None)
         self.max_tokens = min(int(said), CONTEXT) if said else None
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -35,7 +35,7 @@ class Family:
 
 FAMILIES: tuple[Family, ...] = (  # the first that fits
     Family(
-        "embeddinggemma",
+        "embeddinggemma|gemma-embedding",
         2048,
         Prompts("task: search result | query: ", "title: none | text: "),
         shortens=True,

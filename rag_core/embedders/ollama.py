@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from rag_core.embedders.address import host_of, is_loopback, is_plain
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.remote import Remote
-from rag_core.embedders.server import Failure, Model, explained, quoted
+from rag_core.embedders.server import Failure, Model, asked, explained, quoted
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable
 from rag_core.types import EmbedderIdentity
 
@@ -128,7 +129,7 @@ class Ollama:
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
         """The vectors of the texts as they are, in order."""
-        with self._explained():
+        with self._explained(texts):
             rows: Sequence[Sequence[float]] = self._embed(
                 self._brisk if question else self._patient, list(texts)
             ).embeddings
@@ -147,22 +148,19 @@ class Ollama:
         )
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
         """Let what the package raises become a Failure, without the texts that were sent."""
         try:
-            yield
+            with asked():
+                yield
         except self._package.ResponseError as error:
-            raise self._failure(error.status_code, str(error.error)) from None
-        except (httpx.ConnectError, httpx.ConnectTimeout, ConnectionError) as error:
-            raise Failure("away", _reason(error)) from None
-        except httpx.TimeoutException as error:
-            raise Failure("slow", _reason(error)) from None
-        except httpx.HTTPError:  # the connection was there, and broke
-            raise Failure("crashed", "it hung up") from None
+            raise self._failure(error.status_code, str(error.error), sent) from None
+        except ConnectionError as error:  # what the package makes of httpx's own
+            raise Failure("away", type(error).__name__) from None
         except (ValueError, TypeError, AttributeError):  # how the package takes other JSON, or none
             raise Failure("failed", "its answer is not one of Ollama's") from None
 
-    def _failure(self, status: int, said: str) -> Exception:
+    def _failure(self, status: int, said: str, sent: Sequence[str]) -> Exception:
         """What an error of the server means. 400 is not always for good: it also stands for a crash."""
         words = said.lower()
         if status == 404 and "not found" in words and self._name.model.lower() in words:
@@ -170,20 +168,20 @@ class Ollama:
         if status in (401, 403, 404) or 300 <= status < 400:
             return Unreachable(f"{self.called} refuses access (status {status}).", self.remedy)
         if status in (429, 503):
-            return Failure("busy", quoted(said))
+            return Failure("busy", quoted(said, sent=sent))
         if "nan or inf" in words or "value: nan" in words:
             return Failure("refused", "the model gives no numbers for the text (NaN)")
         if "context length" in words:
-            return Failure("too long", quoted(said))
+            return Failure("too long", quoted(said, sent=sent))
         if any(sign in words for sign in _CRASHED):
-            return Failure("crashed", quoted(said))
-        return Failure("failed" if status >= 500 else "refused", quoted(said))
+            return Failure("crashed", quoted(said, sent=sent))
+        return Failure("failed" if status >= 500 else "refused", quoted(said, sent=sent))
 
     def _missing(self) -> ModelMissing:
         where = "" if is_loopback(self.url) else f" on {host_of(self.url)}"
         return ModelMissing(
             f"{self.called} does not have the model {self._name.model!r}.",
-            f"Run `ollama pull {self._name.model}`{where}.",
+            f"Run `ollama pull {shlex.quote(self._name.model)}`{where}.",  # a store may come from anywhere
         )
 
 
@@ -203,7 +201,3 @@ def _digest(facts: Mapping[str, Any]) -> str:
     """A digest of what a model says of itself, for one that the server does not list."""
     said = sorted((key, value) for key, value in facts.items() if isinstance(value, str | int | float))
     return hashlib.sha256(repr(said).encode()).hexdigest()
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}"

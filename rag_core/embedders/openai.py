@@ -20,7 +20,7 @@ from rag_core.embedders.address import is_loopback, is_plain
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.remote import Remote
-from rag_core.embedders.server import Failure, Model, explained, quoted
+from rag_core.embedders.server import Failure, Model, asked, explained, quoted
 from rag_core.errors import InvalidInput, ModelMissing, Unreachable
 from rag_core.types import EmbedderIdentity
 
@@ -99,27 +99,22 @@ class OpenAI:
             timeout = self._brisk if question else self._patient
             answer = self._client.post(f"{self.url}/embeddings", json=body, timeout=timeout)
             if answer.status_code != 200:
-                raise self._failure(answer)
+                raise self._failure(answer, texts)
             return _rows(answer.json(), len(texts))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Let what httpx raises become a Failure, without the texts that were sent."""
+        """Let what httpx and JSON raise become a Failure, without the texts that were sent."""
         try:
-            yield
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise Failure("away", type(error).__name__) from None
-        except httpx.TimeoutException as error:
-            raise Failure("slow", type(error).__name__) from None
-        except httpx.HTTPError:  # the connection was there, and broke
-            raise Failure("crashed", "it hung up") from None
+            with asked():
+                yield
         except (ValueError, LookupError, TypeError):
             raise Failure("failed", "its answer holds no vectors") from None
 
-    def _failure(self, answer: httpx.Response) -> Exception:
+    def _failure(self, answer: httpx.Response, sent: Sequence[str]) -> Exception:
         """What an error of the server means."""
-        status, said = answer.status_code, _said(answer)
-        reason = f"status {status}, {quoted(said, self._key)}"
+        status, said = answer.status_code, said_by(answer)
+        reason = f"status {status}, {quoted(said, self._key, sent=sent)}"
         if status in (401, 403):
             return Unreachable(
                 f"{self.called} refuses the key (status {status}).", f"Set {KEY_VARIABLE}, best in .env."
@@ -132,7 +127,7 @@ class OpenAI:
         if status < 400:
             return Unreachable(f"{self.called} sends us elsewhere (status {status}).", self.remedy)
         if status in (429, 503):
-            return Failure("busy", reason, _wait_s(answer))
+            return Failure("busy", reason, wait_s(answer))
         if status == 413 or _TOO_LONG.search(said.lower()):
             return Failure("too long", reason)
         return Failure("failed" if status >= 500 else "refused", reason)
@@ -149,7 +144,7 @@ def _rows(answer: Any, count: int) -> list[list[float]]:
     return [rows[at] for at in range(count)]
 
 
-def _said(answer: httpx.Response) -> str:
+def said_by(answer: httpx.Response) -> str:
     """The message of an error, which every server wraps in its own way."""
     try:
         said = answer.json()
@@ -161,7 +156,8 @@ def _said(answer: httpx.Response) -> str:
     return said if isinstance(said, str) else str(said)
 
 
-def _wait_s(answer: httpx.Response) -> float:
+def wait_s(answer: httpx.Response) -> float:
+    """How long an answer asks to wait; 0 where it does not say."""
     try:
         return max(0.0, float(answer.headers.get("retry-after", "")))
     except ValueError:

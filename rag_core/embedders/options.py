@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from rag_core.errors import InvalidInput
+from rag_core.extensions import Catalogue, catalogue, plain_name
 
 OLLAMA_URL = "http://127.0.0.1:11434"
 OLLAMA_MODEL = "embeddinggemma"
 
-_SHAPE = re.compile(r"(?P<provider>[a-z-]+)(?::(?P<model>[^\x00-\x1f\x7f]{1,300}))?")
+BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx"})
+"""The providers that no package can stand in for."""
+
+_SHAPE = re.compile(r"(?P<provider>[a-z][a-z0-9-]*)(?::(?P<model>[^\x00-\x1f\x7f]{1,300}))?")
 _WITH_DIMENSION = re.compile(r"(?P<model>.+)@(?P<dimension>[1-9][0-9]{0,4})")
 _KNOWN = "'minilm' (built in), 'ollama:MODEL', 'openai:MODEL', 'sentence-transformers:FOLDER', 'mlx:FOLDER'"
 
@@ -69,6 +74,12 @@ class EmbedderName:
         return f"{self.provider}{model}" + (f"@{self.dimension}" if self.dimension else "")
 
 
+@cache
+def providers() -> Catalogue:
+    """The providers that installed packages bring, by name."""
+    return catalogue("embedders", plain_name(BUILT_IN))
+
+
 def parse_name(name: str) -> EmbedderName:
     """The parts of an embedder's name. Raises InvalidInput when no provider has such a name."""
     shape = _SHAPE.fullmatch(name)
@@ -89,9 +100,14 @@ def parse_name(name: str) -> EmbedderName:
             )
         case (("sentence-transformers" | "mlx"), model) if model:
             return EmbedderName(provider, model)
+        case provider, model if model and provider in providers().by_key:
+            return EmbedderName(provider, model)
         case _:
+            foreign = model and provider not in BUILT_IN
+            brings = "No installed package brings it. " if foreign else ""
             raise InvalidInput(
-                f"There is no embedder called {name[:80]!r}.", f"Use {_KNOWN} or 'hashing' (for tests)."
+                f"There is no embedder called {name[:80]!r}.",
+                f"{brings}Use {_KNOWN} or 'hashing' (for tests).",
             )
 
 

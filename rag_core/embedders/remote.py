@@ -21,6 +21,7 @@ from rag_core.chunk import estimate_tokens
 from rag_core.embedders.script import is_latin
 from rag_core.embedders.server import Failure, Model, Server, error_of, explained
 from rag_core.embedders.turns import turns_at
+from rag_core.embedders.unit import unit_rows
 from rag_core.errors import Unreachable
 from rag_core.types import Vectors
 
@@ -129,6 +130,8 @@ class Remote:
                 again = _worth_trying(texts, failure, crashes)
                 if not again:
                     raise error_of(failure, self._server, self.identity.model) from None
+                if failure.kind == "crashed":
+                    _sleep(self._retry_s)  # the server starts the model anew
                 texts = again
 
     def _request(self, texts: Sequence[str], *, question: bool) -> Vectors:
@@ -215,10 +218,9 @@ def _unit(rows: Sequence[Sequence[float]], count: int, dimension: int) -> Vector
     if len(rows) != count or any(len(row) < dimension for row in rows):
         raise Failure("refused", f"it gave {len(rows)} vectors for {count} texts, or shorter ones")
     found = np.array([row[:dimension] for row in rows], np.float64)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+    vectors = unit_rows(found)
+    if vectors is None:
         raise Failure("refused", "the model gave no numbers for it")
-    vectors: Vectors = (found / lengths).astype(np.float32)
     return vectors
 
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import httpx
+
 from rag_core.embedders.options import NO_PROMPTS, Prompts
 from rag_core.errors import EmbedderError, Unreachable
 from rag_core.types import EmbedderIdentity
@@ -14,6 +16,10 @@ from rag_core.types import EmbedderIdentity
 Kind = Literal["away", "busy", "failed", "slow", "too long", "crashed", "refused"]
 
 _QUOTED = 160
+_PIECE = 12
+"""So many characters in a row are no chance."""
+_WORD = 4
+"""A text of fewer characters is in many an answer, and tells nothing."""
 
 
 class Failure(Exception):
@@ -82,6 +88,19 @@ def error_of(failure: Failure, server: Server, model: str) -> EmbedderError:
 
 
 @contextmanager
+def asked() -> Iterator[None]:
+    """Let what httpx raises become a Failure, without the texts that were sent."""
+    try:
+        yield
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise Failure("away", type(error).__name__) from None
+    except httpx.TimeoutException as error:
+        raise Failure("slow", type(error).__name__) from None
+    except httpx.HTTPError:  # the connection was there, and broke
+        raise Failure("crashed", "it hung up") from None
+
+
+@contextmanager
 def explained(server: Server, model: str) -> Iterator[None]:
     """Let a Failure become its error for people."""
     try:
@@ -90,10 +109,20 @@ def explained(server: Server, model: str) -> Iterator[None]:
         raise error_of(failure, server, model) from None
 
 
-def quoted(said: str, *secrets: str) -> str:
-    """What a server said, as the end of a sentence: one short line without ``secrets``."""
+def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
+    """What a server said, as the end of a sentence: one short line without ``secrets``, and not at all where
+    it repeats a piece of the texts that were ``sent``."""
     for secret in filter(None, secrets):
         said = said.replace(secret, "…")
     line = " ".join(said.split())
     short = line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…"
+    if any(_repeats(short, text) for text in sent):
+        return "it repeats what it was sent"
     return repr(short) if short else "it says nothing"
+
+
+def _repeats(said: str, text: str) -> bool:
+    """Whether ``said`` holds a piece of ``text``, or all of a short one, however it is spaced."""
+    text = " ".join(text.split())
+    size = min(_PIECE, len(text))
+    return size >= _WORD and any(said[at : at + size] in text for at in range(len(said) - size + 1))

@@ -6,6 +6,7 @@ from rag_core.files.extent import MANY_FILES, doubt
 from rag_core.files.globs import split_glob, validate_globs
 from rag_core.files.paths import (
     contained,
+    current_folder,
     display,
     expanded,
     list_folders,
@@ -22,6 +23,7 @@ __all__ = [
     "Preview",
     "Walk",
     "contained",
+    "current_folder",
     "display",
     "doubt",
     "expanded",

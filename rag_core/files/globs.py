@@ -25,6 +25,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from rag_core.errors import InvalidInput
+from rag_core.files.paths import current_folder
 
 Rest = tuple[str, ...]
 State = frozenset[Rest]
@@ -102,11 +103,12 @@ def validate_globs(patterns: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_tidy(pattern) for pattern in listed))
 
 
-def split_glob(pattern: str, base: Path) -> tuple[Path, str]:
+def split_glob(pattern: str, base: Path | None = None) -> tuple[Path, str]:
     """Split what a person typed into a root folder and a pattern below it.
 
     ``~/notes/**/*.md`` gives (``/home/me/notes``, ``**/*.md``); an existing folder gives all below it,
-    an existing file just itself. Relative patterns start at ``base``. The root is resolved.
+    an existing file just itself. Relative patterns start at ``base`` (default: the current folder).
+    The root is resolved.
 
     Raises InvalidInput when nothing by that name exists and it holds no wildcard, or the pattern is invalid.
     """
@@ -122,11 +124,12 @@ def split_glob(pattern: str, base: Path) -> tuple[Path, str]:
     return root.resolve(), EVERYTHING[0]
 
 
-def _absolute(typed: str, base: Path) -> Path:
+def _absolute(typed: str, base: Path | None) -> Path:
     try:
-        return base.absolute() / Path(typed).expanduser()
+        path = Path(typed).expanduser()
     except RuntimeError as error:  # no such user
         raise InvalidInput(f"The home folder in {typed!r} is unknown.", "Type the whole path.") from error
+    return path if path.is_absolute() else (base or current_folder()).absolute() / path
 
 
 def _below(root: Path, parts: Sequence[str], typed: str) -> str:

@@ -53,6 +53,17 @@ def expanded(path: str | Path) -> Path:
         return Path(path)
 
 
+def current_folder() -> Path:
+    """Where relative paths start. Raises InvalidInput when somebody removed that folder."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise InvalidInput(
+            "The folder that this command was started in is not there any more.",
+            "Change to another folder, or write whole paths.",
+        ) from error
+
+
 def real_folder(root: str | Path) -> Path:
     """The real folder that ``root`` names, ``~`` and links resolved. Raises InvalidInput."""
     with suppress(OSError, RuntimeError, ValueError):  # no permission, a loop of links, a NUL

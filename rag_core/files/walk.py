@@ -130,6 +130,8 @@ class _Walker:
 
     def run(self) -> Walk:
         walk = self._walk
+        root = self._rules.top.full
+        folder = _folder(root)
         self._read_below(self._rules.top)
         while self._folder_links:
             waiting, self._folder_links = sorted(self._folder_links, key=attrgetter("rel")), []
@@ -137,6 +139,11 @@ class _Walker:
                 self._follow_folder(place)
         if self._links:
             self._follow_files()
+        if _folder(root) != folder:  # then every file that was not met yet looks deleted
+            raise InvalidInput(
+                f"The folder {os.fsdecode(root[:-1] or root)!r} went away while it was looked through.",
+                "Mount its disk again, then index again.",
+            )
         walk.files.sort(key=itemgetter(0))  # the path
         walk.skipped.sort()
         walk.unreadable.sort()
@@ -270,6 +277,15 @@ class _Walker:
             ) from error
         self._walk.unreadable.append(place.rel[:-1])
         self._walk.skipped.append((place.rel[:-1], reason))
+
+
+def _folder(path: bytes) -> tuple[int, int] | None:
+    """What tells a folder from another one that has its name; None where there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  (bytes)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _file_stat(path: bytes, status: os.stat_result) -> FileStat:

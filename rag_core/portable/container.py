@@ -22,7 +22,7 @@ from rag_core import migrations
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.portable.manifest import FORMAT, MANIFEST, STORE, Manifest, Unfit, parsed
 from rag_core.portable.transfer import Report, Transfer
-from rag_core.portable.workroom import require_space
+from rag_core.store.workroom import require_space
 
 _BLOCK = 1024 * 1024
 _LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 takes three times as long for a tenth less

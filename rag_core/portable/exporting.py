@@ -13,11 +13,11 @@ from rag_core.errors import InvalidInput, StoreError
 from rag_core.portable.container import pack
 from rag_core.portable.manifest import written
 from rag_core.portable.transfer import SUFFIX, Exported, Report, Transfer, no_report
-from rag_core.portable.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.store import Store, about
 from rag_core.store.check import is_damage
 from rag_core.store.connection import connect
 from rag_core.store.file import now
+from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.types import OWNER, StoreInfo
 
 _STEPS_A_REPORT = 1_000  # of SQLite's virtual machine: a few tenths of a millisecond
@@ -65,6 +65,7 @@ def _exists(target: Path) -> InvalidInput:
     return InvalidInput(
         f"{str(target)!r} is there already.",
         "Choose another name, or let it be replaced; on the command line with --force.",
+        on_page="Choose another name, or tick the box that lets it be replaced.",
     )
 
 

@@ -27,12 +27,12 @@ from rag_core.files import MANY_FILES, display, doubt, preview
 from rag_core.portable.container import Packed, refused
 from rag_core.portable.exporting import one_file, without_runs
 from rag_core.portable.transfer import Report, Transfer, no_report
-from rag_core.portable.workroom import sync, workroom
-from rag_core.store import Store, schema
+from rag_core.store import Store, schema, switch
 from rag_core.store.check import check
 from rag_core.store.file import put_in_place, unmet_generation
 from rag_core.store.repair import repair
 from rag_core.store.sources import all_sources, change_source
+from rag_core.store.workroom import sync, workroom
 from rag_core.types import METRICS, Outcome, Progress, Source
 from rag_core.wording import plural
 
@@ -109,6 +109,8 @@ def _adopt(unpacked: Path, packed: Packed, report: Report) -> tuple[str, ...]:
         said = _require_usable(store, packed)
         with _refused_where_faulty(packed):
             without_runs(store)
+            with store.write() as db:
+                switch.keep_local(db)
             said += _mended(store, report)
         with store.write() as db:
             db.execute("UPDATE meta SET value = ? WHERE key = 'id'", (str(uuid.uuid4()),))
@@ -137,8 +139,8 @@ def _require_usable(store: Store, packed: Packed) -> tuple[str, ...]:
     )
     if not fits or not 1 <= store.spec.max_tokens <= (known.max_tokens if known else _MOST_CHARACTERS):
         raise refused(packed.path, "its passages have sizes that cannot be")
-    if store.metric not in METRICS or store.backend != "local":
-        raise refused(packed.path, f"it was made for {store.metric[:20]!r} in {store.backend[:20]!r}")
+    if store.metric not in METRICS:
+        raise refused(packed.path, f"it was made for {store.metric[:20]!r}")
     return () if known else (f"Its embedder {store.embedder[:80]!r} has to be set up on this computer.",)
 
 
@@ -236,6 +238,7 @@ def taken(name: str) -> InvalidInput:
     return InvalidInput(
         f"A store called {name!r} exists already.",
         "Give the imported one another name; on the command line with --name.",
+        on_page="Write another name into the box below the file, and import it again.",
     )
 
 

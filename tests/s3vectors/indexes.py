@@ -21,6 +21,7 @@ ACCOUNT = "123456789012"
 QUERY_PAGE = 100
 MAX_TOP_K = 10_000
 LIST_PAGE_BYTES = 1_000_000
+BUCKETS_A_LIST = 500
 RECORDS_A_LIST = 500
 
 Body = dict[str, Any]
@@ -100,6 +101,17 @@ class Service:
 
     def GetVectorBucket(self, body: Body) -> Body:  # noqa: N802
         return {"vectorBucket": self._bucket(body).about}
+
+    def ListVectorBuckets(self, body: Body) -> Body:  # noqa: N802
+        start, limit = _start(body, "ListVectorBuckets"), body.get("maxResults", BUCKETS_A_LIST)
+        names = sorted(name for name in self._buckets if name.startswith(body.get("prefix", "")))
+        shown = [self._buckets[name].about for name in names[start : start + limit]]
+        kept = ("vectorBucketName", "vectorBucketArn", "creationTime")
+        listed = [{key: about[key] for key in kept} for about in shown]
+        return {
+            "vectorBuckets": listed,
+            **_next(body, "ListVectorBuckets", start + len(shown), len(names)),
+        }
 
     def DeleteVectorBucket(self, body: Body) -> Body:  # noqa: N802
         bucket = self._bucket(body)

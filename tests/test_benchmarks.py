@@ -1,0 +1,84 @@
+"""Every benchmark can be asked for by its name, and gets the data that it takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import NAMES, TAKES_SETS, main, question, words
+from tests.doc_pages import ROOT
+from tests.trees import plant, write
+
+
+def a_set(folder: Path, count: int = 2) -> Path:
+    """A judged set: each document tells of the number that one query asks for."""
+    corpus = [
+        {"id": f"d{n}", "title": f"Heron {n}", "text": f"It waits number{n} times."} for n in range(count)
+    ]
+    queries = [{"id": f"q{n}", "text": f"who waits number{n}"} for n in range(count)]
+    judged = ["query-id\tcorpus-id\tscore", *(f"q{n}\td{n}\t1" for n in range(count))]
+    files = {
+        "corpus.jsonl": map(json.dumps, corpus),
+        "queries.jsonl": map(json.dumps, queries),
+        "qrels.tsv": judged,
+    }
+    write(folder, {name: "\n".join(lines) + "\n" for name, lines in files.items()})
+    return folder
+
+
+def test_every_benchmark_has_its_name_and_stands_in_the_documentation() -> None:
+    files = (ROOT / "benchmarks").glob("[a-z]*.py")
+    programs = {file.stem for file in files if "\ndef main(" in file.read_text("utf-8")}
+    assert programs == set(NAMES)
+    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    assert set(re.findall(r"(?m)^\| `(\w+)`", page)) == programs
+
+
+def test_without_a_name_they_are_named_with_their_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(question(name) in shown for name in NAMES)
+
+
+def test_an_unknown_name_is_refused_with_those_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sped"]) == 2
+    said = capsys.readouterr().err
+    assert "'sped'" in said
+    assert "speed" in said
+
+
+def test_of_all_only_those_that_lack_their_data_are_left_out(tmp_path: Path) -> None:
+    small, large = a_set(tmp_path / "small"), a_set(tmp_path / "large", 9)
+    assert {name for name in NAMES if words(name, []) is None} == set(TAKES_SETS)
+    assert {name for name in NAMES if words(name, [small]) is None} == {"calibration"}
+    assert (
+        words("calibration", [small, large]) == words("retrieval", [small, large]) == [str(small), str(large)]
+    )
+    assert words("readers", [small, large]) == [str(large)]
+    assert words("speed", [small, large]) == []
+
+
+def test_a_judged_set_is_measured_by_name(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks", "retrieval", str(a_set(tmp_path / "herons", 5))]
+    done = subprocess.run(
+        [*command, "--embedder", "hashing", "--json"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    [row] = json.loads(done.stdout)["sets"]
+    assert (row["name"], row["queries"], row["hit@1"]) == ("herons", 5, 100.0)
+
+
+def test_one_that_fails_is_named_and_the_status_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("benchmarks.__main__.NAMES", ("retrieval", "calibration"))
+    monkeypatch.chdir(ROOT)
+    plant(tmp_path, "corpus.jsonl", text=b"not JSON")
+    assert main(["all", str(tmp_path)]) == 1
+    said = capfd.readouterr()
+    assert "retrieval failed" in said.err
+    assert "left out: it takes 2 judged sets" in said.out

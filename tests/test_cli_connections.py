@@ -1,0 +1,112 @@
+"""``commonplace connections``: what it prints and how it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import Run
+from tests.configured import configure
+from tests.ollama_server import Model, OllamaServer
+from tests.standin import Refusal, nobody
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No Ollama and no AWS configuration of this computer."""
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    configure(home, f"ollama_url: {nobody()}\n")
+
+
+@pytest.fixture
+def here(home: Path, ollama: OllamaServer) -> OllamaServer:
+    """The stand-in for Ollama, configured."""
+    configure(home, f"ollama_url: {ollama.url}\n")
+    return ollama
+
+
+def test_what_no_store_uses_may_be_missing(run: Run) -> None:
+    done = run("connections")
+    assert done.status == 0
+    assert "note  Built-in model: not set up. The built-in embedding model is not installed." in done.out
+    assert "NO    Ollama: unreachable." in done.out
+    assert "      Text stays on this machine." in done.out
+    assert "      Next: Start it there (`ollama serve`)" in done.out
+
+
+def test_what_a_store_uses_must_be_ready(run: Run, home: Path, here: OllamaServer) -> None:
+    run("store", "create", "s", "--embedder", "ollama")
+    ready = run("connections", "--json")
+    assert (ready.status, ready.json["ready"]) == (0, True)
+    configure(home, f"ollama_url: {nobody()}\n")
+    away = run("connections")
+    assert away.status == 1
+    assert "used by s." in away.out
+
+
+def test_json_has_every_check_with_its_state_and_where_text_goes(run: Run, here: OllamaServer) -> None:
+    found = {each["key"]: each for each in run("connections", "--json").json["connections"]}
+    assert found["ollama"]["state"] == "ready"
+    assert found["ollama"]["embedders"] == ["ollama:embeddinggemma"]
+    assert found["minilm"]["text"] == "stays on this machine"
+    assert found["openai"]["next_step"].startswith("Set `embedding_base_url`")
+
+
+def test_the_models_of_ollama_are_listed(run: Run, here: OllamaServer) -> None:
+    here.models["llama:3b"] = Model("llama", 3072, 131_072, capabilities=("completion",))
+    rows = run("connections", "models").out.splitlines()
+    assert [row.split()[0] for row in rows] == ["model", "embeddinggemma:latest", "llama:3b"]
+    assert "768 numbers" in rows[1]
+    assert [each["dimension"] for each in run("connections", "models", "--json").json["models"]] == [
+        768,
+        None,
+    ]
+    here.models.clear()
+    assert "connections pull embeddinggemma" in run("connections", "models").out
+
+
+def test_a_model_is_fetched(run: Run, here: OllamaServer) -> None:
+    done = run("connections", "pull", "bge-m3")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("Ollama has 'bge-m3' now; a vector of it has 768 numbers.")
+    assert "bge-m3:latest" in here.models
+    assert run("connections", "pull", "bge-m3", "--json").json["name"] == "bge-m3:latest"
+
+
+def test_a_model_that_cannot_be_fetched_is_an_error_of_two_sentences(run: Run, here: OllamaServer) -> None:
+    here.fail("/api/pull", Refusal(500, {"error": "pull model manifest: file does not exist"}))
+    done = run("connections", "pull", "nosuch")
+    assert done.status == 1
+    assert done.err == (
+        f"Error: Ollama at {here.url} finds no model called 'nosuch'.\nLook it up at ollama.com/library.\n"
+    )
+
+
+def test_a_download_that_is_interrupted_says_how_to_go_on(
+    run: Run, here: OllamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rag_core.screen.Line.say", interrupted)
+    done = run("connections", "pull", "bge-m3")
+    assert done.status == 1
+    assert "the same command goes on from there" in done.err
+
+
+def test_a_sentence_is_tried(run: Run, here: OllamaServer) -> None:
+    done = run("connections", "try", "The heron waits.", "--embedder", "ollama:embeddinggemma@256")
+    assert done.status == 0
+    assert "vector     256 numbers: " in done.out
+    assert "text       stays on this machine" in done.out
+    tried = run("connections", "try", "The heron waits.", "--embedder", "hashing", "--json").json
+    assert (tried["dimension"], len(tried["beginning"])) == (256, 4)
+
+
+def test_what_a_server_calls_its_models_cannot_steer_the_terminal(run: Run, here: OllamaServer) -> None:
+    here.models["\x1b[2Jx:latest"] = Model()
+    assert "\x1b" not in run("connections").out + run("connections", "models").out
+    assert "\x1b" not in run("connections", "--json").out

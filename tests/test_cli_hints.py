@@ -1,0 +1,305 @@
+"""What the command line says to somebody who does not know it yet, and what it spares them."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from rag_core.cli import app
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.command import Run
+
+
+@pytest.fixture
+def garden(run: Run, notes: Path) -> Path:
+    """A store called garden, the only one, over two notes and a text."""
+    for name in ("rose.md", "bee.md", "todo.txt"):
+        (notes / name).write_text(f"It tells of the {name}.\n", "utf-8")
+    run("store", "create", "garden", "--embedder", "hashing")
+    run("index", "**/*", "--root", notes)
+    return notes
+
+
+# --- which store ------------------------------------------------------------------------
+
+OF_A_STORE = [
+    ["list"],
+    ["show", "rose.md"],
+    ["exclude", "bee.md"],
+    ["reindex", "rose.md"],
+    ["index"],
+    ["jobs"],
+    ["repair"],
+    ["source", "list"],
+    ["source", "pause", "1"],
+    ["source", "edit", "1", "--include", "*.md"],
+    ["store", "info"],
+]
+
+
+@pytest.mark.parametrize("command", OF_A_STORE, ids=" ".join)
+def test_the_only_store_need_not_be_named(run: Run, garden: Path, command: list[str]) -> None:
+    assert run(*command).status == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [*OF_A_STORE, ["store", "export"], ["store", "rename"], ["store", "delete", "--force"]],
+    ids=" ".join,
+)
+def test_of_several_stores_the_error_names_all(run: Run, garden: Path, command: list[str]) -> None:
+    run("store", "create", "zoo", "--embedder", "hashing")
+    result = run(*command)
+    assert result.status == 2
+    assert result.err.startswith("Error: Which store is meant?\n")
+    assert "one of these: garden, zoo." in result.err
+    assert len(run("store", "list", "--json").json["stores"]) == 2
+
+
+@pytest.mark.parametrize("command", [["store", "delete"], ["store", "export"], ["store", "rename"]])
+def test_the_only_store_is_named_where_it_would_be_lost_or_moved(
+    run: Run, garden: Path, command: list[str]
+) -> None:
+    assert run(*command).err == "Error: Which store is meant?\nName one of these: garden.\n"
+
+
+def test_without_any_store_the_first_step_is_said(run: Run) -> None:
+    assert run("list").err == "Error: There is no store yet.\nMake one: commonplace init FOLDER\n"
+
+
+# --- help -------------------------------------------------------------------------------
+
+
+def groups(command: click.Group, *names: str) -> Iterator[list[str]]:
+    yield list(names)
+    for name, below in command.commands.items():
+        if isinstance(below, click.Group):
+            yield from groups(below, *names, name)
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+@pytest.mark.parametrize("words", list(groups(app)), ids=lambda words: " ".join(words) or "commonplace")
+def test_help_lists_commands_in_whole_sentences(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    listed = run(*words, "--help").out.partition("Commands:\n")[2]
+    assert listed
+    assert "..." not in listed
+    if columns == 80:
+        assert all(line.startswith("  ") and line[2] != " " for line in listed.splitlines()), "one line each"
+        assert all(line.endswith(".") for line in listed.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("search", "query"), ("stores", "store list"), ("serach", ""), ("lst", "list")]
+)
+def test_another_word_for_a_command_leads_to_it(run: Run, typed: str, meant: str) -> None:
+    result = run(typed, "x")
+    assert result.status == 2
+    assert result.err.splitlines()[0].startswith(f"Error: No such command {typed!r}.")
+    assert (f"Did you mean {meant!r}?" in result.err) == bool(meant)
+
+
+def test_wrong_usage_is_said_on_two_lines(run: Run) -> None:
+    lines = run("completion").err.splitlines()
+    assert len(lines) == 2
+    assert "bash, zsh, fish" in lines[0]
+
+
+# --- folders and patterns ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", [[], ["--dry-run"]])
+def test_patterns_for_a_folder_that_is_there_are_said_to_be_added(
+    run: Run, garden: Path, option: list[str]
+) -> None:
+    said = run("index", "*.foo", "--root", garden, "--exclude", "old/**", *option).err
+    assert f"{str(garden)!r} is in store 'garden' already, with the patterns **/*." in said
+    assert "To these are added: *.foo, left out old/**." in said
+    assert "commonplace source edit 1 --store garden --include PATTERN" in said
+    assert f"No file below {str(garden)!r} matches '*.foo'." in said
+
+
+def test_patterns_that_are_there_and_match_are_not_spoken_of(run: Run, garden: Path) -> None:
+    assert run("index", "**/*", "--root", garden).err == ""
+    assert "matches" not in run("index", "*.md", "--root", garden).err
+
+
+def test_a_pattern_that_the_shell_wrote_out_is_noticed(
+    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(garden)
+    assert "Put a pattern in quotes, like '**/*.md'." in run("index", "bee.md", "rose.md", "--dry-run").err
+    for meant in (["bee.md"], ["*.md", "bee.md"]):
+        assert "in quotes" not in run("index", *meant, "--dry-run").err
+
+
+def test_a_folder_inside_one_that_is_there_is_explained(run: Run, garden: Path) -> None:
+    inner = garden / "sub"
+    inner.mkdir()
+    (inner / "new.md").write_text("It is new.\n")
+    run("index")
+    result = run("index", "**/*", "--root", inner, "--dry-run")
+    assert f"{str(inner)!r} lies in {str(garden)!r}, which the store has already." in result.err
+    assert "No file is read twice" in result.err
+    assert run("index", "**/*", "--root", inner, "--json").json["total_files"] == 0, "as it was said"
+
+
+def test_a_folder_around_one_that_is_there_is_explained(run: Run, garden: Path) -> None:
+    said = run("init", garden.parent, "--store", "garden", "--yes").err
+    assert f"{str(garden.parent)!r} holds {str(garden)!r}, which the store has already." in said
+
+
+@pytest.mark.parametrize("option", [[], ["--dry-run"]])
+def test_a_run_over_paused_folders_says_that_they_are_paused(
+    run: Run, garden: Path, option: list[str]
+) -> None:
+    run("source", "pause", 1)
+    result = run("index", *option)
+    assert result.status == 0
+    said = result.err + result.out
+    assert "Every folder" in said
+    assert "is paused" in said
+    command = said.partition("To go on with one: ")[2].splitlines()[0]
+    assert run(*shlex.split(command)[1:]).status == 0
+    assert "paused" not in run("index").err
+
+
+# --- files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forgotten", [True, False], ids=["forgotten", "not forgotten yet"])
+@pytest.mark.parametrize("again", ["reindex", "exclude"])
+def test_an_excluded_file_is_said_to_be_excluded(
+    run: Run, garden: Path, library: Library, again: str, *, forgotten: bool
+) -> None:
+    name = "a 'b'.md"
+    (garden / name).write_text("It has an odd name.\n")
+    run("index")
+    if forgotten:
+        run("exclude", name)
+    else:
+        library.exclude_file(OWNER, "garden", name)
+    result = run(again, name)
+    assert result.status == 1
+    assert "is excluded from store 'garden'." in result.err
+    command = result.err.splitlines()[1].partition("`")[2].rpartition("`")[0]
+    assert run(*shlex.split(command)[1:]).status == 0
+    assert run("reindex", name).status == 0
+
+
+def test_excluding_says_how_to_take_back(run: Run, garden: Path) -> None:
+    out = run("exclude", "bee.md").out
+    assert out.splitlines()[-1] == (
+        "Excluded. To take it back: commonplace exclude bee.md --undo --store garden"
+    )
+
+
+@pytest.mark.parametrize("command", ["show", "reindex", "exclude"])
+def test_a_bare_name_leads_to_the_file(run: Run, garden: Path, command: str) -> None:
+    (garden / "sub").mkdir()
+    (garden / "sub" / "oak.md").write_text("# Oak\n\nIt is old.\n")
+    run("index")
+    assert run(command, "oak.md").err.endswith("Did you mean 'sub/oak.md'?\n")
+    assert "It may have moved" in run(command, "elm.md").err
+
+
+@pytest.mark.parametrize("kind", ["md", "markdown", ".md", "MD"])
+def test_a_type_goes_by_its_name_and_by_its_suffix(run: Run, garden: Path, kind: str) -> None:
+    typed = run("query", f"tells type:{kind}", "--json").json["results"]
+    chosen = run("query", "tells", "--filter", f"type={kind}", "--json").json["results"]
+    left = run("query", f"tells -type:{kind}", "--json").json["results"]
+    assert (
+        {hit["file_path"] for hit in typed} == {hit["file_path"] for hit in chosen} == {"rose.md", "bee.md"}
+    )
+    assert {hit["file_path"] for hit in left} == {"todo.txt"}
+
+
+# --- runs -------------------------------------------------------------------------------
+
+
+def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(run: Run, notes: Path) -> None:
+    for name in ("a.md", "copy.md"):
+        (notes / name).write_text("# Tea\n\nIt steeps.\n")
+    (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    for name in ("x", "y", "z", "zz"):
+        (notes / f"{name}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + name.encode())
+    run("store", "create", "s", "--embedder", "hashing")
+    result = run("index", "**/*", "--root", notes)
+    assert result.out.splitlines() == [
+        "Done in less than a second: 2 added, 4 skipped, 1 failed.",
+        "2 passages added, 1 text embedded. Equal passages share a vector,"
+        " and text that the model cannot read has none.",
+        "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
+        "  skipped  x.png, y.png, z.png and 1 more: It is a PNG image, not text.",
+    ]
+    assert "2 read again" in run("index", "--force").out
+    assert run("index").out.splitlines()[0].endswith(": 6 unchanged, 1 failed.")
+
+
+def test_a_run_of_distinct_texts_explains_nothing(run: Run, garden: Path) -> None:
+    (garden / "new.md").write_text("It is new.\n")
+    assert "1 passage added, 1 text embedded.\n" in run("index").out
+
+
+def test_init_says_what_comes_next_although_a_file_failed(run: Run, notes: Path) -> None:
+    (notes / "a.md").write_text("# A\n\nAlpaca.\n")
+    (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    result = run("init", notes)
+    assert result.status == 1
+    assert "Now ask:  commonplace query 'a few words' --store notes" in result.out
+
+
+def test_many_failed_files_are_not_all_listed(run: Run, notes: Path) -> None:
+    for number in range(43):
+        (notes / f"{number}.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    run("store", "create", "s", "--embedder", "hashing")
+    out = run("index", "**/*", "--root", notes).out
+    assert out.endswith("  … and 3 more; see commonplace list --store s --state failed\n")
+
+
+def test_nothing_to_list_is_said_in_words(run: Run) -> None:
+    run("store", "create", "s", "--embedder", "hashing")
+    assert run("list").out == "There is no such file.\n"
+    assert run("jobs").out == "There was no run yet.\n"
+    assert run("source", "list").out.startswith("There is no folder yet.")
+
+
+def test_tables_leave_out_what_is_nothing_but_zero(run: Run, garden: Path) -> None:
+    assert run("status").out.splitlines()[0].split() == ["store", "files", "passages", "size", "embedder"]
+    run("exclude", "bee.md")
+    assert run("status").out.splitlines()[0].split()[:3] == ["store", "files", "excluded"]
+    assert "files      2, 1 excluded\n" in run("store", "info").out
+
+
+# --- times ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A clock two hours ahead of UTC, the whole year."""
+    monkeypatch.setenv("TZ", "XYZ-02:00")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("ahead")
+def test_times_are_those_of_the_clock_on_the_wall_and_json_has_their_offset(run: Run, garden: Path) -> None:
+    [job] = run("jobs", "--json").json["jobs"]
+    shown = run("jobs").out.splitlines()[1].split()
+    assert job["start_time"].endswith("Z")
+    clock = job["start_time"].partition("T")[2]
+    hour = f"{(int(clock[:2]) + 2) % 24:02d}"
+    assert shown[2] == f"{hour}:{clock[3:5]}"
+    for out in (run("store", "info").out, run("doctor", "--file", garden / "rose.md").out):
+        assert f" {hour}:{clock[3:5]}" in out
+        assert "Z" not in out.replace(str(garden), "")
