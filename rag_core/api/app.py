@@ -1,0 +1,147 @@
+"""The routes of REST, to be mounted behind a gate that has let the request in and says whose it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import TypeVar
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+
+from rag_core.api import asking
+from rag_core.api.fields import Given
+from rag_core.api.openapi import DOCUMENT, PREFIX, document
+from rag_core.api.operations import OPERATIONS, Operation
+from rag_core.api.requests import (
+    EVENTS,
+    JSON,
+    body_of,
+    check_accept,
+    json_response,
+    parameters_of,
+    refusal,
+    something_went_wrong,
+)
+from rag_core.api.schema import check
+from rag_core.errors import Forbidden, RagError
+from rag_core.library import Library
+from rag_core.types import Viewer
+
+ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
+"""Whose request it is, from its headers as the gate passes them on; None is nobody's."""
+
+_AnyRoute = TypeVar("_AnyRoute", Route, Mount)
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
+    """Every operation below `PREFIX`, and errors in JSON for all else beside it.
+
+    ``library`` gives the library of this process, which is asked in a worker thread for each request.
+    """
+    root, _, version = PREFIX.rpartition("/")
+    routes = [
+        Route(
+            f"/{version}{_open_ended(each.path)}", _handler(each, library, viewer_of), methods=[each.method]
+        )
+        for each in OPERATIONS
+    ]
+    app = Starlette(
+        routes=[*map(_over_lines, routes), Route(f"/{version}{DOCUMENT}", _guarded(_document, viewer_of))],
+        exception_handlers={HTTPException: _not_routed, Exception: _failed},
+    )
+    app.router.redirect_slashes = False
+    return _over_lines(Mount(root, app))
+
+
+def _over_lines(route: _AnyRoute) -> _AnyRoute:
+    """A route whose addresses may hold line breaks, as names of files may."""
+    route.path_regex = re.compile(route.path_regex.pattern, re.DOTALL)
+    return route
+
+
+def _open_ended(path: str) -> str:
+    """As Starlette writes it; a document's path may hold slashes."""
+    return re.sub(r"\{path\}$", "{path:path}", path)
+
+
+def _handler(operation: Operation, library: Callable[[], Library], viewer_of: ViewerOf) -> Handler:
+    act = operation.act
+
+    async def handle(request: Request, viewer: Viewer) -> Response:
+        kind = check_accept(request, *([JSON] if act else [JSON, EVENTS]))
+        given = await _given(operation, request)
+        if act is not None:
+            return json_response(await run_in_threadpool(lambda: act(library(), viewer, given)))
+        if kind == JSON:
+            return json_response(await asking.whole(request, library, viewer, given))
+        return await _events(asking.events(library, viewer, given), viewer)
+
+    return _guarded(handle, viewer_of)
+
+
+async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Response:
+    """A stream of events. What goes wrong before the first is an answer like any other's; raises RagError."""
+    first = await anext(told)
+
+    async def stream() -> AsyncIterator[bytes]:
+        async with aclosing(told):
+            yield asking.written(first)
+            try:
+                async for event in told:
+                    yield asking.written(event)
+            except RagError as error:
+                _, said = refusal(error, for_owner=viewer.is_owner)
+                yield asking.written(("error", said.as_dict()["error"]))
+
+    return StreamingResponse(stream(), headers={"cache-control": "no-store"}, media_type=EVENTS)
+
+
+async def _given(operation: Operation, request: Request) -> Given:
+    """What the request holds, checked. Raises InvalidInput, Refused."""
+    if operation.method == "POST":
+        parameters_of(request.query_params, {}, {"type": "object", "properties": {}, "required": []})
+        checked: Given = check(operation.given, await body_of(request))
+        return checked
+    return parameters_of(request.query_params, request.path_params, operation.given)
+
+
+async def _document(request: Request, _: Viewer) -> Response:
+    check_accept(request, JSON)
+    return json_response(document())
+
+
+def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: ViewerOf) -> Handler:
+    """``act`` for who may ask; every error that is ours becomes an answer."""
+
+    async def handle(request: Request) -> Response:
+        viewer = viewer_of(request.headers)
+        try:
+            if viewer is None:
+                raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
+            return await act(request, viewer)
+        except RagError as error:
+            status, said = refusal(error, for_owner=viewer is not None and viewer.is_owner)
+            return json_response(said.as_dict(), status)
+
+    return handle
+
+
+async def _not_routed(_: Request, error: Exception) -> Response:
+    """An address or method that is not there."""
+    status, headers = getattr(error, "status_code", 404), getattr(error, "headers", None)
+    message = "This address does not take that method." if status == 405 else "There is nothing here."
+    where = RagError(message, f"{PREFIX}{DOCUMENT} lists all that there is.")
+    return json_response(where.as_dict(), status, headers or {})
+
+
+async def _failed(_: Request, __: Exception) -> Response:
+    """A fault of ours, which the server logs without what it says."""
+    return json_response(something_went_wrong().as_dict(), 500)

@@ -1,0 +1,165 @@
+"""Asking a question over HTTP: the seed's request and names, the answer whole or as events while it comes.
+
+Events: ``references`` (the passages, once), ``statement`` (each as soon as it was checked), then ``reply``,
+the whole answer as it comes without events, or ``error``. A reader who goes away stops the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from rag_core import reply_forms
+from rag_core.api.fields import FILTERS, STORES, Given, filters_of, naming_stores
+from rag_core.api.schema import Schema, record
+from rag_core.asking import OnText
+from rag_core.errors import LLMError
+from rag_core.library import Library
+from rag_core.query import MAX_LENGTH, MAX_OPERATORS
+from rag_core.replies import MAX_K, Draft, Reply, Turn
+from rag_core.types import Viewer
+
+_LOOK_S: Final = 0.5  # between two looks whether the reader is still there
+
+_ASKED: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH}
+_TURN = record(
+    {
+        "question": _ASKED,
+        "answer": {"type": "string", "maxLength": 100_000},
+        "private": {"type": "boolean", "description": "As the reply had it."},
+    }
+)
+_FOLDER: Schema = {"type": "string", "maxLength": MAX_LENGTH}
+
+QUESTION = record(
+    {
+        "question": _ASKED,
+        "vaults": {**STORES, "description": "The stores to ask; without any, all that you may see."},
+        "folders": {
+            "type": "array",
+            "items": _FOLDER,
+            "maxItems": MAX_OPERATORS,
+            "description": 'Only documents below these; "" is those at the top.',
+        },
+        "k": {"type": "integer", "minimum": 0, "maximum": MAX_K, "description": "Passages; 0 is 5."},
+        "filters": FILTERS,
+        "history": {
+            "type": "array",
+            "items": _TURN,
+            "maxItems": 100,
+            "description": "The conversation so far, the oldest question first.",
+        },
+    },
+    ("question",),
+)
+
+
+async def whole(
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Given
+) -> dict[str, Any]:
+    """The whole reply; the model is stopped when its reader goes away.
+
+    Raises InvalidInput as a search does, LLMError where there are passages and no model answers from them.
+    """
+    stop = threading.Event()
+    watching = asyncio.create_task(_stop_when_gone(request, stop))
+    try:
+        reply = await run_in_threadpool(lambda: _asked(library(), viewer, given, stop))
+    finally:
+        watching.cancel()
+    return reply_forms.reply(reply)
+
+
+async def _stop_when_gone(request: Request, stop: threading.Event) -> None:
+    while not await request.is_disconnected():
+        await asyncio.sleep(_LOOK_S)
+    stop.set()
+
+
+def _asked(
+    library: Library, viewer: Viewer, given: Given, stop: threading.Event, hear: OnText | None = None
+) -> Reply:
+    paths = [given.get("filters", {}).get("path", ()), given.get("folders", ())]
+    both = [each for group in paths for each in ([group] if isinstance(group, str) else group)]
+    filters = {**given.get("filters", {}), **({"path": both} if both else {})}
+    history = [Turn(turn["question"], turn["answer"], turn["private"]) for turn in given.get("history", ())]
+    with naming_stores(given, "question", "vaults"):
+        reply = library.ask(
+            viewer,
+            given["question"],
+            given.get("vaults", ()),
+            k=given.get("k", 0),
+            filters=filters_of(filters),
+            history=history,
+            on_text=hear,
+            stop=stop,
+        )
+    if reply.ending == "no model":
+        said = [notice.message for notice in reply.notices]
+        raise LLMError("No model answers.", said[-1] if said else "Search for the passages instead.")
+    return reply
+
+
+# --- events -----------------------------------------------------------------------------
+
+Event = tuple[str, Any]
+
+
+class Heard:
+    """Turns what is said of an answer into events, each passage and statement once."""
+
+    def __init__(self, tell: Callable[[Event], None]) -> None:
+        self._tell = tell
+        self._has_passages = False
+        self._statements = 0
+
+    def __call__(self, draft: Draft) -> None:
+        """Tell what is new."""
+        if draft.references and not self._has_passages:
+            self._has_passages = True
+            self._tell(("references", [reply_forms.reference(each) for each in draft.references]))
+        for each in draft.statements[self._statements :]:
+            self._tell(("statement", reply_forms.statement(each)))
+        self._statements = len(draft.statements)
+
+
+async def events(library: Callable[[], Library], viewer: Viewer, given: Given) -> AsyncGenerator[Event]:
+    """What is told of an answer, ending with ``reply``. Closing it stops the model. Raises as `whole`."""
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+    stop = threading.Event()
+
+    def tell(event: Event | None) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, event)
+
+    def work() -> None:
+        try:
+            reply = _asked(library(), viewer, given, stop, Heard(tell))
+            tell(("reply", reply_forms.reply(reply)))
+        finally:
+            tell(None)
+
+    task = asyncio.create_task(run_in_threadpool(work))
+    task.add_done_callback(_heeded)
+    try:
+        while event := await queue.get():
+            yield event
+        await task
+    finally:
+        stop.set()
+
+
+def _heeded(task: asyncio.Task[None]) -> None:
+    """An error that came when nobody listened any more is nobody's."""
+    if not task.cancelled():
+        task.exception()
+
+
+def written(event: Event) -> bytes:
+    """An event as it is sent."""
+    return f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n".encode()

@@ -1,0 +1,43 @@
+"""How every store stands at once: what is in it, what runs, and what was not finished."""
+
+from __future__ import annotations
+
+from rag_core.errors import StoreError
+from rag_core.reports import Status
+from rag_core.runs import Runs
+from rag_core.types import Job, StoreInfo, Viewer
+
+
+class Overview(Runs):
+    """Every store of one owner, looked at together."""
+
+    def status(self, viewer: Viewer) -> Status:
+        """Every store that ``viewer`` may see, with a sentence about each that cannot be read; for the owner
+        also what runs, and what the last run of a store left undone."""
+        infos, warnings = self.store_infos(viewer)
+        if not viewer.is_owner:
+            return Status(infos, (), warnings)
+        latest = [job for info in infos for job in self.jobs(viewer, info.name, 1)]
+        return Status(
+            infos,
+            tuple(job for job in latest if job.state == "running"),
+            (*warnings, *(_unfinished(job) for job in latest if job.state not in ("running", "done"))),
+            str(self.settings.data_dir),
+        )
+
+    def store_infos(self, viewer: Viewer) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
+        """``store_info`` of every store that ``viewer`` may see, and a sentence about each that cannot be
+        read."""
+        infos: list[StoreInfo] = []
+        warnings: list[str] = []
+        for name in self.store_names(viewer):
+            try:
+                infos.append(self.store_info(viewer, name))
+            except StoreError as error:
+                warnings.append(str(error) if viewer.is_owner else f"Store {name!r} cannot be read just now.")
+        return tuple(infos), tuple(warnings)
+
+
+def _unfinished(job: Job) -> str:
+    said = f"The last run of {job.store!r} was {job.state}; `commonplace index --store {job.store}` goes on."
+    return f"{said} {job.message}".rstrip()

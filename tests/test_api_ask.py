@@ -1,0 +1,166 @@
+"""Asking over HTTP: the seed's request and answer, whole or as events while it comes."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rag_core.api.openapi import document
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+from tests.answering import Answering, asked, passages
+from tests.chat_servers import OllamaChat, say
+from tests.rest import Rest, serving_rest
+from tests.standin import nobody
+
+QUESTION = "harbour opens at six"
+SAID = 'It opens early: "opens at six" [1].'
+EVENTS = {"Accept": "text/event-stream"}
+
+Serve = Callable[..., Rest]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with ExitStack() as opened:
+
+        def serve(library: Library, viewer: Viewer = OWNER) -> Rest:
+            return opened.enter_context(serving_rest(library, viewer))
+
+        yield serve
+
+
+def events(body: str) -> list[tuple[str, Any]]:
+    """The events of a stream, in order."""
+    found = []
+    for block in body.strip().split("\n\n"):
+        name, data = block.split("\n")
+        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+def test_an_answer_has_the_seeds_names_and_what_the_document_says(answering: Answering, serve: Serve) -> None:
+    answer = serve(answering(SAID)).post("/ask", {"question": QUESTION})
+    assert answer.status == 200
+    assert answer.json["answer"] == SAID
+    first = answer.json["references"][0]
+    assert (first["vault"], first["rel_path"], first["chunk_index"]) == ("port", "harbour.md", 0)
+    assert first["heading_path"] == "# Harbour > ## Hours"
+    shapes = {"components": document()["components"]}
+    jsonschema.validate(answer.json, {"$ref": "#/components/schemas/Reply", **shapes})
+
+
+def test_vaults_folders_and_k_narrow_what_is_asked(
+    answering: Answering, serve: Serve, ollama_chat: OllamaChat
+) -> None:
+    rest = serve(answering(SAID))
+    rest.post("/ask", {"question": "harbour", "vaults": ["port"], "folders": ["deep"], "k": 1})
+    assert "deep/rope.md" in passages(ollama_chat)
+    assert "harbour.md" not in passages(ollama_chat)
+    rest.post("/ask", {"question": "harbour", "folders": [""]})
+    assert "rope.md" not in passages(ollama_chat)
+    rest.post("/ask", {"question": "harbour", "folders": ["deep"], "filters": {"path": "boats.md"}})
+    assert "boats.md" in passages(ollama_chat)
+    assert "rope.md" in passages(ollama_chat)
+
+
+def test_a_conversation_goes_to_the_model(
+    answering: Answering, serve: Serve, ollama_chat: OllamaChat
+) -> None:
+    turn = {"question": "Who has the key?", "answer": "The harbour master.", "private": False}
+    serve(answering(SAID)).post("/ask", {"question": QUESTION, "history": [turn]})
+    assert [each["content"] for each in asked(ollama_chat)[1:3]] == [turn["question"], turn["answer"]]
+
+
+def test_events_are_the_passages_then_each_statement_then_the_whole(
+    answering: Answering, serve: Serve
+) -> None:
+    told = events(
+        serve(answering(say('It "opens', ' at six" [1]. And', " so on.")))
+        .post("/ask", {"question": QUESTION}, **EVENTS)
+        .body
+    )
+    assert [name for name, _ in told] == ["references", "statement", "statement", "reply"]
+    assert told[0][1][0]["rel_path"] == "harbour.md"
+    assert told[1][1]["support"] == "quoted"
+    assert told[3][1]["answer"] == 'It "opens at six" [1]. And so on. [no source]'
+
+
+def test_an_answer_comes_as_events_only_to_who_wants_them(answering: Answering, serve: Serve) -> None:
+    rest = serve(answering(SAID))
+    for accept, kind in (
+        ("text/event-stream", "text/event-stream; charset=utf-8"),
+        ("*/*", "application/json"),
+        ("text/event-stream;q=0.5, application/json", "application/json"),
+    ):
+        answer = rest.post("/ask", {"question": QUESTION}, Accept=accept)
+        assert (answer.headers["content-type"], answer.headers["cache-control"]) == (kind, "no-store")
+
+
+def test_what_nothing_fits_is_answered_without_a_model(answering: Answering, serve: Serve) -> None:
+    rest = serve(answering(SAID, ollama_url=nobody()))
+    whole = rest.post("/ask", {"question": "zxqv"})
+    assert (whole.status, whole.json["found"], whole.json["references"]) == (200, False, [])
+    assert [name for name, _ in events(rest.post("/ask", {"question": "zxqv"}, **EVENTS).body)] == ["reply"]
+
+
+def test_without_a_model_it_is_a_bad_gateway(answering: Answering, serve: Serve) -> None:
+    silent = nobody()
+    answer = serve(answering(SAID, ollama_url=silent)).post("/ask", {"question": QUESTION})
+    assert answer.status == 502
+    assert answer.error.startswith("No model answers.")
+    assert silent.partition("//")[2] in answer.error
+
+
+def test_a_guest_is_not_told_where_the_model_is(answering: Answering, serve: Serve) -> None:
+    silent = nobody()
+    guest = serve(answering(SAID, ollama_url=silent), Viewer("ann@example.org", stores=frozenset({"port"})))
+    answer = guest.post("/ask", {"question": QUESTION})
+    assert answer.status == 502
+    assert silent.partition("//")[2] not in answer.error
+
+
+def test_events_end_with_an_error_where_no_model_answers(answering: Answering, serve: Serve) -> None:
+    answer = serve(answering(SAID, ollama_url=nobody())).post("/ask", {"question": QUESTION}, **EVENTS)
+    told = events(answer.body)
+    assert [name for name, _ in told] == ["references", "error"]
+    assert told[1][1]["message"] == "No model answers."
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_a_reader_who_goes_away_stops_the_model(
+    answering: Answering, serve: Serve, ollama_chat: OllamaChat, accept: str
+) -> None:
+    begun, going = threading.Event(), threading.Event()
+
+    def endless(_: Any) -> Iterator[str]:
+        for _ in range(2000):
+            begun.set()
+            yield "And so on. "
+            if going.wait(0.01):
+                return
+
+    rest = serve(answering(endless))
+    body = json.dumps({"question": QUESTION}).encode()
+    head = (
+        "POST /api/v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Accept: {accept}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    try:
+        with socket.create_connection(("127.0.0.1", rest.port), timeout=5) as reader:
+            reader.sendall(head.encode() + body)
+            assert begun.wait(5)
+        for _ in range(500):
+            if ollama_chat.ended:
+                break
+            threading.Event().wait(0.01)
+        assert ollama_chat.ended == 1
+    finally:
+        going.set()

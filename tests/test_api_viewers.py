@@ -1,0 +1,206 @@
+"""REST for others than the owner: what a guest gets, what nobody gets, and what is said of faults."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core import logs
+from rag_core.config import Settings
+from rag_core.errors import EmbedderError, InUpkeep, LLMError, RagError, StoreError, VectorsUnreachable
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+from tests.conftest import index
+from tests.rest import Response, Rest, serving_rest
+from tests.trees import write
+
+GUEST = Viewer("friend@example.com", stores=frozenset({"shared"}))
+COUNTS = {"name", "file_count", "chunk_count", "pending", "types"}
+SERVER = "http://models.example"
+
+Serve = Callable[[Viewer | None], Rest]
+
+
+NOTES = {
+    "shared/open.md": "# Open\n\nThe harbour opens at six.\n",
+    "shared/secret.md": "---\nprivate: true\n---\n# Diary\n\nThe harbour secret.\n",
+    "mine/own.md": "# Own\n\nThe harbour of my own.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("viewers")
+    write(folder, NOTES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def library(notes: Path) -> Iterator[Library]:
+    opened = Library.open(Settings(notes / "data", notes / "models", (notes,)))
+    for store in ("shared", "mine"):
+        index(opened, store, notes / store)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def serve(library: Library) -> Iterator[Serve]:
+    """Serve a shared and a private store to a viewer."""
+    with ExitStack() as opened:
+        yield cache(lambda viewer: opened.enter_context(serving_rest(library, viewer)))
+
+
+# --- a guest ----------------------------------------------------------------------------
+
+
+def test_a_guest_searches_granted_stores_only_and_finds_nothing_private(serve: Serve) -> None:
+    answer = serve(GUEST).post("/search", {"query": "harbour secret"}).json
+    assert answer["stores"] == ["shared"]
+    assert [hit["file_path"] for hit in answer["results"]] == ["open.md"]
+    assert answer["results"][0]["absolute_path"] is None
+
+
+def test_a_guest_is_told_names_and_counts_of_granted_stores_and_no_more(serve: Serve) -> None:
+    guest = serve(GUEST)
+    [store] = guest.get("/stores").json["stores"]
+    assert (store["name"], store["file_count"], store["chunk_count"]) == ("shared", 1, 1)
+    assert set(store) == COUNTS
+    assert guest.get("/stores/shared").json == store
+    assert guest.get("/status").json == {"stores": [store], "warnings": []}
+
+
+def test_a_guest_is_listed_no_private_document_and_no_folder(serve: Serve, notes: Path) -> None:
+    guest = serve(GUEST)
+    [file] = guest.get("/documents?store=shared").json["files"]
+    assert (file["file_path"], file["absolute_path"], file["reason"]) == ("open.md", None, "")
+    assert guest.get("/documents/shared/open.md").status == 200
+    said = "".join(
+        guest.get(path).body for path in ("/status", "/documents?store=shared", "/documents/shared/open.md")
+    )
+    assert str(notes) not in said
+    assert "ecret" not in said
+
+
+ASK: dict[str, Callable[[Rest, str], Response]] = {
+    "search": lambda rest, store: rest.post("/search", {"query": "harbour", "stores": [store]}),
+    "in the query": lambda rest, store: rest.post("/search", {"query": f"harbour store:{store}"}),
+    "ask": lambda rest, store: rest.post("/ask", {"question": "harbour", "vaults": [store]}),
+    "ask in the question": lambda rest, store: rest.post("/ask", {"question": f"harbour store:{store}"}),
+    "documents": lambda rest, store: rest.get(f"/documents?store={store}"),
+    "store": lambda rest, store: rest.get(f"/stores/{store}"),
+    "document": lambda rest, store: rest.get(f"/documents/{store}/own.md"),
+}
+
+
+@pytest.mark.parametrize(("way", "ask"), ASK.items(), ids=ASK)
+def test_an_ungranted_store_and_an_unknown_one_are_the_same(
+    serve: Serve, way: str, ask: Callable[[Rest, str], Response]
+) -> None:
+    guest = serve(GUEST)
+    ungranted, unknown = ask(guest, "mine"), ask(guest, "nine")
+    assert ungranted.status == unknown.status == (404 if way in ("store", "document") else 400)
+    assert ungranted.error.replace("mine", "…") == unknown.error.replace("nine", "…")
+
+
+def test_a_private_document_and_an_unknown_one_are_the_same_to_a_guest(serve: Serve) -> None:
+    guest = serve(GUEST)
+    private, unknown = guest.get("/documents/shared/secret.md"), guest.get("/documents/shared/absent.md")
+    assert private.status == unknown.status == 404
+    assert private.error.replace("secret", "…") == unknown.error.replace("absent", "…")
+
+
+def test_a_viewer_without_a_store_is_sent_to_the_owner(serve: Serve) -> None:
+    stranger = serve(Viewer("stranger@example.com"))
+    assert stranger.get("/stores").json == {"stores": [], "warnings": []}
+    answer = stranger.post("/search", {"query": "harbour"})
+    assert answer.status == 400
+    assert "Ask the owner to share one." in answer.error
+
+
+@pytest.mark.parametrize(
+    "path", ["/stores", "/status", "/documents?store=shared", "/openapi.json", "/stores/shared"]
+)
+def test_nobody_gets_nothing(serve: Serve, path: str) -> None:
+    nobody = serve(None)
+    assert nobody.get(path).status == 403
+    assert nobody.post("/search", {"query": "harbour"}).status == 403
+    assert nobody.post("/ask", b"{").status == 403, "before anything is read"
+
+
+# --- faults -----------------------------------------------------------------------------
+
+FAULTS: dict[str, tuple[Exception, int, bool]] = {
+    "a model": (EmbedderError(f"The server at {SERVER} is silent.", "Start it."), 502, True),
+    "a model that answers": (LLMError(f"The server at {SERVER} is silent.", "Start it."), 502, True),
+    "a vector index": (VectorsUnreachable(f"The index at {SERVER} is silent.", "Start it."), 503, True),
+    "a store in upkeep": (InUpkeep(f"{SERVER} is being mended.", "Wait."), 503, True),
+    "a damaged store": (StoreError(f"{SERVER} is damaged.", "Repair it."), 500, False),
+    "any error": (RagError(f"{SERVER} is wrong.", "Mend it."), 500, False),
+    "what nobody foresaw": (KeyError(SERVER), 500, False),
+}
+
+
+@pytest.mark.parametrize(("fault", "status", "is_told"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_has_its_status_and_a_500_has_no_details(
+    serve: Serve, library: Library, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    fault: Exception, status: int, is_told: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(library, "search", failing(fault))
+    factory = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(logs._record)  # as `logs.configure` has it
+    try:
+        answer = serve(OWNER).post("/search", {"query": "harbour"})
+        logged = status == 500 and says_soon(caplog, type(fault).__name__)
+    finally:
+        logging.setLogRecordFactory(factory)
+    assert answer.status == status
+    assert (SERVER in answer.error) == is_told
+    assert SERVER not in caplog.text
+    assert logged == (status == 500), "the log says where a 500 is from"
+
+
+@pytest.mark.parametrize(("fault", "status", "is_told"), FAULTS.values(), ids=FAULTS)
+def test_a_guest_hears_of_no_server(
+    serve: Serve,
+    library: Library,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Exception,
+    status: int,
+    is_told: bool,
+) -> None:
+    monkeypatch.setattr(library, "search", failing(fault))
+    answer = serve(GUEST).post("/search", {"query": "harbour"})
+    assert (answer.status, SERVER in answer.error) == (status, False)
+
+
+def says_soon(caplog: pytest.LogCaptureFixture, word: str) -> bool:
+    """Whether the log has it now, or a moment after the answer was sent."""
+    until = time.monotonic() + 5
+    while word not in caplog.text and time.monotonic() < until:
+        time.sleep(0.01)
+    return word in caplog.text
+
+
+def failing(fault: Exception) -> Callable[..., Any]:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise fault
+
+    return fail
+
+
+def test_a_fault_leaves_the_interface_standing(
+    serve: Serve, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = serve(OWNER)
+    with monkeypatch.context() as broken:
+        broken.setattr(library, "search", failing(KeyError("x")))
+        assert owner.post("/search", {"query": "harbour"}).status == 500
+    assert owner.post("/search", {"query": "harbour"}).status == 200

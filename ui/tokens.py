@@ -1,0 +1,63 @@
+"""Tokens on the Settings page: scripts that may use the REST interface as the owner."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from rag_core.types import Viewer
+from rag_core.wording import moment
+from ui import hits
+from ui.deps import library
+from ui.messages import show_error
+
+_NAME: Final = "settings_token_name"
+_MADE: Final = "settings_token_made"
+_ERROR: Final = "settings_token_error"
+
+
+def show_tokens(viewer: Viewer) -> None:
+    """The tokens with a button to revoke each, and the way to another, which is shown once."""
+    st.header("Tokens for scripts", anchor=False)
+    st.html(
+        hits.paragraphs(
+            "On this computer a script needs none. With a token it may use the REST interface (/api/v1) as"
+            " you from elsewhere, too, through a proxy such as tailscale serve."
+        )
+    )
+    if error := st.session_state.pop(_ERROR, None):
+        show_error(error)
+    if made := st.session_state.pop(_MADE, None):
+        st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
+        st.code(made, language=None)
+    for token in library().tokens(viewer):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"settings_token_{token.name}"):
+            st.markdown(f"**{hits.label(token.name)}**", width="content")
+            st.html(hits.paragraphs(f"made {moment(token.created_at)}"))
+            st.button(
+                "Revoke", key=f"settings_revoke_{token.name}", icon=":material/key_off:",
+                help=f"Scripts that send the token {token.name} are refused from now on.",
+                on_click=_revoke, args=(viewer, token.name),
+            )  # fmt: skip
+    with st.form("settings_token", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("Name of a new token", key=_NAME, placeholder="backup-script", autocomplete="off")
+        st.form_submit_button(
+            "Make token", icon=":material/key:", key="settings_token_make", on_click=_make, args=(viewer,)
+        )
+
+
+def _make(viewer: Viewer) -> None:
+    try:
+        st.session_state[_MADE] = library().create_token(viewer, st.session_state[_NAME].strip()).secret
+        st.session_state[_NAME] = ""
+    except RagError as error:
+        st.session_state[_ERROR] = error
+
+
+def _revoke(viewer: Viewer, name: str) -> None:
+    try:
+        library().revoke_token(viewer, name)
+    except RagError as error:  # it was revoked elsewhere meanwhile
+        st.session_state[_ERROR] = error
