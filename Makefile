@@ -31,8 +31,8 @@ model: $(VENV)/installed
 test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
 	@$(BIN)/python -m pytest $(ARGS)
 
-torture: $(VENV)/installed-dev  ## Kill what writes a store 500 times, which takes minutes
-	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest tests/test_crash.py $(ARGS)
+torture: $(VENV)/installed-dev  ## Kill what writes a store 750 times, which takes minutes
+	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest tests/test_crash*.py $(ARGS)
 
 check: $(VENV)/installed-dev  ## Lint, formatting and types
 	@$(BIN)/ruff check .

@@ -20,10 +20,12 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
 from rag_core import jobs  # noqa: E402
+from rag_core.api import rest  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
+from rag_core.library import Library  # noqa: E402
 from rag_core.types import OWNER  # noqa: E402
-from ui import tasks  # noqa: E402
-from ui.access import AccessGate  # noqa: E402
+from ui import ask_jobs, tasks  # noqa: E402
+from ui.access import AccessGate, viewer_of  # noqa: E402
 from ui.front import page_routes  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
 
@@ -43,6 +45,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         yield
     finally:
         ending.set()
+        await asyncio.to_thread(ask_jobs.stop_all)
         await asyncio.to_thread(tasks.stop_all)
         await asyncio.to_thread(jobs.stop_all)
 
@@ -64,10 +67,22 @@ def begin(ending: threading.Event) -> None:
             jobs.send_backlogs(library(), OWNER)
 
 
+def library() -> Library:
+    """The library of this process, which the pages have, too."""
+    from ui import deps  # only now, as in `begin`
+
+    return deps.library()
+
+
+def knows_token(token: str) -> bool:
+    """Whether a token is the owner's."""
+    return library().knows_token(token)
+
+
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.
 app = st.App(
     ROOT / "ui" / "shell.py",
-    routes=page_routes(),
-    middleware=[Middleware(SecurityHeaders), Middleware(AccessGate)],
+    routes=[rest(library, viewer_of), *page_routes()],
+    middleware=[Middleware(SecurityHeaders), Middleware(AccessGate, knows_token=knows_token)],
     lifespan=lifespan,
 )

@@ -1,6 +1,6 @@
 """Where does an embedder's score have to turn from "no" to "yes"? Fits the curves of rank.py.
 
-    python benchmarks/calibration.py DIR DIR… [--embedder NAME]
+    python benchmarks/calibration.py DIR DIR… [--embedder NAME] [--json]
 
 Relevant: the judged passages of each set. Irrelevant: the five best passages for queries of the
 other sets. Prints, for each mode, the middle and slope of the logistic curve that tells them
@@ -10,6 +10,7 @@ apart (both classes weigh the same), beside those in use and how often 0.5 is ri
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import tempfile
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.process import Figures, lines
 from benchmarks.retrieval import MODES, JudgedSet, index_set, open_library, quoted, read_set
 from rag_core.library import Library
 from rag_core.rank import Logistic, calibration_for
@@ -72,6 +74,16 @@ def fit(good: Values, bad: Values) -> Logistic:
     return Logistic(float(-beta[0] / beta[1]), float(beta[1]))
 
 
+def figures(fitted: Logistic, used: Logistic, good: Values, bad: Values) -> Figures:
+    """Both curves, and the share of relevant passages above 0.5 and of others below it."""
+    return {
+        "fitted": {"middle": round(fitted.middle, 3), "slope": round(fitted.slope, 1)},
+        "in_use": {"middle": used.middle, "slope": used.slope},
+        "relevant_pass": round(float(np.mean(good >= used.middle)), 3),
+        "foreign_do_not": round(float(np.mean(bad < used.middle)), 3),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -79,6 +91,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--home", type=Path, help="keep the stores here and use them again")
+    parser.add_argument("--json", action="store_true", dest="as_json")
     options = parser.parse_args()
     if len(options.folders) < 2:
         parser.error("two sets or more: one's queries are foreign to the other")
@@ -87,17 +100,13 @@ def main() -> None:
         library = open_library(home)
         sets = [read_set(folder) for folder in options.folders]
         names = {judged.name: index_set(library, judged, options.embedder, home) for judged in sets}
+        report: Figures = {}
         for mode in MODES:
             curve: Logistic = getattr(calibration_for(options.embedder), mode)
             good, bad = collect(library, sets, names, mode, curve)
-            fitted = fit(good, bad)
-            passed, held = np.mean(good >= curve.middle), np.mean(bad < curve.middle)
-            print(
-                f"{mode:8} fitted {fitted.middle:.3f} × {fitted.slope:.1f},"
-                f" in use {curve.middle} × {curve.slope}:"
-                f" {passed:.0%} of relevant pass, {held:.0%} of foreign do not"
-            )
+            report[mode] = figures(fit(good, bad), curve, good, bad)
         library.close()
+    print(json.dumps(report, indent=2) if options.as_json else "\n".join(lines(report)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Settings: what stores can use, looked at live; Ollama's models; trying an embedder; what is configured."""
+"""Settings: what stores can use, looked at live; models of Ollama; an embedder on trial; tokens; settings."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ui.connections import show_connections
 from ui.embedder_trial import offer_trial
 from ui.messages import show_error
 from ui.ollama_models import show_ollama
+from ui.tokens import show_tokens
 
 
 def main() -> None:
@@ -18,9 +19,11 @@ def main() -> None:
     viewer = require_owner()
     st.set_page_config(layout="centered")
     st.title("Settings", anchor=False)
-    connections, models, trial, configured = (st.container() for _ in range(4))
+    connections, models, trial, tokens, configured = (st.container() for _ in range(5))
     with configured:
         show_configuration()
+    with tokens:
+        show_tokens(viewer)
     with connections:
         found = show_connections(viewer)
     with models:

@@ -23,12 +23,14 @@ from rag_core.chunk import chunk_spec
 from rag_core.embedders import Embedder
 from rag_core.errors import EmbedderError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION
+from rag_core.files import display
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
-from rag_core.store.documents import FileRecord
+from rag_core.store.documents import FileRecord, storable
 from rag_core.store.file import put_in_place
 from rag_core.store.workroom import sync, workroom
-from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage
-from rag_core.vectors import RemoteIndex, VectorRecord
+from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
+from rag_core.vectors import RemoteIndex, VectorRecord, unit
+from rag_core.vectors.records import reason_against
 
 _DOCUMENTS_A_WRITE = 50
 _MOST = 2**53
@@ -49,11 +51,12 @@ class Maker:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The records of an index, kept in a file of their own so that any number fits, and who made them."""
+    """The records of an index, kept in a file of their own so that any number fits, who made them, and a
+    text of them that is not private, with its vector."""
 
     file: Path
     maker: Maker
-    count: int
+    sample: tuple[str, Vectors] | None
 
 
 def attach(
@@ -75,7 +78,7 @@ def attach(
     with workroom(path.parent) as room:
         found = gather(index, address, room / "records.db", progress)
         embedder = open_embedder(found.maker.embedder)
-        if embedder.identity != found.maker.identity:
+        if embedder.identity != found.maker.identity or not _gives_the_same(embedder, found.sample):
             raise EmbedderError(
                 f"The vectors at {address!r} are from {found.maker.identity}, this machine has"
                 f" {embedder.identity}.",
@@ -89,9 +92,17 @@ def attach(
         sync(path.parent)
 
 
+def _gives_the_same(embedder: Embedder, sample: tuple[str, Vectors] | None) -> bool:
+    """Whether the sample's vector is this embedder's, where its server does not tell which model it has."""
+    if embedder.identity.digest or sample is None:
+        return True
+    text, vector = sample
+    return identities.same_canary(vector, embedder.embed_documents([text])[0])
+
+
 def maker_at(index: RemoteIndex, address: str) -> Maker:
     """Who fills the index; reads no further than it must. Raises VectorError when nobody of ours does."""
-    for record in index.records():
+    for record in _records(index, address):
         if "store" in record.doc:
             return _maker(record.doc["store"], address)
     raise _not_ours(address, "holds no document that says where it is from")
@@ -100,6 +111,7 @@ def maker_at(index: RemoteIndex, address: str) -> Maker:
 def gather(index: RemoteIndex, address: str, file: Path, progress: Progress | None) -> Found:
     """Read every record into ``file``. Raises VectorError for one that is not as we write them."""
     maker: Maker | None = None
+    sample: tuple[str, Vectors] | None = None
     count = 0
     with closing(sqlite3.connect(file, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")
@@ -108,20 +120,32 @@ def gather(index: RemoteIndex, address: str, file: Path, progress: Progress | No
             " vector BLOB)"
         )
         db.execute("BEGIN")
-        for record in index.records():
+        for record in _records(index, address):
             doc = record.doc
             maker = maker or (_maker(doc["store"], address) if "store" in doc else None)
-            db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", _row(record, address))
+            db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)", _row(record, address))
+            if sample is None and not doc.get("private"):
+                sample = _Doc(doc, address).passage(record.text).embedded, unit(record.vector)
             count += 1
             if progress is not None and count % 500 == 0:
                 progress(count)
         db.execute("COMMIT")
     if maker is None:
         raise _not_ours(address, "holds no document that says where it is from")
-    return Found(file, maker, count)
+    return Found(file, maker, sample)
 
 
 # --- records → rows ---------------------------------------------------------------------
+
+
+def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
+    try:
+        for record in index.records():
+            if not isinstance(record.doc, dict):
+                raise TypeError("no object")
+            yield replace(record, key=storable(record.key), text=storable(record.text))
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise _not_ours(address, "has a record that cannot be read") from error
 
 
 def _row(record: VectorRecord, address: str) -> tuple[Any, ...]:
@@ -151,7 +175,7 @@ def _fill(path: Path, found: Found, embedder: Embedder, address: str, backend: s
             for some in _parts(groupby(rows, itemgetter("path")), _DOCUMENTS_A_WRITE):
                 with store.write() as db:
                     for shown, group in some:
-                        _put(db, identity_id, source.id, shown, group, address)
+                        _put(db, identity_id, maker.identity.dimension, source.id, shown, group, address)
         with store.write() as db:
             switch.attach(db, address)
     finally:
@@ -161,6 +185,7 @@ def _fill(path: Path, found: Found, embedder: Embedder, address: str, backend: s
 def _put(
     db: sqlite3.Connection,
     identity_id: int,
+    dimension: int,
     source_id: int,
     shown: str,
     group: list[sqlite3.Row],
@@ -178,8 +203,15 @@ def _put(
     documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
     vectors = {chunks.embed_hash(p.embedded): row["vector"] for p, row in zip(passages, group, strict=True)}
     pending = [embeddings.Pending(digest, "") for digest in vectors]
-    matrix = np.stack([np.frombuffer(vector, np.float32) for vector in vectors.values()])
+    matrix = np.stack([_vector(vector, dimension, address) for vector in vectors.values()])
     embeddings.put_vectors(db, identity_id, pending, matrix)
+
+
+def _vector(written: bytes, dimension: int, address: str) -> Vectors:
+    vector = np.frombuffer(written, np.float32)
+    if reason_against(vector, dimension):
+        raise _not_ours(address, f"has a record whose vector has no direction in {dimension} dimensions")
+    return unit(vector)
 
 
 class _Doc:
@@ -208,18 +240,22 @@ class _Doc:
         return tuple(value)
 
     def path(self) -> str:
-        shown = self.text("path")
+        shown = display(os.fsencode(self.text("path")))
         if not shown or "\0" in shown or shown.startswith("/") or ".." in PurePosixPath(shown).parts:
             raise _not_ours(self._address, "has a record whose path is none")
         return shown
 
     def passage(self, text: str) -> Passage:
+        start, end = self.whole("start"), self.whole("end")
+        first, last = self.whole("start_line"), self.whole("end_line")
+        if end - start != len(text) or not 1 <= first <= last:
+            raise _not_ours(self._address, "has a record whose place in its document cannot be")
         return Passage(
             text,
-            self.whole("start"),
-            self.whole("end"),
-            self.whole("start_line"),
-            self.whole("end_line"),
+            start,
+            end,
+            first,
+            last,
             self.texts("heading_path"),
             self.text("anchor_type"),
             self.text("anchor_ref"),

@@ -174,19 +174,24 @@ def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[Segment
     joined: list[Segment] = []
     held: Segment | None = None
     for segment in segments:
-        if held and _joins(held.start, segment, size):
+        if held and _touch(text, held, segment) and _joins(held.start, segment, size):
             segment = _from(held.start, segment)
         elif held:
             joined.append(held)
         held = segment if _is_small(text, segment) else None
         if not held:
             joined.append(segment)
-    if held and joined and held.end - joined[-1].start <= size:
+    if held and joined and _touch(text, joined[-1], held) and held.end - joined[-1].start <= size:
         last = joined.pop()
         joined.append(Segment(last.start, held.end, last.heading_path, last.anchor_type, last.anchor_ref))
     elif held:
         joined.append(held)
     return joined
+
+
+def _touch(text: str, before: Segment, behind: Segment) -> bool:
+    """Whether nothing that is left out stands between two segments."""
+    return not text[before.end : behind.start].strip()
 
 
 def _joins(start: int, segment: Segment, size: int) -> bool:

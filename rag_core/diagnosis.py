@@ -149,7 +149,8 @@ def _follow(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> I
     if row is None and os.path.isdir(os.path.join(os.fsencode(source.root), raw)):  # noqa: PTH112, PTH118
         yield Step("no", "It is a folder; only files are found."), _said("Ask about a file in it.")
         return
-    yield from _choice(db, store, source, raw, kept=bool(row and row["chunk_count"]))
+    if os.path.isabs(source.root):  # noqa: PTH117  else an index that is attached, and no folder
+        yield from _choice(db, store, source, raw, kept=bool(row and row["chunk_count"]))
     if row is None:
         due = _resume(store, source) if source.paused else _index(store)
         yield Step("no", "It was not read yet."), _unread(display(raw)) or due

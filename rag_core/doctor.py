@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rag_core.addresses import destination
 from rag_core.embedders import Embedder
-from rag_core.embedders.address import destination
 from rag_core.embedders.foreign import opener_of
 from rag_core.embedders.options import providers
 from rag_core.errors import RagError

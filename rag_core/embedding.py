@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rag_core import outbox
+from rag_core.addresses import host_of, leaves
 from rag_core.embedders import Embedder
-from rag_core.embedders.address import host_of, leaves
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable, VectorError
 from rag_core.runlog import RunLog
 from rag_core.store import Store, embeddings, identities, switch
 from rag_core.store import outbox as rows
 from rag_core.vectors import RemoteIndex
+from rag_core.wording import the_embedder, unreadable
 
 BATCH = 32
 MAX_ATTEMPTS = 3
@@ -67,6 +68,7 @@ class Embedding:
         self._former: RemoteIndex | None = None  # which searches ask until a switch ends
         self._prepared = False
         self._unsent = 0
+        self._met_unreadable = False
 
     @property
     def count_tokens(self) -> Callable[[str], int] | None:
@@ -151,6 +153,7 @@ class Embedding:
             rest = [item for item in batch if item not in readable]
             with self._store.write() as db:
                 embeddings.put_unreadable(db, self._identity_id, rest)
+            self._met_unreadable = True
             self._log.step(count=len(rest))
         if readable:
             self._embed_readable(embedder, readable)
@@ -180,6 +183,13 @@ class Embedding:
             embeddings.put_vectors(db, self._identity_id, batch, vectors)
         self._log.embedded(len(batch))
         self._log.step(count=len(batch))
+
+    def say_unreadable(self) -> None:
+        """Say how much of the store the embedder cannot read, if this run met any of it."""
+        if self._met_unreadable:
+            with self._store.read() as db:
+                count = embeddings.unreadable_count(db, identities.TARGET)
+            self._log.say(unreadable(count))
 
     # --- vectors → a remote index ---------------------------------------------------
 
@@ -224,9 +234,8 @@ class Embedding:
         if self._former is None:
             return
         try:
-            if self._former.owner() == self._store.id:
-                private = not keeps_private(self._store, self._former.server)
-                outbox.forget(self._store, self._former, private=private)
+            private = not keeps_private(self._store, self._former.server)
+            outbox.forget(self._store, self._former, private=private)
         except VectorError as error:
             self._log.say(f"What is gone is not removed yet from the former vector index. {error}")
             self._former = None
@@ -243,23 +252,21 @@ class Embedding:
                 return
         with self._store.write() as db:
             switch.finish(db)
-        self._log.say(f"Searches use {to.embedder} now.")
+        self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
 
-    def has_unused(self) -> bool:
-        """Whether a switch that was ended or abandoned left something behind, here or elsewhere."""
+    def drop_unused(self, *, text_was_dropped: bool) -> None:
+        """Remove the vectors that nobody needs any more, because their text is gone or a switch was ended or
+        abandoned, here and where they were kept before."""
         with self._store.read() as db:
-            return identities.has_unused(db) or bool(switch.retired(db))
-
-    def drop_unused(self) -> None:
-        """Remove the vectors that nobody needs any more, here and where they were kept before."""
-        with self._store.read() as db:
-            ids = embeddings.unused(db)
+            was_switched = identities.has_unused(db)
+            ids = embeddings.unused(db) if text_was_dropped or was_switched else []
             retired = switch.retired(db)
         for start in range(0, len(ids), _ROWS_A_WRITE):
             with self._store.write() as db:
                 embeddings.drop(db, ids[start : start + _ROWS_A_WRITE])
-        with self._store.note() as db:
-            identities.drop_unused_identities(db)
+        if was_switched:
+            with self._store.note() as db:
+                identities.drop_unused_identities(db)
         for address in retired:
             self._drop_index(address)
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from rag_core.errors import RagError
 
@@ -27,6 +28,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 REMEDY = "Update or uninstall the package; nothing else is affected."
 
+_Error = TypeVar("_Error", bound=RagError)
 _PREFIX = "commonplace."
 _QUOTED = 200
 
@@ -61,8 +63,23 @@ class Extension:
             raise error(self.trouble, REMEDY)
         found, wrong = _imported(self)
         if wrong:
-            raise error(self.problem(f"cannot be loaded: {wrong}"), REMEDY)
+            raise self.failed(error, f"cannot be loaded: {wrong}")
         return found
+
+    def failed(self, error: type[_Error], what: str) -> _Error:
+        """An ``error`` about this extension: ``what`` is the end of its sentence."""
+        return error(self.problem(what), REMEDY)
+
+    @contextmanager
+    def explained(self, error: type[RagError], doing: str, *own: type[RagError]) -> Iterator[None]:
+        """Let whatever the package raises become an ``error``, without the texts that it may quote. What is
+        one already stays as it is, and so does what is one of ``own``."""
+        try:
+            yield
+        except (error, *own):
+            raise
+        except (Exception, SystemExit) as raised:  # somebody else's code
+            raise self.failed(error, f"failed at {doing} ({type(raised).__name__})") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class Folders(Reader):
         ]
 
     def _own(self, viewer: Viewer, name: str) -> Store:
-        """The store called ``name``, to be changed. Raises NotFound, InvalidInput for one that is attached."""
+        """The store called ``name``, to be changed. Raises NotFound, InvalidInput for an attached one."""
         store = self._stores.open(viewer, name).store
         with store.read() as db:
             if switch.is_attached(db):
@@ -145,7 +145,7 @@ def _globs(include: Sequence[str], exclude: Sequence[str]) -> tuple[tuple[str, .
 
 def _info(source: Source, counts: dict[str, int]) -> SourceInfo:
     try:
-        missing = not Path(source.root).is_dir()
+        missing = Path(source.root).is_absolute() and not Path(source.root).is_dir()  # or it is an index
     except OSError:  # no permission to look: as good as not there
         missing = True
     indexed, failed, skipped = (counts.get(state, 0) for state in ("indexed", "failed", "skipped"))

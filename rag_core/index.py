@@ -167,9 +167,9 @@ class Runner:
                 self._read(requests)
             self._embedding.embed_queue()
             self._embedding.send()
+        self._embedding.say_unreadable()
         self._embedding.end_switch()
-        if self._left_over or self._log.text_was_dropped() or self._embedding.has_unused():
-            self._embedding.drop_unused()
+        self._embedding.drop_unused(text_was_dropped=self._left_over or self._log.text_was_dropped())
 
     def _look_for_requests(self) -> None:
         """See what was asked since the last look; raises Cancelled if that was to stop. What was
@@ -263,7 +263,7 @@ class Runner:
         for move in plan.moved:
             self._move(move)
         for known in plan.deleted:
-            result = FileResult(known.display, "success", "deleted")
+            result = FileResult(known.display, "success", plan.why_gone(known))
             with self._store.write() as db:
                 write.remove(db, known.id)
                 self._log.result(db, result)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from dataclasses import dataclass
 
 from rag_core.errors import InUpkeep, NotFound, RagError, StoreBusy
@@ -19,6 +20,7 @@ _LOOK_EVERY_S = 0.5  # whether a store that is in upkeep is free again
 
 SEND_EVERY_S = 30.0
 """How often a long-lived process looks whether a backlog can be sent."""
+_MOST_S = 900.0  # between two tries, where what can be reached refuses what is sent
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -33,6 +35,8 @@ class _Run:
 
 
 _runs: dict[tuple[str, str], _Run] = {}
+_tries: dict[tuple[str, str], tuple[float, float]] = {}
+"""The stores whose backlog was tried to be sent: when it may be again, and how long after the last time."""
 
 
 def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) -> None:
@@ -68,10 +72,19 @@ def resume_all(library: Library, viewer: Viewer) -> None:
 
 def send_backlogs(library: Library, viewer: Viewer) -> None:
     """Have the stores whose remote vector index could not be reached send what it lacks, if it answers
-    now."""
+    now. Where that was in vain, later each time: every try is a run in the store's history."""
     for store in library.store_names(viewer):
+        key = _key(library, store)
         try:
-            if not working(library, store) and library.can_send(viewer, store):
+            if working(library, store):
+                continue
+            if not library.can_send(viewer, store):
+                _tries.pop(key, None)
+                continue
+            due, waited = _tries.get(key, (0.0, SEND_EVERY_S / 2))
+            if time.monotonic() >= due:
+                waited = min(2 * waited, _MOST_S)
+                _tries[key] = time.monotonic() + waited, waited
                 library.request_index(viewer, store, [])
                 go_on(library, viewer, store)
         except RagError as error:

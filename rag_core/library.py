@@ -17,6 +17,8 @@ from operator import attrgetter
 from pathlib import Path
 
 from rag_core import diagnosis, doctor, portable
+from rag_core.admission import Admission
+from rag_core.asking import Asking
 from rag_core.chunk import chunk_spec
 from rag_core.config import DeclaredStore
 from rag_core.embedders import (
@@ -27,10 +29,11 @@ from rag_core.embedders import (
     reading_limit,
     with_dimension,
 )
-from rag_core.errors import InvalidInput, NotFound, RagError, StoreError
+from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, VectorError
 from rag_core.files import current_folder, display, expanded, real_folder, with_sep
 from rag_core.folders import owner_only
 from rag_core.freshness import file_states
+from rag_core.overview import Overview
 from rag_core.placement import Placement
 from rag_core.portable import Exported, Report
 from rag_core.reader import MAX_TOP_K
@@ -43,7 +46,7 @@ from rag_core.types import METRICS, Document, DocumentView, FileState, Metric, S
 from rag_core.vectors.backends import address_of
 
 
-class Library(Placement, Services):
+class Library(Placement, Services, Overview, Asking, Admission):
     """Every store of one owner. Cheap to make, safe to share between threads.
 
     Every method here but ``document`` raises Forbidden for a guest.
@@ -80,21 +83,25 @@ class Library(Placement, Services):
         spec = chunk_spec(reading_limit(embedder, self._embedders.get), *sizes)
         backend = backend or self.settings.backend
         address = address_of(backend, name, self._vector_options)
-        store = Store.create(path, embedder=embedder, spec=spec, backend=backend, metric=metric)
+        number = dimension_of(embedder, self._embedders.get) if address else 0
+        if address:
+            self._open_remote(address, number, metric).owner()  # nothing is made before it answers
+        facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
+        Store.create(path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts).close()
+        if address:
+            self._prepare_new(viewer, name, address, number)
+        return self.store_info(viewer, name)
+
+    def _prepare_new(self, viewer: Viewer, name: str, address: str, dimension: int) -> None:
+        """Make the remote index of a new store; without it there is no store."""
+        store = self._stores.open(viewer, name).store
         try:
-            with store.write() as db:
-                db.execute("INSERT INTO meta VALUES ('sends_private', ?)", ("1" if sends_private else "0",))
-                if address:
-                    outbox.connect(db, address)
-            if address:
-                number = dimension_of(embedder, self._embedders.get)
-                self._stores.remote(store, address, number).prepare(store.id)
+            self._stores.remote(store, address, dimension).prepare(store.id)
         except BaseException:
-            store.close()
+            with suppress(VectorError):  # what it made there nobody else could ever fill
+                self._drop_remote(store)
             self._stores.delete(viewer, name)
             raise
-        store.close()
-        return self.store_info(viewer, name)
 
     def make_declared(self, viewer: Viewer) -> list[str]:
         """Make the stores that the settings declare, where they are not there yet; nothing else changes.
@@ -119,14 +126,16 @@ class Library(Placement, Services):
         how = f" The Index page, or `commonplace index --store {declared.name}`, reads its folders."
         return f"Made store {declared.name!r}.{how if roots else ''}"
 
-    def delete_store(self, viewer: Viewer, name: str) -> None:
+    def delete_store(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
         """Remove a store, sound or damaged, and all that it holds; the files it was read from stay.
 
-        Raises StoreBusy while it is being indexed.
+        Its remote vector index goes, too, unless ``leave_index`` says otherwise. Raises StoreBusy while it is
+        being indexed, VectorError when that index cannot be deleted; then nothing is.
         """
         owner_only(viewer, "delete a store")
-        with suppress(StoreError):  # one that is damaged does not know where its vectors are
-            self._drop_remote(self._stores.open(viewer, name).store)
+        if not leave_index:
+            with suppress(StoreError):  # one that is damaged does not know where its vectors are
+                self._drop_remote(self._stores.open(viewer, name).store)
         self._stores.delete(viewer, name)
 
     def rename_store(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:

@@ -284,7 +284,17 @@ def _version_3(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2, _version_3)
+def _version_4(db: sqlite3.Connection) -> None:
+    """The texts that an embedder cannot read are counted without a look at every vector."""
+    db.execute("CREATE INDEX embeddings_unreadable ON embeddings (identity_id, hash) WHERE vector = x''")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _version_1,
+    _version_2,
+    _version_3,
+    _version_4,
+)
 VERSION = len(MIGRATIONS)
 
 

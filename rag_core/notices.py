@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import difflib
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
+from pathlib import PurePath
 
 from rag_core.errors import RagError
+from rag_core.extract import hardly_text
 from rag_core.store import Store, find
+from rag_core.store.sources import all_sources
 from rag_core.types import Filters, Notice, Viewer
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
+_LACKS = {
+    "types": "is of the type",
+    "tags": "has the tag",
+    "folders": "is in a folder called",
+    "files": "is called",
+}
 
 
 def failures(errors: Mapping[str, RagError]) -> list[Notice]:
@@ -33,8 +43,9 @@ def _words_only(names: Sequence[str], reason: str, on_page: str) -> Notice:
 
 
 def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
-    """One notice for each type and tag in ``filters`` that nothing ``viewer`` may see in ``stores`` has."""
-    if not (filters.types or filters.tags):
+    """One notice for each type, tag, path and file in ``filters`` that nothing ``viewer`` may see in
+    ``stores`` has."""
+    if not (filters.types or filters.tags or filters.paths or filters.files):
         return []
     lacking: list[list[tuple[str, str]]] = []
     for store in stores:
@@ -46,24 +57,57 @@ def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) ->
 
 def _nothing_has(facet: str, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
     known: dict[str, int] = {}
+    skipped = 0
     for store in stores:
         with store.read() as db:
-            known |= find.facets(db, viewer)[facet]
+            known |= _known(db, facet, viewer)
+            if facet == "types" and viewer.is_owner:
+                skipped += find.skipped_count(db, f".{value}")
     names = tuple(store.name for store in stores)
-    what = "is of the type" if facet == "types" else "has the tag"
-    message = f"No document in {_named(names, 's')} {what} {value[:80]!r}."
+    message = f"No document in {_named(names, 's')} {_LACKS[facet]} {value[:80]!r}."
     close = _closest(value, known)
     if close:
         message += f" Did you mean {close!r}?"
-    elif facet == "types" and known:
-        message += f" There are: {', '.join(list(known)[:_MOST_NAMED])}."
+    elif facet in ("types", "folders") and known:
+        tops = dict.fromkeys(name.partition("/")[0] for name in known if name)
+        message += f" There are: {', '.join(list(tops)[:_MOST_NAMED])}." if tops else ""
+    message += _skipped(skipped, value) if skipped else ""
+    message += _unlabelled(value, stores) if facet == "folders" and viewer.is_owner else ""
     return Notice(message, names)
+
+
+def _known(db: sqlite3.Connection, facet: str, viewer: Viewer) -> dict[str, int]:
+    if facet == "files":
+        return dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
+    return find.facets(db, viewer)[facet]
+
+
+def _skipped(count: int, suffix: str) -> str:
+    """Why there are files of a type and none of them is found."""
+    files = "1 file was" if count == 1 else f"{count:,} files were"
+    if hardly_text(f"x.{suffix}"):
+        kind = suffix.upper()
+        return f" {files.replace('file', f'{kind} file')} skipped: {kind} is not read yet."
+    return f" {files} skipped whose {'name ends' if count == 1 else 'names end'} in {f'.{suffix}'!r}."
+
+
+def _unlabelled(path: str, stores: Iterable[Store]) -> str:
+    """What to know of the first folder of a store: its own name is in no path."""
+    called = path.strip("/").partition("/")[0].casefold()
+    for store in stores:
+        with store.read() as db:
+            first = next((source for source in all_sources(db) if not source.label), None)
+        if first and PurePath(first.root).name.casefold() == called:
+            return f" The paths of the folder {first.root!r} begin below it: leave its name out."
+    return ""
 
 
 def _closest(value: str, known: Iterable[str]) -> str:
     """The most similar of ``known`` and of the tags above them (``a`` of ``a/b``), if any is similar."""
     folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in _path(name)}
-    close = difflib.get_close_matches(value.casefold(), folded, n=1)
+    asked = value.strip("/").casefold()
+    close = difflib.get_close_matches(asked, folded, n=1)
+    close = close or [name for name in folded if asked and name.startswith(asked)]
     return folded[close[0]] if close else ""
 
 

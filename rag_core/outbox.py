@@ -69,20 +69,22 @@ def flush(
 
 
 def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove from ``index`` what the outbox says is to be removed, and leave that there for another index.
+    """Remove from ``index``, if it is the store's, what is gone or private by now. The outbox keeps it for
+    another index.
 
     Raises VectorError.
     """
-    index.delete(entry.key for entry in _Sending(store, "delete", private))
+    with store.read() as db:
+        keys = rows.gone(db, private=private)
+    if keys and index.owner() == store.id:
+        index.delete(keys)
 
 
 class _Sending:
     """One pass for one action over what is in the outbox when it begins, so that no key is met twice; no
     connection is held while something is sent."""
 
-    def __init__(
-        self, store: Store, action: rows.Action, private: bool, progress: Progress | None = None
-    ) -> None:
+    def __init__(self, store: Store, action: rows.Action, private: bool, progress: Progress | None) -> None:
         self._store = store
         self._action = action
         self._private = private

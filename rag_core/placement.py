@@ -73,6 +73,7 @@ class Placement(Runs):
         with store.read() as db:
             active = identities.active_identity(db)
             address = rows.address(db)
+            begun = switch.under_way(db)
         is_same = (
             active is not None
             and active.identity == embedder.identity
@@ -81,12 +82,16 @@ class Placement(Runs):
         if is_same and backend == store.backend and not rechunk:
             raise InvalidInput(
                 f"Store {store.name!r} has this embedder and vector index already.",
-                "Nothing was changed; a switch that is under way can be abandoned.",
+                "Nothing was changed; the switch that is under way can be abandoned."
+                if begun
+                else "Nothing was changed.",
             )
         if not is_same or backend != store.backend:
             beside = embedder.identity if address and backend == store.backend else None
             address = address_of(backend, store.name, self._vector_options, beside)
         if address:
+            with store.note() as db:  # first: whatever becomes of this, no index is forgotten
+                switch.retire(db, address)
             self._stores.remote(store, address, embedder.identity.dimension).prepare(store.id)
         with store.write() as db:
             identity_id = identities.add_identity(db, embedder.identity, canary)
@@ -157,25 +162,23 @@ class Placement(Runs):
         info = self.store_info(viewer, name)
         return info.attached and info.address == address
 
-    def take_over_store(self, viewer: Viewer, name: str) -> StoreInfo:
+    def take_over_store(
+        self, viewer: Viewer, name: str, progress: attaching.Progress | None = None
+    ) -> StoreInfo:
         """Let this installation fill the index that a store is attached to, and nobody else any more.
 
-        What is in it stays, as a folder that is paused; add the folders of this computer to go on.
-        Raises InvalidInput for a store that is not attached, VectorError when the index cannot be reached.
+        What is in it by now stays, as a folder that is paused; add the folders of this computer to go on.
+        ``progress`` as in `attach_store`. Raises InvalidInput for a store that is not attached, VectorError
+        when the index cannot be reached.
         """
         owner_only(viewer, "take over a store")
+        info = self.store_info(viewer, name)
+        if not info.attached:
+            raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
+        self.attach_store(viewer, info.address, name, progress)  # or the next run removes what came since
         store = self._stores.open(viewer, name).store
         with store.hold("switch"):
-            with store.read() as db:
-                attached, address, known = (
-                    switch.is_attached(db),
-                    rows.address(db),
-                    identities.active_identity(db),
-                )
-            if not attached or known is None:
-                raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
-            remote = self._stores.remote(store, address, known.identity.dimension)
-            remote.prepare(store.id, take_over=True)
+            self._stores.remote(store, info.address, info.dimension).prepare(store.id, take_over=True)
             with store.write() as db:
                 switch.take_over(db)
         return self.store_info(viewer, name)
@@ -232,15 +235,32 @@ class Placement(Runs):
             return (Finding(VECTOR_INDEX, "note", f"The vector index cannot be compared now. {error}", 1),)
 
     def _drop_remote(self, store: Store) -> None:
-        """Delete the remote index of a store that is being deleted, if it is this store's."""
-        with store.read() as db:
-            if switch.is_attached(db):
-                return
-            found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
-        for address in found:
+        """Delete the remote indexes of a store, as far as they are its own; it is a local one then.
+
+        Raises StoreBusy while it is being indexed, VectorError when one of them cannot be deleted.
+        """
+        with store.hold("delete"):
+            with store.read() as db:
+                if switch.is_attached(db):
+                    return
+                found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
+            for address in found:
+                self._drop_index(store, address)
+            with store.write() as db:
+                switch.keep_local(db)
+
+    def _drop_index(self, store: Store, address: str) -> None:
+        try:
             remote = self._stores.remote(store, address, 1)
             if remote.owner() == store.id:
                 remote.drop()
+        except (VectorError, InvalidInput) as error:
+            command = f"commonplace store delete {store.name} --leave-index"
+            raise VectorError(
+                f"The vector index of store {store.name!r} cannot be deleted, and so nothing was:"
+                f" {error.message}",
+                f"Try again later, or leave what is there: `{command}`.",
+            ) from error
 
 
 def _findings(found: outbox.Comparison) -> Iterator[Finding]:

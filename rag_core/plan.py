@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
@@ -56,7 +56,8 @@ class Move:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The difference between a source's files and its documents; ``again`` are the files that are to be
-    read once more although nothing says that they changed."""
+    read once more although nothing says that they changed, ``excluded`` the paths of those among the
+    ``deleted`` that the owner took out."""
 
     source: Source
     new: tuple[FileRecord, ...] = ()
@@ -65,6 +66,7 @@ class Plan:
     moved: tuple[Move, ...] = ()
     touched: tuple[Move, ...] = ()
     deleted: tuple[Known, ...] = ()
+    excluded: Set[bytes] = frozenset()
     unchanged: int = 0
     warnings: tuple[str, ...] = ()
 
@@ -74,17 +76,23 @@ class Plan:
         rows += [("changed", f.display, _note(f)) for f in self.changed]
         rows += [("reread", f.display, _note(f)) for f in self.again]
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
-        rows += [("deleted", k.display, "") for k in self.deleted]
+        rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
+
+    def why_gone(self, known: Known) -> Literal["deleted", "excluded"]:
+        """What becomes of one of the ``deleted``."""
+        return "excluded" if known.path in self.excluded else "deleted"
 
     def counts(self) -> dict[str, int]:
         """How many files have each outcome."""
+        gone = [self.why_gone(known) for known in self.deleted]
         return {
             "added": len(self.new),
             "changed": len(self.changed),
             **({"reread": len(self.again)} if self.again else {}),
             "moved": len(self.moved),
-            "deleted": len(self.deleted),
+            "deleted": gone.count("deleted"),
+            **({"excluded": gone.count("excluded")} if self.excluded else {}),
             "unchanged": self.unchanged + len(self.touched),
         }
 
@@ -126,7 +134,8 @@ def make_plan(
     """
     forgotten = _forgotten(store, source, only)
     if forgotten is not None:
-        return Plan(source, deleted=tuple(forgotten))
+        out = frozenset() if source.removed else frozenset(known.path for known in forgotten)
+        return Plan(source, deleted=tuple(forgotten), excluded=out)
     started_ns = time.time_ns()
     root = Path(source.root)
     walk = scan(root, source.include, source.exclude, on_progress=on_progress)
@@ -151,10 +160,11 @@ def make_plan(
         source=source,
         new=tuple(file for file in draft.new if file.path not in placed),
         changed=tuple(draft.changed),
-        again=tuple(draft.again),
+        again=(*draft.again, *(move.file for move in moved if not _is_current(move.known))),
         moved=tuple(moved),
         touched=tuple(draft.touched),
         deleted=tuple(known for known in gone if known.path not in old),
+        excluded=sides.excluded & {known.path for known in gone} - old,
         unchanged=len(sides.files) - len(sides.unsettled),
         warnings=(*nothing, *_warnings(walk, only)),
     )
@@ -163,7 +173,8 @@ def make_plan(
 def taken_out(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
     """What can be done without a look at the disk: to forget the documents that the owner took out."""
     with store.read() as db:
-        return Plan(source, deleted=tuple(_taken_out(db, source, only)))
+        gone = tuple(_taken_out(db, source, only))
+    return Plan(source, deleted=gone, excluded=frozenset(known.path for known in gone))
 
 
 def _taken_out(db: sqlite3.Connection, source: Source, only: Set[bytes] | None) -> list[Known]:

@@ -207,16 +207,17 @@ class Reader:
             return Scope(opened.store, opened.local, None, calibration)
         try:
             with self._embedders.soon(opened.store.embedder):
-                vector = self._query_vector(opened, query.text)
+                identity_id, vector = self._query_vector(opened, query.text)
             index = self._stores.index(opened)
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
             trouble = error if may_know else EmbedderError("Its embedder is not at hand just now.")
-            return Scope(opened.store, opened.local, None, calibration, trouble)
-        return Scope(opened.store, index, vector, calibration)
+            return Scope(opened.store, opened.local, None, calibration, trouble=trouble)
+        return Scope(opened.store, index, vector, calibration, identity_id)
 
-    def _query_vector(self, opened: Opened, text: str) -> Vectors | None:
-        """The vector of a query for a store; None while the store has no vectors.
+    def _query_vector(self, opened: Opened, text: str) -> tuple[int, Vectors | None]:
+        """The row id of a store's embedder there, and the vector of a query by it; None while the store has
+        no vectors.
 
         Raises EmbedderError when the embedder cannot be had, or is not the one of the store's vectors.
         """
@@ -224,8 +225,8 @@ class Reader:
         with opened.store.read() as db:
             active = identities.active_identity(db)
         if active is None:
-            return None
-        _, identity, canary = active
+            return 0, None
+        identity_id, identity, canary = active
         if identity != embedder.identity:
             raise EmbedderError(f"Its vectors are from {identity}, this machine has {embedder.identity}.")
         if not embedder.reads(text):
@@ -234,7 +235,7 @@ class Reader:
             now = self._embedders.passage_vector(embedder, identities.CANARY_TEXT)
             if not identities.same_canary(canary, now):
                 raise EmbedderError(f"Its vectors are from another model that was called {identity.model!r}.")
-        return self._embedders.query_vector(embedder, text)
+        return identity_id, self._embedders.query_vector(embedder, text)
 
 
 class _OtherScript(EmbedderError):

@@ -9,13 +9,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
 from rag_core.config import Settings
 from rag_core.plan import Plan
 from rag_core.portable import Exported
-from rag_core.reports import Connection, Diagnosis, Health, OllamaModel, Repair, SourceInfo, Step, Trial
+from rag_core.reports import (
+    Connection,
+    Diagnosis,
+    Health,
+    NewToken,
+    OllamaModel,
+    Repair,
+    SourceInfo,
+    Status,
+    Step,
+    Token,
+    Trial,
+)
 from rag_core.screen import plain, plain_json
 from rag_core.types import (
     Answer,
@@ -217,6 +230,7 @@ def store(info: StoreInfo) -> dict[str, Any]:
         "identity": info.identity,
         "pending": info.pending,
         "withheld": info.withheld,
+        "unreadable": info.unreadable,
         "failed": info.failed,
         "skipped": info.skipped,
         "excluded": info.excluded,
@@ -224,6 +238,47 @@ def store(info: StoreInfo) -> dict[str, Any]:
         "types": info.types,
         "sources": [source(each) for each in info.sources],
     }
+
+
+def store_for(info: StoreInfo, viewer: Viewer) -> dict[str, Any]:
+    """A store as ``viewer`` is told of it: a guest of its name and counts alone."""
+    if viewer.is_owner:
+        return store(info)
+    return {
+        "name": info.name,
+        "file_count": info.file_count,
+        "chunk_count": info.chunk_count,
+        "pending": info.pending,
+        "types": info.types,
+    }
+
+
+def stores(infos: Iterable[StoreInfo], warnings: Iterable[str], viewer: Viewer) -> dict[str, Any]:
+    """Every store that ``viewer`` may see, and a sentence about each that cannot be read."""
+    return {"stores": [store_for(info, viewer) for info in infos], "warnings": list(warnings)}
+
+
+def status(found: Status, viewer: Viewer) -> dict[str, Any]:
+    """How everything stands; a guest is told neither of runs nor of folders."""
+    shown = stores(found.stores, found.warnings, viewer)
+    if not viewer.is_owner:
+        return shown
+    return {**shown, "running": [job(run) for run in found.running], "data_dir": found.data_dir}
+
+
+def files(store: str, found: Iterable[Document]) -> dict[str, Any]:
+    """The files of a store."""
+    return {"store": store, "files": [document(each) for each in found]}
+
+
+def token(found: Token) -> dict[str, Any]:
+    """A token by its name; what it says is kept by nobody."""
+    return {"name": found.name, "created_at": found.created_at}
+
+
+def new_token(made: NewToken) -> dict[str, Any]:
+    """A token just made; ``token`` is told this once."""
+    return {"name": made.name, "token": made.secret, "created_at": made.created_at}
 
 
 def exported(done: Exported) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from rag_core.types import Source
+from rag_core.types import Job, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
 VECTOR_INDEX = "vector index"
@@ -198,3 +198,33 @@ class Diagnosis:
     rank: int | None = None
     score: float | None = None
     on_page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token that opens the library to a script, by its name; what it says is kept by nobody."""
+
+    name: str
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token just made, with the ``secret`` that its script has to send."""
+
+    name: str
+    secret: str = field(repr=False)
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How everything stands: stores that can be read, runs under way, and what to say of the rest.
+
+    ``data_dir`` is empty for a guest.
+    """
+
+    stores: tuple[StoreInfo, ...]
+    running: tuple[Job, ...]
+    warnings: tuple[str, ...]
+    data_dir: str = ""

@@ -63,7 +63,8 @@ class RunLog:
 
     def text_was_dropped(self) -> bool:
         """Whether a document lost text, so that vectors may be left over."""
-        return any(self._counts[outcome] for outcome in ("changed", "reread", "deleted", "skipped"))
+        dropped = ("changed", "reread", "deleted", "excluded", "skipped")
+        return any(self._counts[outcome] for outcome in dropped)
 
     def result(self, db: sqlite3.Connection, result: FileResult) -> None:
         """Record what became of a file, in the transaction that did it; ``count`` it behind that."""

@@ -32,7 +32,8 @@ _FEW = 2000  # so many chunks are compared one by one
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One store to search: its vector index, and the query's vector from its embedder.
+    """One store to search: its vector index, and the query's vector from its embedder, which has the row
+    ``identity_id`` there.
 
     ``vector`` is None where only words can be searched; ``trouble`` then says why, if it should not be.
     """
@@ -41,12 +42,22 @@ class Scope:
     index: VectorIndex
     vector: Vectors | None
     calibration: Calibration
+    identity_id: int = 0
     trouble: RagError | None = None
 
     @property
     def spare(self) -> int:
         """How many more to ask for than wanted: a remote index may still know what is gone here."""
         return 0 if isinstance(self.index, LocalVectors) else _SPARE
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether searches of the store use another embedder by now."""
+        if not self.identity_id:
+            return False
+        with self.store.read() as db:
+            active = active_identity(db)
+        return active is None or active.id != self.identity_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +95,14 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
     waiting = 0
     for name, open_scope in scopes.items():
         try:
-            scope = open_scope()
+            scope, hits = _search_scope(open_scope(), query, wanted, viewer)
+            if scope.is_outdated:  # a switch ended meanwhile: nothing of two models belongs together
+                scope, hits = _search_scope(open_scope(), query, wanted, viewer)
             if scope.trouble:
                 by_words[name] = scope.trouble
             with scope.store.read() as db:
                 waiting += find.waiting(db, viewer)
-            try:
-                lists.append(_search_store(scope, query, wanted, viewer))
-            except VectorError as error:  # the words are here, whatever became of the vector index
-                hidden = VectorError("Its vector index is not at hand just now.")
-                by_words[name] = error if viewer.is_owner else hidden
-                lists.append(_search_store(replace(scope, vector=None), query, wanted, viewer))
+            lists.append(hits)
             searched.append(scope.store)
         except RagError as error:
             failed[name] = error
@@ -120,6 +128,16 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
         offset=wanted.offset,
         has_more=len(found) > end,
     )
+
+
+def _search_scope(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> tuple[Scope, list[Hit]]:
+    """The store as it could be searched, and its list: by words whatever becomes of its vector index."""
+    try:
+        return scope, _search_store(scope, query, wanted, viewer)
+    except VectorError as error:
+        trouble = error if viewer.is_owner else VectorError("Its vector index is not at hand just now.")
+        by_words = replace(scope, vector=None, trouble=trouble)
+        return by_words, _search_store(by_words, query, wanted, viewer)
 
 
 def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> list[Hit]:
@@ -200,7 +218,7 @@ def _by_meaning(
         with scope.store.read() as db:
             few = find.few(db, allowed, _FEW)
             if few is not None:  # a strict filter: no need to look through the whole index
-                near = _similarities(db, scope.vector, few)
+                near = _similarities(db, scope, few)
                 return dict(nlargest(count, near.items(), key=itemgetter(1)))
     while True:
         matches = scope.index.search(scope.vector, k + scope.spare, filters)
@@ -209,7 +227,7 @@ def _by_meaning(
             if len(ids) >= count or len(matches) < k + scope.spare:
                 near = {ids[match.key]: match.similarity for match in matches if match.key in ids}
                 if scope.spare:
-                    near = _similarities(db, scope.vector, list(near))
+                    near = _similarities(db, scope, list(near))
                 return dict(nlargest(count, near.items(), key=itemgetter(1)))
         k *= 4
 
@@ -229,8 +247,8 @@ def _ranked(
     named = set(find.by_name(db, query.text, allowed)) if mode != "vector" else set()
     ids = {**bm25, **dict.fromkeys(named), **near}
     similarity = near
-    if scope.vector is not None and mode == "hybrid":
-        similarity = near | _similarities(db, scope.vector, [i for i in ids if i not in near])
+    if mode == "hybrid":
+        similarity = near | _similarities(db, scope, [i for i in ids if i not in near])
     texts = find.judged_texts(db, ids)
     found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids if i in texts]
     wanted_units = units(query.words)
@@ -238,11 +256,11 @@ def _ranked(
     return rank(found, query.words, information(total, counts), mode, scope.calibration)
 
 
-def _similarities(db: sqlite3.Connection, query: Vectors, ids: list[int]) -> dict[int, float]:
-    active = active_identity(db)
-    if active is None or not ids:
+def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
+    if scope.vector is None or not ids:
         return {}
-    return {i: float(vector @ query) for i, vector in embeddings.vectors_of(db, active[0], ids).items()}
+    found = embeddings.vectors_of(db, scope.identity_id, ids)
+    return {i: float(vector @ scope.vector) for i, vector in found.items()}
 
 
 # --- rows → hits ------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from rag_core.addresses import destination
 from rag_core.connections import Check, Found, look
-from rag_core.embedders.address import destination
 from rag_core.embedders.options import BUILT_IN, full_name, parse_name
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.folders import owner_only
@@ -110,8 +110,9 @@ class Services(Runs):
         qdrant, chroma = self._vector_options.qdrant, self._vector_options.chroma
         setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
         openai = partial(
-            embedders.openai_server, options.openai_url, options.openai_key, setting, models["openai"]
-        )
+            embedders.openai_server, options.openai_url, options.openai_key, setting, models["openai"],
+            settings.config_file,
+        )  # fmt: skip
         folders = partial(embedders.sentence_transformers, models["sentence-transformers"], options.offline)
         looks: dict[str, tuple[str, str, Callable[[], Found]]] = {
             "minilm": ("Built-in model", destination(""), partial(embedders.builtin, options.model_dir)),
@@ -119,7 +120,11 @@ class Services(Runs):
                 "Ollama",
                 destination(options.ollama_url),
                 partial(
-                    embedders.ollama_server, options.ollama_url, models["ollama"], wanted=bool(wants_ollama)
+                    embedders.ollama_server,
+                    options.ollama_url,
+                    models["ollama"],
+                    settings.config_file,
+                    wanted=bool(wants_ollama),
                 ),
             ),
             "openai": ("OpenAI-compatible server", _goes(options.openai_url), openai),
@@ -132,8 +137,8 @@ class Services(Runs):
                     indexes.s3vectors, s3, wanted=ask_amazon, own=partial(self._owners, used["s3vectors"])
                 ),
             ),
-            "qdrant": ("Qdrant", _goes(qdrant.url), partial(indexes.qdrant, qdrant)),
-            "chroma": ("Chroma", _goes(chroma.url), partial(indexes.chroma, chroma)),
+            "qdrant": ("Qdrant", _goes(qdrant.url), partial(indexes.qdrant, qdrant, settings.config_file)),
+            "chroma": ("Chroma", _goes(chroma.url), partial(indexes.chroma, chroma, settings.config_file)),
         }
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]

@@ -13,11 +13,13 @@ from typing import cast
 
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.patience import Patience
 from rag_core.store import Store, outbox
 from rag_core.store import file as store_file
 from rag_core.store.identities import active_identity, target_identity
 from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
+from rag_core.vectors.hurried import Hurried
 from rag_core.vectors.local import LocalVectors
 
 OpenRemote = Callable[[str, int, Metric], RemoteIndex]
@@ -41,6 +43,7 @@ class Stores:
         self._busy_timeout_s = busy_timeout_s
         self._open_remote = open_remote
         self._remotes: dict[tuple[str, int], RemoteIndex] = {}
+        self._patience = Patience()
         self._lock = threading.RLock()
         self._opened: dict[str, Opened] = {}
 
@@ -103,12 +106,13 @@ class Stores:
             return known
 
     def index(self, opened: Opened) -> VectorIndex:
-        """The vector index that searches of a store ask. Raises VectorError, InvalidInput."""
+        """The vector index of a store for one search. Raises VectorError, InvalidInput."""
         with opened.store.read() as db:
             address, active = outbox.address(db), active_identity(db)
         if not address or active is None:
             return opened.local
-        return self.remote(opened.store, address, active.identity.dimension)
+        remote = self.remote(opened.store, address, active.identity.dimension)
+        return Hurried(remote, remote.server or address, self._patience)
 
     def target(self, store: Store) -> RemoteIndex | None:
         """The remote vector index that runs of a store send to, None when there is none or nothing to send.

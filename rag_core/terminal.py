@@ -26,6 +26,7 @@ from rag_core.wording import (
     size,
     skips,
     took,
+    unreadable,
 )
 
 _MAX_ROWS = 40
@@ -163,6 +164,9 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
         for i in infos
     ]
     _table_of(rows)
+    for info in infos:
+        if info.unreadable:
+            click.echo(f"{info.name}: {unreadable(info.unreadable)}")
     for name, job in running.items():
         click.echo(f"{name}: {line(progress(job))}")
 
@@ -178,6 +182,7 @@ def show_store(info: StoreInfo) -> None:
         ("vectors", _vectors(info)),
         ("files", ", ".join((f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)))),
         ("passages", f"{info.chunk_count:,}, {info.pending:,} to embed{_withheld(info)}"),
+        *([("by words", unreadable(info.unreadable))] if info.unreadable else []),
         ("size", size(info.size_bytes)),
         ("types", ", ".join(f"{kind} {count:,}" for kind, count in info.types.items())),
     ]

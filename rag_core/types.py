@@ -26,7 +26,9 @@ TitleSource = Literal["front matter", "heading", "file name"]
 Phase = Literal["scanning", "reading", "embedding", "sending", "done"]
 FileState = Literal["fresh", "changed", "missing", "failed", "skipped", "excluded"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
-Outcome = Literal["added", "changed", "reread", "moved", "unchanged", "deleted", "skipped", "failed"]
+Outcome = Literal[
+    "added", "changed", "reread", "moved", "unchanged", "deleted", "excluded", "skipped", "failed"
+]
 
 
 # --- who asks ---------------------------------------------------------------------------
@@ -403,6 +405,7 @@ class StoreInfo:
 
     ``file_count`` is of the files that were read; ``failed``, ``skipped`` and ``excluded`` ones come on top.
     ``pending`` texts are still to embed; ``withheld`` ones are private and not for the server that embeds.
+    ``unreadable`` passages are in a script that the embedder cannot read.
     ``size_bytes`` is what its file takes once SQLite has folded its log into it. ``address`` is that of a
     vector index outside this file, ``unsent`` how many passages it has still to learn or forget, and
     ``refused`` how many it will not take. ``switching`` names what a switch leads to, with ``to_switch``
@@ -428,6 +431,7 @@ class StoreInfo:
     notices: tuple[str, ...] = ()  # what an import has to say, in sentences
     excluded: int = 0
     withheld: int = 0
+    unreadable: int = 0
     address: str = ""
     unsent: int = 0
     refused: int = 0

@@ -16,7 +16,7 @@ def plural(count: int, noun: str) -> str:
 
 
 _OUTCOMES = {"reread": "read again", "deleted": "forgotten"}
-_ORDER = ("added", "changed", "reread", "moved", "deleted", "unchanged", "skipped", "failed")
+_ORDER = ("added", "changed", "reread", "moved", "deleted", "excluded", "unchanged", "skipped", "failed")
 
 
 def outcome(name: str) -> str:
@@ -37,6 +37,15 @@ def fewer_vectors(job: Job) -> str:
     if not job.texts_embedded < job.total_chunks_added or (job.message and not job.texts_embedded):
         return ""
     return "Equal passages share a vector, and text that the model cannot read has none."
+
+
+def unreadable(count: int) -> str:
+    """What passages without a vector mean, and who would give them one; '' for none."""
+    if not count:
+        return ""
+    are, them = ("is", "it") if count == 1 else ("are", "them")
+    said = f"{plural(count, 'passage')} {are} in a script that this model cannot read: words find {them}."
+    return f"{said} A multilingual embedder reads more, such as ollama:bge-m3 or ollama:embeddinggemma."
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
@@ -84,6 +93,11 @@ def moment(written: str) -> str:
 def embedder(name: str) -> str:
     """An embedder for people: its name, but for the one that is built in."""
     return "built-in model" if name == "minilm" else name
+
+
+def the_embedder(name: str) -> str:
+    """An embedder in a sentence."""
+    return "the built-in model" if name == "minilm" else name
 
 
 def shared_files(root: str, others: Iterable[str]) -> str:

@@ -16,6 +16,9 @@ from tests.command import Result, Run
 from tests.model_fixture import installed_model_dir
 
 pytest_plugins = [
+    "tests.chat_servers",
+    "tests.answering",
+    "tests.connected",
     "tests.embedder_servers",
     "tests.installed_packages",
     "tests.pages",

@@ -16,8 +16,8 @@ from typing import Any
 from rag_core.embedders.hashing import Hashing
 from rag_core.store import Store
 from rag_core.store.chunks import embed_hash
-from rag_core.store.identities import CANARY_TEXT
 from rag_core.store.file import generation
+from rag_core.store.identities import CANARY_TEXT
 from rag_core.types import Vectors
 
 ROUNDS = int(os.environ.get("COMMONPLACE_TORTURE", "30"))
@@ -52,7 +52,7 @@ class Killer:
         self._whole_s = 0.0
         self._ledger = folder / "ledger"
         self._processes = multiprocessing.get_context("forkserver")
-        self._processes.set_forkserver_preload(["rag_core.index", "rag_core.library", "tests.test_crash"])
+        self._processes.set_forkserver_preload(["tests.test_crash", "tests.test_crash_remote"])
 
     def spare(self, act: Callable[..., None], *arguments: Any) -> list[list[str]]:
         """Let ``act(ledger, *arguments)`` come to its end, and see how long that takes."""

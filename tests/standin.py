@@ -120,11 +120,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _stream(self, lines: Iterator[Any]) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Content-Type", getattr(lines, "content_type", "application/x-ndjson"))
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for line in lines:
-            data = json.dumps(line).encode() + b"\n"
+            data = line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n"
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.write(b"0\r\n\r\n")
 

@@ -9,7 +9,7 @@ import pytest
 
 from rag_core.types import OWNER
 from ui import access
-from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, AccessGate, Refused, decide
+from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, AccessGate, Refused, decide, sent_token
 from ui.front import front_page
 from ui.security_headers import content_security_policy, inline_script_hashes
 
@@ -131,6 +131,53 @@ def test_the_owner_gets_in(peer: str, headers: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(("peer", "headers"), REFUSED)
 def test_nobody_else_gets_in(peer: str | None, headers: list[tuple[str, str]]) -> None:
     assert isinstance(decide(peer, headers), Refused)
+
+
+TAILNET = [
+    ("Host", "desk.tail1234.ts.net"),
+    ("X-Forwarded-For", "100.64.0.2"),
+    ("Tailscale-User-Login", "me@x"),
+]
+
+
+@pytest.mark.parametrize(("peer", "headers"), [*LET_IN.values(), ("100.64.0.2", TAILNET)])
+def test_a_token_stands_in_for_the_way_of_a_request(peer: str, headers: list[tuple[str, str]]) -> None:
+    assert decide(peer, headers, has_token=True) == OWNER
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [HOST, HOST],
+        [HOST, OWN_ORIGIN, OWN_ORIGIN],
+        [*TAILNET, ("Origin", "http://evil.example")],
+        [*TAILNET, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")],
+    ],
+    ids=["no host", "two hosts", "two origins", "another origin", "another site"],
+)
+def test_a_token_does_not_stand_in_for_the_site_that_asks(headers: list[tuple[str, str]]) -> None:
+    assert isinstance(decide("127.0.0.1", headers, has_token=True), Refused)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "token"),
+    [
+        ("/api/v1/stores", ["Bearer abc"], "abc"),
+        ("/api/v1/stores", ["bearer  abc "], "abc"),
+        ("/api/v1/stores", [], None),
+        ("/api/v1/stores", ["Bearer"], ""),
+        ("/api/v1/stores", ["Basic abc"], ""),
+        ("/api/v1/stores", ["Bearer abc", "Bearer abc"], ""),
+        ("/", ["Bearer abc"], None),
+        ("/apis", ["Bearer abc"], None),
+        ("/_stcore/stream", ["Bearer abc"], None),
+    ],
+)
+def test_a_token_is_looked_for_in_one_header_of_one_interface(
+    path: str, sent: list[str], token: str | None
+) -> None:
+    assert sent_token(path, [("Authorization", value) for value in sent]) == token
 
 
 # --- the middleware ---------------------------------------------------------------------

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ViewportSize
 
+from rag_core.answers import Checker
 from rag_core.config import Settings
 from rag_core.library import Library
+from rag_core.types import OWNER
 from tests.chromium import Watched, places, watch
 from tests.conftest import index
 
@@ -19,6 +22,8 @@ PAGES = {  # address, and what stands there when the page is complete
     "search, cards": ("/?q=heron", "Heron 1"),
     "search, table": ("/?q=heron&view=table", "fit"),
     "search, nothing found": ("/?q=%22no+such+words%22", "Take the quotes away"),
+    "ask": ("/ask", "Where to look"),
+    "ask, answered": (f"/ask?c={'a' * 32}", "no source"),
     "files": ("/files?store=birds", "12 fresh"),
     "document": ("/files?store=birds&path=1.md", "Linked from"),
     "index": ("/index?store=birds", "Folders in this store"),
@@ -44,9 +49,20 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     (notes / "picture.png").write_bytes(bytes(100))
     library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
     index(library, "birds", notes)
+    keep_an_answer(library)
     library.close()
     with watch(folder, places(folder)) as watched:
         yield watched
+
+
+def keep_an_answer(library: Library) -> None:
+    """A conversation with each mark that an answer can have."""
+    passages = library.ask(OWNER, "Heron 1 waits", ["birds"])
+    checker = Checker(passages.references)
+    checker.feed('"Heron 1 waits" [1]. It "flies" [1]. It sleeps. It waits [1].')
+    checker.end()
+    answered = replace(passages, statements=tuple(checker.statements), references=checker.references)
+    library.keep_reply(OWNER, "a" * 32, answered)
 
 
 @pytest.mark.parametrize(("path", "complete"), PAGES.values(), ids=PAGES)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rag_core.attaching import Maker, _maker
+from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError, InvalidInput, VectorError
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -163,6 +165,89 @@ def test_another_model_of_the_same_name_is_refused(
     assert second.store_names(OWNER) == []
 
 
+def test_another_model_of_the_same_name_is_noticed_also_without_a_digest(
+    zoo: Library, second: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nameless = replace(zoo._embedders.get("hashing").identity, digest="")
+    really = _maker
+
+    def maker(written: Any, address: str) -> Maker:
+        return replace(really(written, address), identity=nameless)
+
+    monkeypatch.setattr("rag_core.attaching._maker", maker)
+    monkeypatch.setattr(second._embedders.get("hashing"), "identity", nameless)
+    assert second.attach_store(OWNER, ADDRESS, "same").chunk_count == 2
+    embed = Hashing.embed_documents
+    monkeypatch.setattr(Hashing, "embed_documents", lambda self, texts: embed(self, texts)[:, ::-1])
+    with pytest.raises(EmbedderError, match="this machine has"):
+        second.attach_store(OWNER, ADDRESS, "other")
+
+
+def test_taking_over_brings_the_store_up_to_date_first(zoo: Library, second: Library, notes: Path) -> None:
+    second.attach_store(OWNER, ADDRESS)
+    (notes / "heron.md").write_text("The heron flew.\n")
+    index(zoo, "zoo")
+    second.take_over_store(OWNER, "zoo")
+    second.request_index(OWNER, "zoo")
+    second.run(OWNER, "zoo")
+    assert [document.path for document in second.documents(OWNER, "zoo")] == [
+        "deep/badger.md",
+        "heron.md",
+        "otter.md",
+    ]
+    assert second.verify(OWNER, "zoo").findings == ()
+
+
+def test_what_the_other_installation_does_while_it_is_taken_over_is_undone(
+    zoo: Library, second: Library, notes: Path
+) -> None:
+    second.attach_store(OWNER, ADDRESS)
+    second.take_over_store(OWNER, "zoo")
+    opened = store_of(zoo, "zoo")
+    there = zoo._stores.target(opened)
+    assert there is not None
+    there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "late", {"path": "late.md"})])
+    opened.close()
+    second.request_index(OWNER, "zoo", [])
+    second.run(OWNER, "zoo")
+    assert second.verify(OWNER, "zoo").findings == ()
+
+
+def test_nothing_is_said_of_folders_and_files_that_an_attached_store_does_not_have(
+    zoo: Library, second: Library
+) -> None:
+    second.attach_store(OWNER, ADDRESS)
+    assert second.verify(OWNER, "zoo", files=True).findings == ()
+    assert not second.sources(OWNER, "zoo")[0].missing
+    [found] = second.explain_file(OWNER, "otter.md", ["zoo"])
+    assert [step.state for step in found.steps] == ["ok"] * 3
+
+
+def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Library) -> None:
+    opened = store_of(zoo, "zoo")
+    there = zoo._stores.target(opened)
+    assert there is not None
+    doc = {"path": "a\x1b[31m\n.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
+    there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc)])
+    opened.close()
+    second.attach_store(OWNER, ADDRESS)
+    assert "a\\x1b[31m\\n.md" in [document.path for document in second.documents(OWNER, "zoo")]
+    assert second.verify(OWNER, "zoo").sound
+
+
+@pytest.mark.parametrize("doc", ["[1", "[]", "[" * 30_000])
+def test_what_is_no_json_object_makes_no_store(
+    zoo: Library,
+    second: Library,
+    server: Server,  # noqa: F811
+    doc: str,
+) -> None:
+    there = server.service._buckets["commonplace-zoo"].indexes["main"]
+    there.records["0" * 36] = np.ones(256, np.float32), {"text": "text", "doc": doc}
+    with pytest.raises(VectorError, match="has a record that cannot be read"):
+        second.attach_store(OWNER, ADDRESS, "zoo")
+
+
 HOSTILE: dict[str, dict[str, Any]] = {
     "a path outside": {"path": "../../etc/passwd"},
     "an absolute path": {"path": "/etc/passwd"},
@@ -171,6 +256,8 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "text for a number": {"path": "a.md", "start": "x"},
     "a huge number": {"path": "a.md", "start": 2**70},
     "a table of headings": {"path": "a.md", "heading_path": {"a": 1}},
+    "a place that is longer than the text": {"path": "a.md", "end": 9, "start_line": 1, "end_line": 1},
+    "lines that go back": {"path": "a.md", "end": 4, "start_line": 3, "end_line": 1},
     "an odd maker": {"path": "a.md", "store": {"name": "x"}},
 }
 

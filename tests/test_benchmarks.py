@@ -39,6 +39,11 @@ def test_every_benchmark_has_its_name_and_stands_in_the_documentation() -> None:
     assert set(re.findall(r"(?m)^\| `(\w+)`", page)) == programs
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_benchmark_can_print_its_figures_for_a_program(name: str) -> None:
+    assert '"--json"' in (ROOT / "benchmarks" / f"{name}.py").read_text("utf-8")
+
+
 def test_without_a_name_they_are_named_with_their_questions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out

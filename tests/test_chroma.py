@@ -5,7 +5,6 @@ Most is tried with Chroma's own server, behind a relay that remembers and fails;
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -19,17 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
-from rag_core.types import EmbedderIdentity, Filters
+from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.types import Filters
 from rag_core.vectors import Receipt, VectorRecord, unit
 from rag_core.vectors.chroma import Chroma
 from rag_core.vectors.chroma_place import (
     ChromaOptions,
     ChromaPlace,
-    chroma_address,
-    chroma_metric,
-    collection_name,
-    parse_chroma,
 )
 from rag_core.vectors.chroma_records import KEYS, MAX_ALTERNATIVES
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
@@ -74,61 +69,6 @@ def record(key: str = "k", **changes: Any) -> VectorRecord:
 def sent(server: Relay, what: str) -> list[Any]:
     """The bodies of requests to a path that ends with ``what``."""
     return [asked.body for asked in server.asked if asked.path.endswith(what)]
-
-
-# --- names ------------------------------------------------------------------------------
-
-
-def test_a_collection_is_named_after_its_store() -> None:
-    there = ChromaOptions(url="http://example.org:8000")
-    assert chroma_address("notes", there) == "chroma://example.org:8000/notes"
-    assert chroma_address("notes", ChromaOptions(path=Path("x"))) == "chroma:///notes"
-
-
-def test_collections_of_stores_whose_names_differ_are_different_and_valid() -> None:
-    names = ["a", "ab", "abc", "a-", "ab-", "abc-", "abc_", "a_b", "x" * 63]
-    found = [collection_name(name) for name in names]
-    assert len({*found}) == len(names)
-    for name in found:
-        ChromaPlace("", name, 1)
-
-
-def test_the_collection_beside_it_is_named_after_the_embedder() -> None:
-    first, second = (EmbedderIdentity("ollama", "m", digest, 768, "none") for digest in "ab")
-    assert len({"notes", collection_name("notes", first), collection_name("notes", second)}) == 3
-    assert collection_name("notes", first).startswith("notes-")
-
-
-@pytest.mark.parametrize(
-    ("address", "parts"),
-    [
-        ("chroma://example.org:9000/notes", ("example.org:9000", "notes")),
-        ("chroma://example.org/behind/notes", ("example.org:8000/behind", "notes")),
-        ("chroma:///notes", ("", "notes")),
-    ],
-)
-def test_addresses_are_read(address: str, parts: tuple[str, str]) -> None:
-    assert parse_chroma(address) == parts
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["qdrant://host/notes", "chroma://", "chroma://host/", "chroma://me:hunter2@host/notes", "chroma:///a"],
-)
-def test_bad_addresses_are_refused(address: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        parse_chroma(address)
-    assert "hunter2" not in str(caught.value)
-
-
-def test_every_metric_has_a_name_here() -> None:
-    names = [chroma_metric(metric) for metric in ("cosine", "euclidean", "dot_product")]
-    assert names == ["cosine", "l2", "ip"]
-
-
-def test_without_server_and_folder_it_says_what_to_set() -> None:
-    with pytest.raises(InvalidInput, match="chroma_url"):
-        Chroma(ChromaPlace("", "notes", 16), ChromaOptions())
 
 
 # --- create or adopt --------------------------------------------------------------------
@@ -555,35 +495,3 @@ def test_it_reaches_for_nothing_but_its_folder(tmp_path: Path) -> None:
     done = subprocess.run(run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
     assert [*(tmp_path / "home").iterdir()] == []
-
-
-@pytest.mark.parametrize("package", ["qdrant_client", "chromadb"])
-def test_a_missing_package_is_told_with_the_line_that_installs_it(
-    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rag_core.vectors.qdrant import Qdrant
-    from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
-
-    for module in [name for name in sys.modules if name.split(".")[0] == package]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, package, None)
-    index: Qdrant | Chroma
-    if package == "chromadb":
-        index = Chroma(ChromaPlace("", "notes", 16), ChromaOptions(path=tmp_path / "x"))
-    else:
-        index = Qdrant(QdrantPlace("", "notes", "notes", 16), QdrantOptions(path=tmp_path / "x"))
-    extra = {"qdrant_client": "qdrant", "chromadb": "chroma"}[package]
-    for act in (lambda: index.prepare(ME), lambda: index.search(QUERY, 5), index.drop):
-        with pytest.raises(VectorError) as caught:
-            act()
-        assert caught.value.suggestion == f"Install it: `pip install 'commonplace[{extra}]'`."
-
-
-def test_the_packages_are_imported_when_they_are_needed() -> None:
-    script = (
-        "import json, sys\n"
-        "import rag_core, rag_core.library, rag_core.vectors.qdrant, rag_core.vectors.chroma\n"
-        "print(json.dumps([name for name in ('qdrant_client', 'chromadb', 'grpc') if name in sys.modules]))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert json.loads(done.stdout) == []

@@ -14,6 +14,7 @@ import click
 import pytest
 
 from rag_core.cli import app
+from rag_core.embedders.hashing import Hashing
 from tests.command import Run
 
 
@@ -123,7 +124,7 @@ def test_store_list_names_every_store(run: Run) -> None:
 STORE_KEYS = (
     "name bucket_name index_name dimension distance_metric created_at file_count chunk_count "
     "backend address attached unsent refused switching to_switch sends_private "
-    "embedder identity pending withheld failed skipped excluded size_bytes types sources"
+    "embedder identity pending withheld unreadable failed skipped excluded size_bytes types sources"
 ).split()
 
 
@@ -140,6 +141,19 @@ def test_store_info_for_people_names_folder_and_counts(run: Run, garden: Path) -
     out = run("store", "info", "garden").out
     assert f"folder     {garden}: **/*" in out
     assert "files      3\n" in out
+
+
+def test_passages_that_the_model_cannot_read_are_said_for_people_and_programs(
+    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Hashing, "reads", lambda _self, text: "α" not in text)
+    (garden / "greek.md").write_text("α and α.\n")
+    (garden / "more.md").write_text("More α.\n")
+    said = "2 passages are in a script that this model cannot read: words find them."
+    assert said in run("index", "--store", "garden").err
+    assert f"by words   {said}" in run("store", "info", "garden").out
+    assert f"garden: {said}" in run("status").out
+    assert run("store", "info", "garden", "--json").json["unreadable"] == 2
 
 
 def test_store_delete_removes_the_store_and_no_file(run: Run, garden: Path) -> None:

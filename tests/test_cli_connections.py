@@ -52,7 +52,9 @@ def test_json_has_every_check_with_its_state_and_where_text_goes(run: Run, here:
     assert found["ollama"]["state"] == "ready"
     assert found["ollama"]["embedders"] == ["ollama:embeddinggemma"]
     assert found["minilm"]["text"] == "stays on this machine"
-    assert found["openai"]["next_step"].startswith("Set `embedding_base_url`")
+    step = found["openai"]["next_step"]
+    assert step.startswith("Write `embedding_base_url: http://127.0.0.1:1234/v1` into ")
+    assert step.endswith("/config.yaml.")
 
 
 def test_the_models_of_ollama_are_listed(run: Run, here: OllamaServer) -> None:

@@ -94,7 +94,7 @@ def test_show_lets_nothing_steer_the_terminal(run: Run, garden: Path) -> None:
 
 def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path) -> None:
     job = run("exclude", "todo.txt", "--store", "garden", "--reason", "Not a note.", "--json").json
-    assert job["counts"]["deleted"] == job["total_files"] == 1
+    assert job["counts"]["excluded"] == job["total_files"] == 1
     assert run("query", "water", "--mode", "lexical", "--json").json["results"] == []
     run("index", "--store", "garden", "--force")
     assert listed(run)["todo.txt"] == "excluded"

@@ -66,10 +66,6 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("top_k: 5\n---\nmode: x\n", "A second document begins here [config.yaml:2]."),
         ("? [a]\n: 5\n", "A name here is no plain text [config.yaml:1]."),
         (b"mode: vector\ntop_k: \xff\n", "This is not UTF-8 text [config.yaml:2]."),
-        (
-            "llm_model: sesame\n",
-            "'llm_model' comes with answering questions, which is not built yet [config.yaml:1].",
-        ),
         ("api_key: sesame\n", "'api_key' is not a setting [config.yaml:1]."),
     ],
 )
@@ -278,7 +274,6 @@ def test_an_empty_value_is_the_default(tmp_path: Path, line: str) -> None:
         ),
         ("TOP_K=5", "'TOP_K' is not a setting [.env:1]. Did you mean 'COMMONPLACE_TOP_K'?"),
         ("OPENAI_API_KEY=sesame", "'OPENAI_API_KEY' is not a setting [.env:1]."),
-        ("COMMONPLACE_LLM_MODEL=sesame", "'COMMONPLACE_LLM_MODEL' comes with answering questions"),
         ("COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6", "COMMONPLACE_TOP_K is there twice [.env:2]."),
         (
             "\nCOMMONPLACE_TOP_K=0",

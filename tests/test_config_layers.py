@@ -65,6 +65,7 @@ def test_every_value_knows_where_it_was_given(tmp_path: Path) -> None:
 def test_a_name_from_another_tool_is_accepted(tmp_path: Path, key: Key) -> None:
     value: str | int | float | bool = {
         "embedder": "hashing",
+        "llm": "ollama:llama3.2",
         "port": 9000,
         "min_score": 0.5,
         "default_store": "zoo",
@@ -158,14 +159,6 @@ def test_a_variable_that_means_nothing_is_named_in_a_warning(tmp_path: Path) -> 
     [warning] = settings(tmp_path, TOPK="5").warnings
     assert warning == (
         "The variable COMMONPLACE_TOPK means nothing to Commonplace. Did you mean 'COMMONPLACE_TOP_K'?"
-    )
-
-
-def test_a_variable_of_a_part_that_is_not_built_is_named_so(tmp_path: Path) -> None:
-    [warning] = settings(tmp_path, LLM_MODEL="secret").warnings
-    assert (
-        warning
-        == "The variable COMMONPLACE_LLM_MODEL comes with answering questions, which is not built yet."
     )
 
 

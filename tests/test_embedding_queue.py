@@ -12,11 +12,12 @@ import pytest
 import rag_core.index
 from rag_core.embedders import Embedder
 from rag_core.embedders.hashing import Hashing
-from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.embedding import BATCH
+from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.library import Library
 from rag_core.store import Store
-from rag_core.types import OWNER, Job, Vectors
+from rag_core.store.identities import ACTIVE
+from rag_core.types import OWNER, Job, Vectors, Viewer
 from tests.conftest import index
 from tests.consistency import check, check_library
 from tests.stored import found
@@ -159,6 +160,28 @@ def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
 
     assert embedder.given[1] == "It is new."  # behind the canary
     assert len(embedder.given) == BATCH + 10
+
+
+def test_passages_that_the_model_cannot_read_are_counted_and_said_with_who_reads_them(
+    library: Library, store: Store, notes: Path
+) -> None:
+    (notes / "a.md").write_text("Greek: α.\n")
+    (notes / "b.md").write_text("---\nprivate: true\n---\nMore Greek: α, α.\n")
+    (notes / "c.md").write_text("The zebra sleeps.\n")
+
+    job = run(store, Flaky())
+
+    assert job.message.startswith("2 passages are in a script that this model cannot read: words find them.")
+    assert "ollama:bge-m3" in job.message
+    info = library.store_info(OWNER, "s")
+    assert (info.unreadable, info.pending) == (2, 0)
+    assert library.store_info(Viewer("friend", stores=frozenset({"s"})), "s").unreadable == 1
+    assert run(store, Flaky()).message == "", "nothing new was met"
+
+
+def test_what_cannot_be_read_is_counted_without_a_look_at_every_vector(store: Store) -> None:
+    sql = f"SELECT count(*) FROM embeddings e WHERE e.identity_id = {ACTIVE} AND e.vector = x''"
+    assert "embeddings_unreadable" in str(rows(store, f"EXPLAIN QUERY PLAN {sql}"))
 
 
 def test_another_model_under_the_same_name_is_not_mixed_in(

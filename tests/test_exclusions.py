@@ -182,7 +182,7 @@ def test_reading_one_file_again_complains_of_no_other(library: Library, shelf: P
 
 def test_an_excluded_file_is_forgotten_and_listed_with_its_reason(library: Library, shelf: Path) -> None:
     library.exclude_file(OWNER, "s", "tea.md", "It is a draft.")
-    assert outcomes(run(library)) == {"tea.md": "deleted"}
+    assert outcomes(run(library)) == {"tea.md": "excluded"}
     assert found(library, "tea stands") == []
     excluded = library.file(OWNER, "s", "tea.md")
     assert (excluded.state, excluded.reason, excluded.chunks) == ("excluded", "It is a draft.", 0)
@@ -210,7 +210,7 @@ def test_an_excluded_file_of_an_unplugged_disk_is_forgotten(
     shelf.rename(tmp_path / "gone")
     library.exclude_file(OWNER, "s", "tea.md")
     job = run(library)
-    assert (outcomes(job), job.message) == ({"tea.md": "deleted"}, "")
+    assert (outcomes(job), job.message) == ({"tea.md": "excluded"}, "")
     assert found(library, "tea stands") == []
     assert found(library, "pot stands") == ["pot.md"]
 
@@ -227,7 +227,7 @@ def test_an_excluded_file_is_forgotten_when_others_of_its_unplugged_disk_are_ask
     else:
         library.request_file(OWNER, "s", "pot.md")
     job = run(library)
-    assert outcomes(job) == {"tea.md": "deleted", str(shelf): "failed"}
+    assert outcomes(job) == {"tea.md": "excluded", str(shelf): "failed"}
     assert job.message.startswith(f"The folder {str(shelf)!r}")
     assert found(library, "tea stands") == []
     assert [found(library, f"{name} stands") for name in ("pot", "cup")] == [["pot.md"], ["cup.md"]]

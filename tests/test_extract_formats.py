@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag_core.chunk import chunk_spec, cut
 from rag_core.extract import extract
 from rag_core.types import Extracted
 
@@ -209,6 +210,22 @@ def test_html_takes_its_title_and_stays_whole() -> None:
     found = read(text, "a.html")
     assert (found.title, found.title_from) == ("A & B", "heading")
     assert parts(text, "a.html") == [("", text)]
+
+
+def test_what_a_browser_does_not_show_of_html_is_in_no_passage() -> None:
+    text = (
+        "<html><head><title>T</title><style>p {}</style></head><body><header>One</header>"
+        "<SCRIPT src=x>if (a < b) lights()</SCRIPT ><p>two<!-- <script> secret --><p>three<style>p {}</style>"
+        "<p>four <!-- and no end <script>five"
+    )
+    passages = cut(read(text, "a.html"), chunk_spec(256), None)
+    assert [passage.text for passage in passages] == [
+        "<body><header>One</header>",
+        "<p>two",
+        "<p>three",
+        "<p>four <!-- and no end <script>five",
+    ]
+    assert all(text[passage.start : passage.end] == passage.text for passage in passages)
 
 
 @given(

@@ -21,8 +21,6 @@ from tests.trees import plant
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")
 
-REPOSITORY = Path(__file__).parent.parent
-
 
 # --- containment, the picker, reading ------------------------------------------------------
 

@@ -24,8 +24,6 @@ from tests.trees import found, plant
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")
 
-REPOSITORY = Path(__file__).parent.parent
-
 
 # --- .gitignore --------------------------------------------------------------------------
 

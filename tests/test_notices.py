@@ -64,6 +64,53 @@ def test_type_that_nothing_has_is_named_with_the_ones_there_are(library: Library
     )
 
 
+def test_type_of_skipped_files_is_named_with_their_number_to_the_owner_alone(
+    library: Library, tmp_path: Path
+) -> None:
+    (tmp_path / "one.pdf").write_bytes(b"%PDF-1.7 ")
+    (tmp_path / "two.PDF").write_bytes(b"%PDF-1.7 ")
+    (tmp_path / "odd.md").write_bytes(bytes(range(256)))
+    (tmp_path / "a.txt").write_text("The lighthouse.\n")
+    index(library, "shelf", tmp_path)
+    try:
+        none = "No document in store 'shelf' is of the type 'pdf'. There are: text."
+        assert said(library, "type:pdf", "shelf") == (
+            f"{none} 2 PDF files were skipped: PDF is not read yet.",
+        )
+        assert said(library, "type:md", "shelf")[0].endswith("1 file was skipped whose name ends in '.md'.")
+        guest = Viewer("friend@example.com", stores=frozenset({"shelf"}))
+        assert said(library, "type:pdf", "shelf", viewer=guest) == (none,)
+    finally:
+        library.delete_store(OWNER, "shelf")
+
+
+def test_folder_and_file_that_are_not_there_are_named_with_the_ones_that_are(
+    library: Library, tmp_path: Path
+) -> None:
+    write(
+        tmp_path, {"garden/beds/rose.md": "Red.", "garden/trees/oak.md": "Old.", "garden/taxes-24.md": "Due."}
+    )
+    index(library, "plants", tmp_path / "garden")
+    try:
+        assert said(library, "path:tree", "plants") == (
+            "No document in store 'plants' is in a folder called 'tree'. Did you mean 'trees'?",
+        )
+        (message,) = said(library, "path:garden", "plants")
+        assert message.startswith(
+            "No document in store 'plants' is in a folder called 'garden'. There are: beds, trees."
+        )
+        assert message.endswith("begin below it: leave its name out.")
+        assert said(library, "file:tax", "plants") == (
+            "No document in store 'plants' is called 'tax'. Did you mean 'taxes-24.md'?",
+        )
+        guest = Viewer("friend@example.com", stores=frozenset({"plants"}))
+        assert str(tmp_path) not in said(library, "path:garden", "plants", viewer=guest)[0]
+        assert said(library, "path:trees file:oak", "plants") == ()
+        assert said(library, "path:t* path:/", "plants") == ()
+    finally:
+        library.delete_store(OWNER, "plants")
+
+
 @pytest.mark.parametrize(
     "query", ["tag:recipe", "tag:RECIPE/Soup", "type:py", "type:md", "-tag:nothing soup"]
 )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,11 +218,11 @@ def test_a_change_made_while_its_chunk_is_under_way_is_sent_after_it(store: Stor
     class Slow(S3Vectors):
         """Sends; and before the receipt comes, every chunk changes again."""
 
-        def _send(self, items: list[dict[str, object]]) -> dict[str, str]:
-            refused = super()._send(items)
+        def _here(self, operation: str, **arguments: Any) -> dict[str, Any]:
+            answer = super()._here(operation, **arguments)
             with store.write() as db:
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
-            return refused
+            return answer
 
     slow = Slow(PLACE, index._options)
     outbox.flush(store, slow)
@@ -250,6 +251,39 @@ def test_a_note_deleted_between_the_two_passes_is_deleted_there_by_the_next_flus
     assert backlog(store) == rows.Backlog(1, 0)
     outbox.flush(store, index)
     assert_alike(store, index)
+
+
+def test_a_flush_sends_each_chunk_once_however_often_it_changes_meanwhile(
+    store: Store, index: S3Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(S3Vectors):
+        """Sends three at once; and while they are under way, every chunk changes again."""
+
+        def _here(self, operation: str, **arguments: Any) -> dict[str, Any]:
+            answer = super()._here(operation, **arguments)
+            with store.write() as db:
+                db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
+            return answer
+
+    monkeypatch.setattr("rag_core.vectors.s3vectors._BATCH", 3)
+    assert outbox.flush(store, Slow(PLACE, index._options)).put <= 12
+    assert backlog(store) == rows.Backlog(12, 0)
+    outbox.flush(store, index)
+    assert {record.doc["chunk_index"] for record in index.records()} == {4}
+
+
+def test_before_a_flush_the_index_is_compared_if_that_is_asked_for(store: Store, index: S3Vectors) -> None:
+    outbox.flush(store, index)
+    with store.write() as db:
+        db.execute("DELETE FROM chunks WHERE path = '3.md'")
+        db.execute("DELETE FROM outbox")  # as if another index had been told
+    assert outbox.flush(store, index) == outbox.Flushed()
+    with store.write() as db:
+        rows.recheck(db, wanted=True)
+    assert outbox.flush(store, index) == outbox.Flushed(deleted=1)
+    assert_alike(store, index)
+    with store.read() as db:
+        assert not rows.wants_recheck(db)
 
 
 def test_what_the_index_refuses_is_named_and_not_sent_again(store: Store, index: S3Vectors) -> None:

@@ -148,7 +148,7 @@ def test_amazon_is_asked_only_at_the_press_of_a_button(monkeypatch: pytest.Monke
     app = press(page(), "settings_check")
     assert "nobody was asked" in texts(app)
     press(app, "settings_ask_amazon")
-    assert "Amazon S3 Vectors cannot be used at 127.0.0.1" in texts(app)
+    assert "Amazon S3 Vectors at 127.0.0.1 cannot be used" in texts(app)
     assert "sesame" not in texts(app).lower()
 
 

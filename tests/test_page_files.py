@@ -78,7 +78,7 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert known == ["Tea", "fresh", "markdown", 1, "#drink/tea #garden"]
     assert rows.loc["coffee.md", "State"] == "changed"
     assert rows.loc["bad.md", "State"] == "failed"
-    assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"])
+    assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"]) / 1000
     assert str(rows.loc["tea.md", "Read"]) > "2020"
     assert "5 files · 1 failed" in said(page)
 

@@ -21,7 +21,7 @@ from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError
 from rag_core.types import OWNER
 from tests.index_page import errors, finished, page, texts, until, with_folder
-from tests.pages import drawn, has_key, press, press_label
+from tests.pages import drawn, has_key, markup, press, press_label
 from ui import access
 from ui.access import LOGIN_HEADER, ROLE_HEADER
 from ui.deps import library
@@ -221,6 +221,19 @@ def test_what_is_no_folder_is_refused(store: str, typed: str, said: str) -> None
     assert not has_key(app, "index_now")
 
 
+def test_a_file_is_no_folder_and_its_own_is_named(store: str, notes: Path) -> None:
+    said = f"That is a file, not a folder. Its folder is '{notes}'."
+    assert said in errors(with_folder(notes / "tea.md"))
+
+
+def test_an_empty_folder_is_called_empty(store: str, tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    app = with_folder(tmp_path / "bare")
+    assert [box.value for box in app.warning] == ["This folder is empty."]
+    (tmp_path / "bare" / ".hidden").write_text("x")
+    assert "No file in this folder matches" in texts(with_folder(tmp_path / "bare"))
+
+
 def test_the_picker_offers_folders_inside_the_roots(store: str, notes: Path) -> None:
     app = press(page(), "index_browse")
     assert "notes" in {button.label for button in app.button}
@@ -317,7 +330,8 @@ def test_the_dry_run_shows_each_file_and_changes_nothing(store: str, notes: Path
 def test_the_dry_run_names_what_is_passed_over(store: str, notes: Path) -> None:
     (notes / "server.pem").write_text("not a key")
     app = press(with_folder(notes), "index_dry_run")
-    assert "server.pem: looks like a key or secret" in texts(app)
+    [box] = app.warning
+    assert "Passed over server.pem: looks like a key or secret" in box.value.replace("\\", "")
 
 
 def test_a_folder_inside_one_of_the_store_is_explained(store: str, notes: Path) -> None:
@@ -392,6 +406,18 @@ def test_a_folder_that_no_run_looked_at_has_no_number_of_files(store: str, notes
 def test_the_last_run_is_seen_by_another_session(store: str, notes: Path) -> None:
     until(press(with_folder(notes), "index_now"), finished)
     assert "**4** added" in texts(page())
+
+
+def test_progress_stands_beside_what_was_pressed(store: str, notes: Path, slow: threading.Event) -> None:
+    source = library().add_source(OWNER, store, notes, ("*.md",))
+    app = press(page(), "index_again")
+    assert markup(app).count("The store is being indexed.") == 1
+    press(until(app, lambda app: has_key(app, "index_cancel")), "index_cancel")
+    slow.set()
+    until(app, lambda app: "Cancelled" in texts(app) or "** embedded" in texts(app))
+    slow.clear()
+    press(app, f"source_index_{store}_{source.id}")
+    assert markup(app).count("The store is being indexed.") == 1
 
 
 def test_cancel_stops_the_run_and_go_on_ends_it(store: str, notes: Path, slow: threading.Event) -> None:

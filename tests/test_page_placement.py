@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,13 +15,15 @@ from streamlit.testing.v1 import AppTest
 from rag_core import jobs
 from rag_core.reports import Connection
 from rag_core.types import OWNER
+from rag_core.wording import the_embedder
 from tests import pages
 from tests.conftest import index
-from tests.pages import has_key, markup, press
+from tests.pages import drawn, has_key, markup, press
 from tests.s3vectors import Faults, Server
 from tests.s3vectors.http import REGION
+from tests.stored import store_of
 from tests.test_jobs import until
-from ui import tasks
+from ui import store_facts, tasks
 from ui.deps import library
 from ui.task_status import library_name
 
@@ -89,18 +94,65 @@ def test_looking_for_others_offers_what_is_found(monkeypatch: pytest.MonkeyPatch
     found = Connection("ollama", "Ollama", "embedder", "ready", "It answers.", embedders=("ollama:otter",))
     monkeypatch.setattr(type(library()), "connections", lambda *_: [found])
     app = page()
-    assert "ollama:otter" not in app.selectbox(key="stores_embedder").options
+    line = "ollama:otter (stays on this machine)"
+    assert line not in app.selectbox(key="stores_embedder").options
     press(app, "stores_look")
-    assert "ollama:otter" in app.selectbox(key="stores_embedder").options
+    assert line in app.selectbox(key="stores_embedder").options
+
+
+def test_an_embedder_of_a_package_that_is_gone_is_offered_nowhere() -> None:
+    library().create_store(OWNER, "old", "hashing")
+    with closing(sqlite3.connect(library().settings.store_dir / "old.db")) as db, db:
+        db.execute("UPDATE meta SET value = 'gone:model' WHERE key = 'embedder'")
+    for name, key in (("stores", "stores"), ("settings", "settings_trial")):
+        options = pages.open_page(name).selectbox(key=f"{key}_embedder").options
+        assert not any(option.startswith("gone") for option in options)
+    assert "gone:model" in said(page(store="old"))
+
+
+def test_looking_for_others_in_vain_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(library()), "connections", lambda *_: [])
+    app = press(page(), "stores_look")
+    assert "No other embedder is at hand." in said(app)
+    [link] = [each.proto for each in app.get("page_link") if "says why" in each.proto.label]
+    assert link.page == "settings"
 
 
 def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
     app = page(store="sea")
     app.selectbox(key="placement_sea_backend").set_value("local").run()
     press(app, "placement_sea_start")
-    app = at_rest(page(store="sea"))
+    at_rest(app)
+    assert [done.value for done in app.success] == ["The switch is done\\. Searches use hashing now\\."]
     assert library().store_info(OWNER, "sea").backend == "local"
     assert "local, in the store's own file" in said(app)
+    assert not drawn(app.run()).success, "it is said once"
+
+
+def test_a_switch_that_is_being_done_says_so_once_and_offers_no_going_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library().switch_store(OWNER, "sea", "hashing:64")
+    app = page(store="sea")
+    assert "3 texts are still to embed" in said(app)
+    assert has_key(app, "placement_go_on_sea")
+    monkeypatch.setattr("ui.runs.jobs.working", lambda *_: True)
+    app = page(store="sea")
+    assert "It is being done now" in said(app)
+    assert said(app).count("The store is being indexed.") == 1
+    assert "to embed" not in said(app)
+    assert not has_key(app, "placement_go_on_sea")
+    assert app.button(key="placement_abandon_sea").disabled
+
+
+def test_what_a_switch_has_still_to_embed_is_said_in_one_place() -> None:
+    info = replace(library().store_info(OWNER, "sea"), pending=2)
+    assert "2 to embed" in store_facts.sheet(info)
+    assert "to embed" not in store_facts.sheet(replace(info, switching="hashing:64", to_switch=3))
+
+
+def test_the_built_in_model_is_not_called_by_its_file_name() -> None:
+    assert (the_embedder("minilm"), the_embedder("hashing")) == ("the built-in model", "hashing")
 
 
 def test_a_switch_under_way_can_be_given_up() -> None:
@@ -113,10 +165,26 @@ def test_a_switch_under_way_can_be_given_up() -> None:
     assert library().store_info(OWNER, "sea").embedder == "hashing"
 
 
-def test_what_cannot_be_switched_is_said() -> None:
+def test_a_switch_to_what_a_store_has_already_is_a_note_and_no_error() -> None:
     app = page(store="sea")
     press(app, "placement_sea_start")
-    assert "has this embedder and vector index already" in app.error[0].value
+    [note] = app.info
+    assert "has this embedder and vector index already" in note.value
+    assert note.value.endswith("Nothing was changed\\.")
+    assert not app.error
+    assert not drawn(app.run()).info
+
+
+def test_private_notes_alone_can_be_let_out() -> None:
+    here = library()._vector_options
+    library()._vector_options = type(here)()  # Amazon's own servers
+    app = page(store="sea")
+    app.checkbox(key="placement_sea_private").set_value(True).run()
+    library()._vector_options = here
+    press(app, "placement_sea_start")
+    assert not app.error
+    assert not app.info
+    assert library().store_info(OWNER, "sea").sends_private
 
 
 def test_a_broken_index_is_seen_and_healed(server: Server) -> None:
@@ -141,6 +209,7 @@ def test_an_index_is_attached_and_taken_over() -> None:
     app = page(store="copy")
     assert "another installation fills" in said(app)
     press(app, "placement_take_over_copy")
+    at_rest(app)
     assert not library().store_info(OWNER, "copy").attached
 
 
@@ -153,3 +222,16 @@ def test_a_backlog_is_seen(server: Server, notes: Path) -> None:
     index(library(), "sea")
     assert "1 to send" in said(page())
     assert "as soon as the vector index answers" in said(page(store="sea"))
+
+
+def test_a_store_whose_index_came_with_a_package_that_is_gone_is_shown_and_can_switch(sea: None) -> None:
+    opened = store_of(library(), "sea")
+    with opened.write() as db:
+        db.execute("UPDATE meta SET value = 'shelf' WHERE key = 'backend'")
+        db.execute("UPDATE meta SET value = 'shelf://sea' WHERE key = 'remote'")
+    opened.close()
+    app = page(store="sea")
+    assert app.selectbox(key="placement_sea_backend").value == "local"
+    press(app, "placement_sea_start")
+    at_rest(page(store="sea"))
+    assert library().store_info(OWNER, "sea").backend == "local"

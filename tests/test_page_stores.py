@@ -18,6 +18,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core import jobs, portable
+from rag_core.embedders.hashing import Hashing
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests import pages
@@ -126,6 +127,18 @@ def test_a_store_tells_everything_about_itself(garden: Library, notes: Path) -> 
         assert f"<dt>{name}</dt><dd>{value}</dd>" in said
     assert "all three metrics give the same order" in said
     assert str(notes) in said
+
+
+def test_passages_that_the_model_cannot_read_are_said_with_who_reads_them(
+    garden: Library, monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    monkeypatch.setattr(Hashing, "reads", lambda _self, text: "α" not in text)
+    (notes / "greek.md").write_text("α and α.\n")
+    index(garden, "garden")
+    said = texts(page(store="garden"))
+    assert "<dt>By words only</dt><dd>1 passage is in a script that this model cannot read" in said
+    assert "ollama:bge-m3" in said
+    assert "1 found by words only" in texts(page())
 
 
 def test_file_types_are_drawn_with_their_numbers(garden: Library) -> None:
@@ -396,6 +409,20 @@ def test_the_built_in_model_is_called_so_and_an_excluded_file_is_counted(garden:
     assert "2 files · 1 failed · 1 excluded · 2 passages" in texts(page())
     assert "<dt>Embedder</dt><dd>built-in model</dd>" in texts(page(store="later"))
     assert "minilm" not in texts(page(store="later"))
+
+
+@pytest.mark.parametrize("end", ["Delete store", "Rename"])
+def test_a_store_that_is_gone_is_not_called_ready_any_more(garden: Library, exported: Path, end: str) -> None:
+    garden.delete_store(OWNER, "garden")
+    app = page()
+    app.text_input(key="stores_import_path").set_value(str(exported))
+    settled(press(app, "stores_import"))
+    assert "Store 'garden' is ready" in texts(app)
+    app = page(store="garden")
+    app.text_input(key="store_delete_name_garden").set_value("garden")
+    app.text_input(key="store_new_name_garden").set_value("plants")
+    press_label(app, end)
+    assert "Store 'garden' is ready" not in texts(page())
 
 
 @pytest.mark.parametrize(

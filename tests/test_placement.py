@@ -1,25 +1,24 @@
-"""A store whose vectors are in a remote index: made, filled, searched, cut off, mended, deleted; and a
-store that switches to another embedder or index."""
+"""A store whose vectors are in a remote index: made, filled, searched, cut off, mended, deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rag_core import jobs
-from rag_core.embedders.hashing import Hashing
-from rag_core.errors import Forbidden, InvalidInput, StoreBusy, Unreachable, VectorError
+from rag_core.errors import InvalidInput, StoreBusy, VectorError
 from rag_core.library import Library
 from rag_core.store import lock
 from rag_core.types import OWNER, Answer, Viewer
 from tests.conftest import index
-from tests.consistency import check_library
 from tests.s3vectors import Faults, Server
 from tests.s3vectors.http import REGION
-from tests.stored import contents, store_of
+from tests.s3vectors.rules import ServiceError
+from tests.stored import store_of
 from tests.test_jobs import until
 
 GUEST = Viewer("guest@example.org", stores=frozenset({"zoo"}))
@@ -269,169 +268,143 @@ def test_engines_in_this_process_are_filled_searched_switched_and_deleted(
     library.create_store(OWNER, "zoo", "hashing", backend=backend)  # nothing of it is left
 
 
-# --- switching --------------------------------------------------------------------------
+# --- what goes wrong on the way -----------------------------------------------------------
+
+
+def break_once(server: Server, monkeypatch: pytest.MonkeyPatch, operation: str, times: int) -> None:
+    """The next ``times`` requests for ``operation`` find the service too busy."""
+    really = getattr(server.service, operation)
+    left = times
+
+    def busy(body: dict[str, object]) -> object:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise ServiceError(503, "ServiceUnavailableException", "busy")
+        return really(body)
+
+    monkeypatch.setattr(server.service, operation, busy)
+
+
+def test_an_index_that_was_made_for_a_store_that_was_not_is_deleted(
+    remote: Library, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_once(server, monkeypatch, "ListTagsForResource", 2)
+    with pytest.raises(VectorError):
+        remote.create_store(OWNER, "zoo", "hashing")
+    assert remote.store_names(OWNER) == []
+    assert calls(server, "CreateIndex") == calls(server, "DeleteIndex") == 1
+    remote.create_store(OWNER, "zoo", "hashing")
+
+
+def test_a_store_knows_from_its_first_moment_where_its_index_is(
+    remote: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Library, "_prepare_new", lambda *_: None)  # as if it was killed before
+    remote.create_store(OWNER, "zoo", "hashing")
+    (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
+    index(remote, "zoo", notes)
+    assert keys_there(remote) == keys_here(remote) != set()
+
+
+def test_a_run_fills_an_index_that_was_deleted_with_everything(zoo: Library, notes: Path) -> None:
+    opened = store_of(zoo, "zoo")
+    there = zoo._stores.target(opened)
+    assert there is not None
+    there.drop()
+    opened.close()
+    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
+    index(zoo, "zoo")
+    assert len(keys_there(zoo)) == 4
+
+
+def test_a_store_that_is_indexed_keeps_its_index_when_it_is_to_be_deleted(zoo: Library) -> None:
+    with lock.hold(zoo.settings.store_dir / "zoo.db"), pytest.raises(StoreBusy):
+        zoo.delete_store(OWNER, "zoo")
+    assert keys_there(zoo) == keys_here(zoo)
+
+
+def test_a_store_whose_index_cannot_be_deleted_stays_unless_the_index_may_be_left(
+    zoo: Library, server: Server
+) -> None:
+    cut_off(server)
+    with pytest.raises(VectorError, match="cannot be deleted, and so nothing was") as caught:
+        zoo.delete_store(OWNER, "zoo")
+    assert "--leave-index" in caught.value.suggestion
+    assert zoo.store_names(OWNER) == ["zoo"]
+    zoo.delete_store(OWNER, "zoo", leave_index=True)
+    assert zoo.store_names(OWNER) == []
+
+
+def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
+    zoo: Library, notes: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> object:
+        raise ServiceError(403, "AccessDeniedException", "no")
+
+    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
+    now = 0.0
+    monkeypatch.setattr("rag_core.jobs.time", SimpleNamespace(monotonic=lambda: now))
+    tries = []
+    with monkeypatch.context() as patched:
+        patched.setattr(server.service, "PutVectors", refuse)
+        index(zoo, "zoo")
+        for _ in range(20):
+            before = len(zoo.jobs(OWNER, "zoo", 50))
+            jobs.send_backlogs(zoo, OWNER)
+            until(lambda: not jobs.working(zoo, "zoo"))
+            tries.append(len(zoo.jobs(OWNER, "zoo", 50)) - before)
+            now += jobs.SEND_EVERY_S
+    assert tries[:8] == [1, 1, 0, 1, 0, 0, 0, 1]
+    now += 10_000
+    jobs.send_backlogs(zoo, OWNER)
+    until(lambda: not jobs.working(zoo, "zoo"))
+    assert keys_there(zoo) == keys_here(zoo)
+
+
+# --- a search waits for it a few seconds, once ----------------------------------------------
 
 
 @pytest.fixture
-def near(library: Library, notes: Path) -> Library:
-    """A local store of three notes."""
-    for name in ANIMALS:
-        (notes / f"{name}.md").write_text(f"The {name} swam.\n", "utf-8")
-    index(library, "zoo", notes)
-    return library
+def hurried(zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """Searches that always ask the index, and wait for it a fifth of a second."""
+    monkeypatch.setattr("rag_core.search._FEW", 0)
+    monkeypatch.setattr("rag_core.vectors.hurried.SEARCH_S", 0.2)
+    monkeypatch.setattr("rag_core.patience._LONG_S", 0.1)
+    return zoo
 
 
-def test_a_switch_of_the_embedder_embeds_each_text_once_and_then_searches_with_it(near: Library) -> None:
-    before = keys_here(near)
-    assert near.switch_store(OWNER, "zoo", "hashing:64").switching == "hashing:64"
-    assert near.store_info(OWNER, "zoo").embedder == "hashing"
-    assert meant(near, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
-    assert meant(near, "The otter swam.").pending == 0
-    job = near.run(OWNER, "zoo")
-    assert job is not None
-    assert (job.texts_embedded, job.message) == (3, "Searches use hashing:64 now.")
-    info = near.store_info(OWNER, "zoo")
-    assert (info.embedder, info.dimension, info.switching, info.pending) == ("hashing:64", 64, "", 0)
-    assert meant(near, "The otter swam.").hits[0].document.path == "otter.md"
-    assert keys_here(near) == before
-    check_library(near, "zoo")
+def asked(server: Server) -> int:
+    return sum(name == "QueryVectors" for name, _ in server.bodies)
 
 
-def test_after_a_switch_a_store_is_as_if_made_so(near: Library, notes: Path) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    near.run(OWNER, "zoo")
-    near.create_store(OWNER, "fresh", "hashing:64")
-    index(near, "fresh", notes)
-    assert contents(near, "zoo") == contents(near, "fresh")
-
-
-def test_what_comes_during_a_switch_is_embedded_the_new_way_only(
-    near: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_search_waits_for_a_silent_index_once_and_then_nobody_waits(
+    hurried: Library, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
-    embedded: list[int] = []
-    really = Hashing.embed_documents
-
-    def counted(self: Hashing, texts: list[str]) -> object:
-        embedded.append(self.identity.dimension)
-        return really(self, texts)
-
-    monkeypatch.setattr(Hashing, "embed_documents", counted)
-    near.request_index(OWNER, "zoo")
-    near.run(OWNER, "zoo")
-    assert set(embedded) == {64}
-    assert meant(near, "The heron flew.").hits[0].document.path == "heron.md"
-
-
-def test_a_switch_whose_server_goes_away_goes_on_later_and_searches_use_the_old_one(
-    near: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-
-    def away(self: Hashing, texts: list[str]) -> object:
-        raise Unreachable("Nobody answers.", "Start the server.")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Hashing, "embed_documents", away)
-        near.run(OWNER, "zoo")
-    assert near.store_info(OWNER, "zoo").embedder == "hashing"
-    assert near.store_info(OWNER, "zoo").to_switch == 3
-    assert meant(near, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
-    near.request_index(OWNER, "zoo", [])
-    near.run(OWNER, "zoo")
-    assert near.store_info(OWNER, "zoo").embedder == "hashing:64"
-
-
-def test_an_abandoned_switch_leaves_no_trace(near: Library, notes: Path) -> None:
-    before = contents(near, "zoo")
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    near.abandon_switch(OWNER, "zoo")
-    near.run(OWNER, "zoo")
-    assert contents(near, "zoo") == before
-    assert near.store_info(OWNER, "zoo").switching == ""
-    with pytest.raises(InvalidInput, match="not switching"):
-        near.abandon_switch(OWNER, "zoo")
-    check_library(near, "zoo")
-
-
-def test_an_embedder_that_reads_less_asks_for_cutting_again(near: Library, notes: Path) -> None:
-    (notes / "long.md").write_text("Many words of the sea and of the beasts in it. " * 60, "utf-8")
-    index(near, "zoo")
-    monkey = pytest.MonkeyPatch()
-    monkey.setattr(Hashing, "max_tokens", 64)
-    near._embedders._open.clear()
-    with pytest.raises(InvalidInput, match="reads 64 tokens") as caught:
-        near.switch_store(OWNER, "zoo", "hashing:32")
-    assert "--rechunk" in caught.value.suggestion
-    near.switch_store(OWNER, "zoo", "hashing:32", rechunk=True)
-    near.run(OWNER, "zoo")
-    monkey.undo()
-    opened = store_of(near, "zoo")
-    assert opened.spec.max_tokens == 64
-    with opened.read() as db:
-        assert db.execute("SELECT max(length(text)) FROM chunks").fetchone()[0] < 400
-    opened.close()
-    assert near.store_info(OWNER, "zoo").embedder == "hashing:32"
-
-
-def test_nothing_to_switch_is_said(near: Library) -> None:
-    with pytest.raises(InvalidInput, match="has this embedder and vector index already"):
-        near.switch_store(OWNER, "zoo", "hashing")
-
-
-def test_a_store_that_is_indexed_is_not_switched(near: Library) -> None:
-    with lock.hold(near.settings.store_dir / "zoo.db"), pytest.raises(StoreBusy, match="is being indexed"):
-        near.switch_store(OWNER, "zoo", "hashing:64")
-    assert near.store_info(OWNER, "zoo").switching == ""
-
-
-def test_a_guest_switches_nothing(near: Library) -> None:
-    with pytest.raises(Forbidden):
-        near.switch_store(GUEST, "zoo", "hashing:64")
-
-
-def test_vectors_move_to_a_remote_index_and_back(zoo: Library, notes: Path, server: Server) -> None:
-    zoo.create_store(OWNER, "near", "hashing", backend="local")
-    index(zoo, "near", notes)
-    zoo.switch_store(OWNER, "near", backend="s3vectors")
-    job = zoo.run(OWNER, "near")
-    assert job is not None
-    assert job.texts_embedded == 0
-    assert zoo.store_info(OWNER, "near").backend == "s3vectors"
-    assert keys_there(zoo, "near") == keys_here(zoo, "near")
-    zoo.switch_store(OWNER, "near", backend="local")
-    zoo.run(OWNER, "near")
-    info = zoo.store_info(OWNER, "near")
-    assert (info.backend, info.address) == ("local", "")
-    assert calls(server, "DeleteIndex") == 1
-    assert meant(zoo, "The otter swam.", "near").hits[0].document.path == "otter.md"
-    check_library(zoo, "zoo")
-
-
-def test_a_switch_of_the_embedder_builds_another_index_and_deletes_the_old(
-    zoo: Library, server: Server
-) -> None:
-    before = zoo.store_info(OWNER, "zoo").address
-    zoo.switch_store(OWNER, "zoo", "hashing:64")
-    zoo.run(OWNER, "zoo")
-    after = zoo.store_info(OWNER, "zoo").address
-    assert after.startswith("s3vectors://commonplace-zoo/main-")
-    assert after != before
-    assert keys_there(zoo) == keys_here(zoo)
-    assert calls(server, "DeleteIndex") == 1
-    assert meant(zoo, "The stoat swam.").hits[0].document.path == "stoat.md"
-    assert zoo.verify(OWNER, "zoo").findings == ()
-
-
-def test_a_former_index_that_cannot_be_deleted_is_deleted_later(zoo: Library, server: Server) -> None:
-    zoo.switch_store(OWNER, "zoo", backend="local")
-    cut_off(server)
-    job = zoo.run(OWNER, "zoo")
-    assert job is not None
-    assert "is not deleted yet" in job.message
-    assert zoo.store_info(OWNER, "zoo").backend == "local"
+    hurried.create_store(OWNER, "ark", "hashing")
+    index(hurried, "ark", Path(hurried.sources(OWNER, "zoo")[0].source.root))
+    server.faults = Faults(1.0, 1, ("silent",))
+    before = asked(server)
+    answer = hurried.search(OWNER, "otter", ["zoo", "ark"])
+    assert [notice.stores for notice in answer.notices] == [("zoo", "ark")]
+    assert "gives no answer within" in answer.notices[0].message
+    assert hurried.search(OWNER, "badger", ["zoo"]).hits[0].document.path == "badger.md"
+    assert asked(server) == before + 1
     server.faults = None
-    zoo.request_index(OWNER, "zoo", force=True)
-    zoo.run(OWNER, "zoo")
-    assert calls(server, "DeleteIndex") >= 1
+    monkeypatch.setattr("rag_core.patience._GIVEN_UP_S", 0.0)
+    assert hurried.search(OWNER, "badger", ["zoo"]).notices == ()
+
+
+def test_a_guest_is_not_told_which_server_is_silent(hurried: Library, server: Server) -> None:
+    server.faults = Faults(1.0, 1, ("silent",))
+    for _ in range(2):
+        answer = hurried.search(GUEST, "otter", ["zoo"])
+        assert answer.hits
+        assert [notice.message for notice in answer.notices] == [
+            "Store 'zoo' is searched by words only. Its vector index is not at hand just now."
+        ]
+
+
+def test_a_guest_is_not_told_whether_private_notes_leave(zoo: Library) -> None:
+    zoo.let_private_leave(OWNER, "zoo", allowed=True)
+    assert not zoo.store_info(GUEST, "zoo").sends_private

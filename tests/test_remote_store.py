@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rag_core import patience
 from rag_core.config import Settings
-from rag_core.embedders import shared
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
@@ -209,7 +209,7 @@ def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
 ) -> None:
     write(notes)
     index(library, "s", notes)
-    monkeypatch.setattr(shared, "_LONG_S", 0.0)
+    monkeypatch.setattr(patience, "_LONG_S", 0.0)
     ollama.fail("/api/embed", *[Refusal(503, {"error": "busy"})] * 9)
     library.search(OWNER, "subject1", ["s"])
     before = embeds(ollama)

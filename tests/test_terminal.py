@@ -356,6 +356,32 @@ def test_a_command_that_is_stopped_says_so(
     assert capsys.readouterr().err.strip() == "Error: Stopped.\nWhat was done until then stays."
 
 
+STOPPED_EARLY = """
+import signal, sys
+class Key:
+    def find_spec(self, name, *_):
+        if name == "rag_core.cli.indexing":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Key())
+from rag_core.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_command_that_is_stopped_while_it_is_loaded_says_so(as_json: bool) -> None:
+    command = [sys.executable, "-c", STOPPED_EARLY, "status", *(["--json"] if as_json else [])]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    error = {"message": "Stopped.", "suggestion": "Nothing was changed."}
+    said = json.dumps({"error": error}) if as_json else "Error: Stopped.\nNothing was changed."
+    assert (done.returncode, (done.stdout + done.stderr).strip()) == (1, said)
+
+
+def test_the_package_can_be_run_as_a_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "rag_core", "--version"], cwd=ROOT, capture_output=True)
+    assert done.stdout.startswith(b"commonplace, version")
+
+
 def test_a_question_that_nobody_answers_changes_nothing(birds: Path) -> None:
     done = run("store", "delete", "birds")
     assert done.returncode == 1

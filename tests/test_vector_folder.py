@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -80,12 +82,25 @@ def test_a_second_process_is_told_who_has_the_folder_until_that_one_ends(
             open_index(folder)
         assert f"is in use by 'librarian' (process {other.pid})" in caught.value.message
         assert "private" not in str(caught.value)
+        assert re.search(r"\(`(qdrant|chroma)_url`\)", caught.value.suggestion)
         (folder / "commonplace.holder").write_text("{")  # it is about to say who it is
         with pytest.raises(VectorsUnreachable, match="in use by another process"):
             open_index(folder)
         other.kill()
         other.wait(10)
         assert open_index(folder).owner() == "me"
+
+
+def test_the_app_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [str(Path(__file__).parents[1] / "ui" / "shell.py")])
+    held = open_qdrant(tmp_path / "engine")
+    program = json.loads((tmp_path / "engine" / "commonplace.holder").read_text())["program"]
+    (tmp_path / "other").mkdir()
+    with FileLock(tmp_path / "other" / "commonplace.lock"):
+        (tmp_path / "other" / "commonplace.holder").write_text(json.dumps({"program": program, "pid": 7}))
+        with pytest.raises(VectorsUnreachable, match=r"in use by the Commonplace app \(process 7\)\."):
+            open_qdrant(tmp_path / "other")
+    held.close()
 
 
 @ENGINES

@@ -68,6 +68,7 @@ def test_guest_sees_the_names_of_granted_stores_only(library: Library) -> None:
 
 READS: dict[str, Callable[[Library, Viewer, str], Any]] = {
     "search": lambda library, viewer, store: library.search(viewer, "harbour", [store]),
+    "ask": lambda library, viewer, store: library.ask(viewer, "harbour", [store]),
     "neighbours": lambda library, viewer, store: library.neighbours(viewer, store, "key"),
     "documents": lambda library, viewer, store: library.documents(viewer, store),
     "document": lambda library, viewer, store: library.document(viewer, store, "own.md"),
@@ -218,11 +219,15 @@ def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
 
 # --- what only the owner may do ---------------------------------------------------------
 
-OPEN_TO_GUESTS = {"store_names", *READS}
-WITHOUT_A_VIEWER = {"open", "close", "warm", "settings"}
+OWN_CONVERSATIONS = {"conversations", "conversation", "keep_reply", "forget_conversations"}
+OPEN_TO_GUESTS = {"store_names", "store_infos", "status", *READS, *OWN_CONVERSATIONS}
+WITHOUT_A_VIEWER = {"open", "close", "warm", "settings", "knows_token"}
 SOURCE = Source(1, "/", ("*",))
 PROBLEM = Problem("failed", "It is broken.", 1, ("open.md",))
 OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
+    "create_token": lambda library: library.create_token(GUEST, "script"),
+    "tokens": lambda library: library.tokens(GUEST),
+    "revoke_token": lambda library: library.revoke_token(GUEST, "script"),
     "backends": lambda library: library.backends(GUEST),
     "switch_store": lambda library: library.switch_store(GUEST, "notes", "hashing:64"),
     "abandon_switch": lambda library: library.abandon_switch(GUEST, "notes"),

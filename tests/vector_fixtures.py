@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.s3vectors import Server
+from tests.standin import serving
 from tests.vector_services import Services
+
+if TYPE_CHECKING:
+    from tests.qdrant_server import QdrantServer
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +38,32 @@ def no_waiting_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CollectionPersistence, "_ensure_table", hastily)
         yield
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Credentials in the environment, and no other AWS configuration."""
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "AKIASESAME",
+        "AWS_SECRET_ACCESS_KEY": "open-sesame",
+        "AWS_CONFIG_FILE": str(tmp_path / "none"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def amazon(aws: None) -> Iterator[Server]:
+    """A stand-in for Amazon S3 Vectors, and credentials for it."""
+    with Server() as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def qdrant() -> Iterator[QdrantServer]:
+    """A stand-in for Qdrant."""
+    from tests.qdrant_server import QdrantServer  # only now: the package is slow to import
+
+    with serving(QdrantServer()) as stand_in:
+        yield stand_in

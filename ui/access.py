@@ -10,29 +10,41 @@ no trace of a proxy, and no foreign Origin. What cannot be judged is refused.
 
 Out of scope: another program running as, or beside, the owner on the same computer.
 
+A script that sends one of the owner's tokens is the owner, on the REST interface alone and through a proxy,
+too: no page, proxy or rebound name can know a token, so it proves more than the way that it came. Whoever
+sends one that is not known is refused, wherever from.
+
 The gate hands the verdict on in two ``x-commonplace-*`` headers, after deleting any that came in.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import json
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rag_core.errors import RagError
 from rag_core.types import OWNER, Viewer
 
 LOGIN_HEADER: Final = "x-commonplace-login"
 ROLE_HEADER: Final = "x-commonplace-role"
 OWNER_HEADERS: Final = {LOGIN_HEADER: OWNER.login, ROLE_HEADER: "owner"}
-REFUSAL: Final = (
-    "Commonplace answers only to its owner, on the computer it runs on. "
-    "Open it there at the address it printed when it started, without a proxy in between."
+API: Final = "/api/"
+NOT_THE_OWNER: Final = RagError(
+    "Commonplace answers only to its owner, on the computer it runs on.",
+    "Open it there at the address it printed when it started, without a proxy in between.",
+)
+REFUSAL: Final = str(NOT_THE_OWNER)
+NO_SUCH_TOKEN: Final = RagError(
+    "This token is not known, or was revoked.", "Make one with `commonplace token create NAME`."
 )
 
 _OWN_PREFIX: Final = "x-commonplace-"
@@ -42,6 +54,7 @@ _PROXY_HEADERS: Final = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"}
 )
 _POLICY_VIOLATION: Final = 1008
+_UNREADABLE: Final = RagError("The tokens cannot be read.", "`commonplace token list` says why.")
 _LOG = logging.getLogger(__name__)
 
 Header = tuple[str, str]
@@ -49,36 +62,48 @@ Header = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a request was not let in. The reason is for the log, never for the sender."""
+    """Why a request was not let in. The reason is for the log, never for the sender, who gets ``said``."""
 
     reason: str
+    status: int = 403
+    said: RagError = NOT_THE_OWNER
 
 
 # --- the decision, pure -----------------------------------------------------------------
 
 
-def decide(peer: str | None, headers: Iterable[Header]) -> Viewer | Refused:
+def decide(peer: str | None, headers: Iterable[Header], *, has_token: bool = False) -> Viewer | Refused:
     """Judge one HTTP request or websocket handshake.
 
     ``peer`` is the address of the other end of the socket, None where there is none; ``headers``
-    are (name, value) pairs as received, repeats included.
+    are (name, value) pairs as received, repeats included. ``has_token``: it holds a token of the owner.
     """
     pairs = [(name.lower(), value) for name, value in headers]
     hosts = [value for name, value in pairs if name == "host"]
     origins = [value for name, value in pairs if name == "origin"]
-    if not is_loopback(peer):
+    if not has_token and not is_loopback(peer):  # behind a proxy it may be whoever the proxy names
         return Refused("the peer is not this computer")
     if len(hosts) != 1 or len(origins) > 1:
         return Refused("the Host or Origin header is missing or repeated")
-    if not _LOOPBACK_HOST.fullmatch(hosts[0].lower()):
+    if not has_token and not _LOOPBACK_HOST.fullmatch(hosts[0].lower()):
         return Refused("the Host is not this computer")
-    if any(came_through_proxy(name) for name, _ in pairs):
+    if not has_token and any(came_through_proxy(name) for name, _ in pairs):
         return Refused("the request came through a proxy")
     if origins and not same_origin(origins[0], hosts[0]):
         return Refused("another origin asked")
     if is_cross_site(dict(pairs)):
         return Refused("another site embedded or fetched this")
     return OWNER
+
+
+def sent_token(path: str, headers: Iterable[Header]) -> str | None:
+    """The token that a request to the REST interface holds; '' for credentials of another kind or more than
+    one, None for no credentials, and everywhere else."""
+    sent = [value for name, value in headers if name.lower() == "authorization"]
+    if not path.startswith(API) or not sent:
+        return None
+    scheme, _, token = sent[0].partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and len(sent) == 1 else ""
 
 
 def is_loopback(peer: str | None) -> bool:
@@ -115,10 +140,14 @@ def is_cross_site(headers: Mapping[str, str]) -> bool:
 
 
 class AccessGate:
-    """ASGI middleware: lets in whom `decide` lets in, and tells the app who it is."""
+    """ASGI middleware: lets in whom `decide` lets in, and tells the app who it is.
 
-    def __init__(self, app: ASGIApp) -> None:
+    ``knows_token`` says whether a token is the owner's; it may take a moment, and raise RagError.
+    """
+
+    def __init__(self, app: ASGIApp, knows_token: Callable[[str], bool] = lambda _: False) -> None:
         self.app = app
+        self.knows_token = knows_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Judge HTTP and websocket scopes; pass the lifespan on."""
@@ -126,12 +155,25 @@ class AccessGate:
             await self.app(scope, receive, send)
             return
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        verdict = decide((scope.get("client") or (None,))[0], headers)
+        verdict = await self._verdict(scope, headers)
         if isinstance(verdict, Refused):
             _LOG.warning("Refused a %s request: %s.", scope["type"], verdict.reason)
-            await _refuse(scope, receive, send)
+            await _refuse(verdict, scope, receive, send)
             return
         await self.app({**scope, "headers": _introduce(scope["headers"], verdict)}, receive, send)
+
+    async def _verdict(self, scope: Scope, headers: list[Header]) -> Viewer | Refused:
+        token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
+        peer = (scope.get("client") or (None,))[0]
+        if token is None:
+            return decide(peer, headers)
+        try:
+            known = bool(token) and await asyncio.to_thread(self.knows_token, token)
+        except RagError:
+            return Refused("the tokens cannot be read", 500, _UNREADABLE)
+        if not known:
+            return Refused("its token is not known", 401, NO_SUCH_TOKEN)
+        return decide(peer, headers, has_token=True)
 
 
 def _introduce(raw: Iterable[tuple[bytes, bytes]], viewer: Viewer) -> list[tuple[bytes, bytes]]:
@@ -140,14 +182,18 @@ def _introduce(raw: Iterable[tuple[bytes, bytes]], viewer: Viewer) -> list[tuple
     return [*kept, (LOGIN_HEADER.encode(), viewer.login.encode()), (ROLE_HEADER.encode(), role.encode())]
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(verdict: Refused, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
         return
-    body = f"{REFUSAL}\n".encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    body, kind = f"{verdict.said}\n".encode(), b"text/plain; charset=utf-8"
+    if scope["path"].startswith(API):
+        body, kind = json.dumps(verdict.said.as_dict()).encode(), b"application/json"
+    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body))]
+    if verdict.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": verdict.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -161,7 +207,11 @@ def _headers() -> Mapping[str, str]:
 
 def viewer() -> Viewer | None:
     """Who is looking at the page now, as the gate verified it; None means no access."""
-    headers = _headers()
+    return viewer_of(_headers())
+
+
+def viewer_of(headers: Mapping[str, str]) -> Viewer | None:
+    """Whose a request is, from its headers as the gate passes them on; None is nobody's."""
     if headers.get(ROLE_HEADER) == "owner" and headers.get(LOGIN_HEADER) == OWNER.login:
         return OWNER
     return None

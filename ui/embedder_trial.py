@@ -10,7 +10,8 @@ from rag_core.errors import RagError
 from rag_core.reports import Connection, Trial
 from rag_core.types import Viewer
 from ui import hits
-from ui.deps import library, store_infos
+from ui.deps import library
+from ui.embedder_choice import at_hand, in_words
 from ui.messages import show_error
 
 
@@ -19,14 +20,17 @@ def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
     st.header("Try an embedder", anchor=False)
     st.html(
         hits.paragraphs(
-            "Embeds one sentence, as the question of a search. It goes where the embedder's line says."
+            "Embeds one sentence, as the question of a search. It stays on this machine unless the embedder's"
+            " line says where it goes."
         )
     )
-    names = _names(viewer, found)
+    offered = at_hand(
+        viewer, library().settings.embedder, *(name for each in found for name in each.embedders)
+    )
     with st.form("settings_trial", border=False):
         embedder = st.selectbox(
-            "Embedder", names, key="settings_trial_embedder",
-            format_func=lambda name: f"{name} ({library().goes(viewer, name)})",
+            "Embedder", offered, key="settings_trial_embedder",
+            format_func=lambda name: in_words(name, offered[name]),
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="bottom"):
             sentence = st.text_input(
@@ -36,13 +40,6 @@ def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
             asked = st.form_submit_button("Embed", icon=":material/science:", key="settings_trial_start")
     if asked:
         _try(viewer, embedder, sentence)
-
-
-def _names(viewer: Viewer, found: Sequence[Connection]) -> list[str]:
-    """The embedders that can be chosen: that of new stores, those of stores, and those found."""
-    used = sorted({info.embedder for info in store_infos(viewer)})
-    offered = (name for each in found for name in each.embedders)
-    return list(dict.fromkeys((library().settings.embedder, *used, *offered)))
 
 
 def _try(viewer: Viewer, embedder: str, sentence: str) -> None:

@@ -72,7 +72,7 @@ def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
     include, exclude = _patterns(included), _patterns(excluded)
     found = _preview(os.fsencode(root), include, exclude)
     with st.container(gap="xsmall"):
-        _show(found)
+        _show(found, root)
     if not found.count:
         return None
     return FileChoice(root, include, exclude, doubt(Path(os.path.realpath(root)), include, found))
@@ -106,9 +106,18 @@ def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) ->
     return preview(Path(os.fsdecode(root)), include, exclude, max_files=MANY_FILES)
 
 
-def _show(found: Preview) -> None:
+def _is_empty(root: Path) -> bool:
+    try:
+        with os.scandir(root) as entries:
+            return next(entries, None) is None
+    except OSError:  # it went away since it was counted
+        return False
+
+
+def _show(found: Preview, root: Path) -> None:
     if not found.count:
-        st.warning("No file in this folder matches these patterns.")
+        empty = _is_empty(root)
+        st.warning("This folder is empty." if empty else "No file in this folder matches these patterns.")
         return
     least = "At least " if found.truncated else ""
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")

@@ -99,7 +99,7 @@ def _rows(found: Sequence[Document], *, with_states: bool) -> pd.DataFrame:
     columns |= {
         "Type": [document.file_type for document in found],
         "Passages": [document.chunks for document in found],
-        "Size": [document.size for document in found],
+        "Size": [document.size / 1000 for document in found],
         "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
         "Read": _moments([document.indexed_at for document in found]),
         _ID: [document.id for document in found],
@@ -167,7 +167,7 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "Reason": _text(width=300),
     "Type": _text(width=90),
     "Passages": _number(width=75, format="localized"),
-    "Size": _number(width=70, format="bytes"),
+    "Size": _number(width=70, format="%.1f kB"),
     "Tags": _text(width=120),
     "Read": _text(width=130),
 }

@@ -38,6 +38,8 @@ def choose_folder() -> Path | None:
     if PICKER in st.session_state:
         _picker()
     folder = _folder(typed)
+    if folder is not None and os.path.isfile(folder):  # noqa: PTH113  (Path.is_file raises without permission)
+        raise InvalidInput("That is a file, not a folder.", f"Its folder is {shown(folder.parent)!r}.")
     if folder is not None and not _is_folder(folder):
         raise InvalidInput(f"There is no folder {shown(folder)!r}.", "Check the spelling, or mount its disk.")
     return folder

@@ -94,12 +94,8 @@ def show_dry_run(dry_run: DryRun, chooser: str) -> None:
 def _show_warnings(warnings: Sequence[str]) -> None:
     if not warnings:
         return
-    show_warning(
-        f"{len(warnings):,} would be passed over:" if len(warnings) > 1 else "One would be passed over:"
-    )
-    st.text("\n".join(warnings[:_MOST_WARNINGS]))
-    if len(warnings) > _MOST_WARNINGS:
-        st.caption(f"And {len(warnings) - _MOST_WARNINGS:,} more.")
+    rest = [f"And {len(warnings) - _MOST_WARNINGS:,} more."] if len(warnings) > _MOST_WARNINGS else []
+    show_warning(*warnings[:_MOST_WARNINGS], *rest)
 
 
 # --- adding -----------------------------------------------------------------------------

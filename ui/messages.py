@@ -13,9 +13,9 @@ def show_error(error: RagError) -> None:
     st.error(label(error.for_page()))
 
 
-def show_warning(text: str) -> None:
-    """A whole sentence that may hold anything."""
-    st.warning(label(text))
+def show_warning(*texts: str) -> None:
+    """Whole sentences that may hold anything, each on a line of its own."""
+    st.warning("  \n".join(map(label, texts)))
 
 
 def show_done(text: str) -> None:

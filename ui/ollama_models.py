@@ -27,7 +27,7 @@ _COLUMNS: Final[dict[str, Any]] = {
     "Embeds": st.column_config.CheckboxColumn(width=70),
     "Numbers": _number(width=80, format="localized", help="How many numbers one of its vectors has."),
     "Reads": _number(width=80, format="localized", help="How many tokens of a text it could read."),
-    "Size": _number(width=80, format="bytes"),
+    "Size": _number(width=80, format="%.1f MB"),
     "In memory": st.column_config.CheckboxColumn(width=85),
     "Digest": _text(width=110),
 }
@@ -67,7 +67,7 @@ def _table(models: Sequence[OllamaModel]) -> None:
             "Embeds": [model.embeds for model in models],
             "Numbers": [model.dimension or None for model in models],
             "Reads": [model.context or None for model in models],
-            "Size": [model.size_bytes for model in models],
+            "Size": [model.size_bytes / 1_000_000 for model in models],
             "In memory": [model.loaded for model in models],
             "Digest": [model.digest.removeprefix("sha256:")[:12] for model in models],
         }

@@ -8,18 +8,20 @@ from typing import Final
 import streamlit as st
 
 from rag_core import jobs
-from rag_core.embedders import DEFAULT_EMBEDDER
-from rag_core.errors import RagError
+from rag_core.errors import InvalidInput, RagError
 from rag_core.portable import Transfer
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import embedder as said_embedder
+from rag_core.wording import the_embedder
 from ui import hits, tasks
-from ui.deps import library, store_infos
-from ui.messages import show_error
-from ui.task_status import found, library_name, show_tasks, under_way
+from ui.deps import library
+from ui.embedder_choice import at_hand, in_words, look_for_others
+from ui.file_actions import show_run
+from ui.messages import show_done, show_error
+from ui.task_status import forget, library_name, show_tasks, under_way
 
-_FOUND: Final = "placement_found"
 _ERROR: Final = "placement_error"
+_NOTE: Final = "placement_note"
+_BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
 _LOCAL: Final = "local"
 _KINDS: Final = {
     _LOCAL: "In the store's own file",
@@ -38,59 +40,49 @@ class Placed:
     sends_private: bool
 
 
-def choose(viewer: Viewer, key: str, embedder: str, backend: str) -> Placed:
+def choose(viewer: Viewer, key: str, embedder: str, backend: str, *, sends_private: bool = False) -> Placed:
     """Boxes for the embedder, the vector index and private notes; the first two show where text goes."""
-    names = _names(viewer, embedder)
+    offered = at_hand(viewer, embedder)
     chosen = st.selectbox(
-        "Embedder", names, index=names.index(embedder), key=f"{key}_embedder",
-        format_func=said_embedder,
-    )  # fmt: skip
-    goes = library().goes(viewer, chosen)
+        "Embedder", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
+    )
+    goes = offered[chosen]
     st.html(hits.paragraphs(f"What it embeds {goes}."))
-    _look(viewer, key)
+    look_for_others(viewer, key)
     kinds = library().backends(viewer)
     where = st.selectbox(
-        "Vectors", list(kinds), index=list(kinds).index(backend), key=f"{key}_backend",
+        "Vectors", list(kinds), key=f"{key}_backend",
+        index=list(kinds).index(backend if backend in kinds else _LOCAL),  # its package may be gone
         format_func=lambda kind: _KINDS.get(kind, kind),
     )  # fmt: skip
-    st.html(hits.paragraphs(f"What is kept there {kinds[where]}."))
+    st.html(hits.paragraphs(
+        "Vectors are the numbers by which passages of like meaning are found. What is kept there"
+        f" {kinds[where]}."
+    ))  # fmt: skip
     leaves = any("stays" not in each for each in (goes, kinds[where]))
     private = leaves and st.checkbox(
-        "Private notes, too", key=f"{key}_private",
+        "Private notes, too", sends_private, key=f"{key}_private",
         help="Notes that are marked private stay on this machine unless this is on; words find them.",
     )  # fmt: skip
-    return Placed(chosen, where, bool(private))
-
-
-def _names(viewer: Viewer, first: str) -> list[str]:
-    """The embedders that can be chosen: the given one, the built-in one, those of stores, those found."""
-    used = sorted({info.embedder for info in store_infos(viewer)})
-    seen: list[str] = st.session_state.get(_FOUND, [])
-    usual = library().settings.embedder
-    return list(dict.fromkeys((first, DEFAULT_EMBEDDER, usual, *used, *seen, "hashing")))
-
-
-def _look(viewer: Viewer, key: str) -> None:
-    """A button that asks servers and packages which embedders they have; it takes a few seconds at most."""
-    if st.button("Look for others", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
-        with st.spinner("Looking …"):
-            seen = library().connections(viewer)
-        st.session_state[_FOUND] = [name for each in seen for name in each.embedders]
-        st.rerun()
+    return Placed(chosen, where, bool(private) if leaves else sends_private)
 
 
 # --- changing it ------------------------------------------------------------------------
 
 
-def show_placement(viewer: Viewer, info: StoreInfo) -> None:
-    """Where a store stands, and the ways to change that."""
+def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
+    """Where a store stands, and the ways to change that. ``running``: whether it is being indexed."""
     st.header("Embedder and vectors", anchor=False)
     if info.attached:
         _attached(viewer, info)
         return
     if info.switching:
-        _under_way(viewer, info)
+        st.session_state[_BEGUN] = info.name
+        _under_way(viewer, info, running=running)
     else:
+        if not running and st.session_state.get(_BEGUN) == info.name:
+            del st.session_state[_BEGUN]
+            show_done(f"The switch is done. Searches use {the_embedder(info.embedder)} now.")
         st.html(hits.paragraphs(
             "Another embedder makes every vector anew, beside the old ones, which searches use until all are"
             " there. Another place only copies them."
@@ -99,55 +91,71 @@ def show_placement(viewer: Viewer, info: StoreInfo) -> None:
             _switch(viewer, info)
     if error := st.session_state.pop(_ERROR, None):
         show_error(error)
+    if note := st.session_state.pop(_NOTE, None):
+        st.info(hits.label(note))
 
 
 def _switch(viewer: Viewer, info: StoreInfo) -> None:
     key = f"placement_{info.name}"
-    placed = choose(viewer, key, info.embedder, info.backend)
+    placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
     rechunk = st.checkbox(
         "Cut the documents again", key=f"{key}_rechunk",
         help="For an embedder that reads less of a passage than the old one.",
     )  # fmt: skip
     st.button(
         "Switch", key=f"{key}_start", type="primary", on_click=_begin,
-        args=(viewer, info.name, placed, rechunk),
+        args=(viewer, info, placed, rechunk),
     )  # fmt: skip
 
 
-def _begin(viewer: Viewer, name: str, placed: Placed, rechunk: bool) -> None:
-    own = library()
+def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> None:
+    own, name = library(), info.name
+    as_it_is = (placed.embedder, placed.backend, rechunk) == (info.embedder, info.backend, False)
     try:
-        if placed.sends_private != own.store_info(viewer, name).sends_private:
+        if placed.sends_private != info.sends_private:
             own.let_private_leave(viewer, name, allowed=placed.sends_private)
+            if as_it_is:
+                jobs.go_on(own, viewer, name)
+                return
         own.switch_store(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
+    except InvalidInput as error:
+        if as_it_is:  # tried all the same: a model may be another one by now under the same name
+            st.session_state[_NOTE] = error.for_page()
+        else:
+            st.session_state[_ERROR] = error
     except RagError as error:
         st.session_state[_ERROR] = error
-        return
-    jobs.go_on(own, viewer, name)
+    else:
+        st.session_state[_BEGUN] = name
+        jobs.go_on(own, viewer, name)
 
 
-def _under_way(viewer: Viewer, info: StoreInfo) -> None:
+def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     left = f"{info.to_switch:,} texts are still to embed" if info.to_switch else "All texts are embedded"
     st.html(hits.paragraphs(
-        f"It switches to {_target(info)}. {left}; until the end searches use"
-        f" {said_embedder(info.embedder)}.",
+        f"It switches to {_target(info)}. {'It is being done now' if running else left}; until the end"
+        f" searches use {the_embedder(info.embedder)}.",
         status=True,
     ))  # fmt: skip
+    if running:
+        show_run(viewer, info.name)
     with st.container(horizontal=True):
-        st.button("Go on", key=f"placement_go_on_{info.name}", on_click=_go_on, args=(viewer, info.name))
+        if not running:
+            st.button("Go on", key=f"placement_go_on_{info.name}", on_click=_go_on, args=(viewer, info.name))
         st.button(
-            "Stay with the old ones", key=f"placement_abandon_{info.name}",
+            "Stay with the old ones", key=f"placement_abandon_{info.name}", disabled=running,
             on_click=_abandon, args=(viewer, info.name),
+            help="Once the run has ended. *Folders and runs* above can cancel it." if running else None,
         )  # fmt: skip
 
 
 def _target(info: StoreInfo) -> str:
     name, _, address = info.switching.partition(" in ")
-    return said_embedder(name) + (f" in {address}" if address else "")
+    return the_embedder(name) + (f" in {address}" if address else "")
 
 
 def _go_on(viewer: Viewer, name: str) -> None:
-    library().request_index(viewer, name, [])
+    library().request_index(viewer, name)  # its folders, too: they may have to be cut again
     jobs.go_on(library(), viewer, name)
 
 
@@ -157,6 +165,7 @@ def _abandon(viewer: Viewer, name: str) -> None:
     except RagError as error:
         st.session_state[_ERROR] = error
         return
+    st.session_state.pop(_BEGUN, None)
     jobs.go_on(library(), viewer, name)
 
 
@@ -174,18 +183,10 @@ def _attached(viewer: Viewer, info: StoreInfo) -> None:
             on_click=start_attaching, args=(viewer, info.address, info.name),
         )  # fmt: skip
         st.button(
-            "Take over", key=f"placement_take_over_{info.name}", on_click=_take_over, args=(viewer, info.name)
-        )
+            "Take over", key=f"placement_take_over_{info.name}",
+            on_click=start_attaching, args=(viewer, info.address, info.name), kwargs={"take_over": True},
+        )  # fmt: skip
     show_tasks(("attach",), info.address, polling=under_way(("attach",), info.address))
-    if error := st.session_state.pop(_ERROR, None):
-        show_error(error)
-
-
-def _take_over(viewer: Viewer, name: str) -> None:
-    try:
-        library().take_over_store(viewer, name)
-    except RagError as error:
-        st.session_state[_ERROR] = error
 
 
 def offer_attaching(viewer: Viewer) -> None:
@@ -209,13 +210,17 @@ def offer_attaching(viewer: Viewer) -> None:
     )  # fmt: skip
 
 
-def start_attaching(viewer: Viewer, address: str, name: str) -> None:
-    """Read an index in the background."""
+def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:
+    """Read an index in the background, and then ``take_over`` the store that it makes."""
     own = library()
 
     def act(report: tasks.Report) -> StoreInfo:
-        return own.attach_store(viewer, address, name, lambda count: report(Transfer("unpacking", count, 0)))
+        def progress(count: int) -> None:
+            report(Transfer("unpacking", count, 0))
 
-    for ended in found(("attach",)):
-        tasks.close(library_name(), ended)
+        if take_over:
+            return own.take_over_store(viewer, name, progress)
+        return own.attach_store(viewer, address, name, progress)
+
+    forget(("attach",))
     tasks.start(library_name(), "attach", address, act)

@@ -222,14 +222,20 @@ def first_run(viewer: Viewer) -> None:
             "and everything stays on this computer."
         )
     )
-    st.page_link(INDEX_PAGE, label="**Choose a folder**", icon=":material/folder_open:")
+    offer_folder()
+
+
+def offer_folder(said: str = "Choose a folder") -> None:
+    """The link to what comes first. It looks like a button: there is nothing else to do on the page."""
+    with st.container(key="first_step"):
+        st.page_link(INDEX_PAGE, label=f"**{said}**", icon=":material/folder_open:")
 
 
 def nothing_indexed(viewer: Viewer) -> None:
     """There are stores, but no document in them."""
     st.html(hits.paragraphs("There is no document to search yet."))
     if viewer.is_owner:
-        st.page_link(INDEX_PAGE, label="**Choose or read a folder**", icon=":material/folder_open:")
+        offer_folder("Choose or read a folder")
 
 
 def start(viewer: Viewer) -> None:

@@ -24,6 +24,7 @@ st.html(STYLE)
 page = st.navigation(
     [
         st.Page(ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
+        st.Page(ROOT / "pages" / "ask.py", title="Ask", icon=":material/forum:", url_path="ask"),
         st.Page(ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),
         st.Page(ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
         st.Page(ROOT / "pages" / "stores.py", title="Stores", icon=":material/database:", url_path="stores"),

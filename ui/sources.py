@@ -17,6 +17,7 @@ from rag_core.reports import Asked, SourceInfo
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import left_out, plural
 from ui.deps import library
+from ui.file_actions import show_run
 from ui.file_choice import choose_files, fill_chooser
 from ui.hits import label
 from ui.indexing import DryRun, offer_dry_run, show_dry_run
@@ -32,9 +33,12 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
         return
     st.header("Folders in this store", anchor=False)
     asked = library().asked(viewer, info.name) if active else ()
+    named = {root for each in asked for root in each.folders or ()}
     for found in _sources(load(), viewer, info.name, info.generation):
         with st.container(border=True, gap="xsmall"):
             _show(viewer, info, found, reading=_is_asked_for(found.source, asked))
+            if found.source.root in named:  # where it was asked for: the top may be out of sight
+                show_run(viewer, info.name)
     with st.container(horizontal=True):
         st.button(
             "Index again", key="index_again", icon=":material/sync:", disabled=active,
@@ -45,6 +49,8 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
             on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
             help="Reads every file anew. Passages that did not change are not embedded again.",
         )  # fmt: skip
+    if active and not named:
+        show_run(viewer, info.name)
 
 
 # Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.

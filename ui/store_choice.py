@@ -13,12 +13,12 @@ from typing import Final
 import streamlit as st
 
 from rag_core.config import Settings, load
-from rag_core.embedders import DEFAULT_EMBEDDER
 from rag_core.errors import NotFound, RagError
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural
 from ui import store_facts
 from ui.deps import library
+from ui.embedder_choice import at_hand, in_words
 from ui.hits import label
 from ui.messages import show_error
 from ui.runs import is_active
@@ -27,11 +27,6 @@ PARAM: Final = "store"
 BOX: Final = "index_store"
 _CHOSEN: Final = "index_store_chosen"
 _CREATING: Final = "index_store_creating"
-
-EMBEDDERS: Final[Mapping[str, str]] = {
-    DEFAULT_EMBEDDER: "Built-in model: finds by meaning and by words",
-    "hashing": "For trying out: compares spellings, knows no meaning",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +131,10 @@ def _stop_naming() -> None:
 
 def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
     if not has_others:
-        st.write("A store holds what was read from your folders, ready to be searched. Make your first one.")
+        st.write(
+            "A store holds what was read from your folders, ready to be searched. Both boxes may stay as they"
+            " are; the folder comes next."
+        )
     with st.form("index_create", border=False):
         name = st.text_input(
             "Name of the new store",
@@ -145,12 +143,10 @@ def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
             placeholder="notes",
             autocomplete="off",
         )
-        usual = library().settings.embedder
-        offered = list(dict.fromkeys((*EMBEDDERS, usual)))
+        offered = at_hand(viewer, library().settings.embedder)
         embedder = st.selectbox(
-            "Embedder", offered, index=offered.index(usual), key="index_embedder",
-            format_func=lambda name: EMBEDDERS.get(name, name),
-        )  # fmt: skip
+            "Embedder", offered, key="index_embedder", format_func=lambda name: in_words(name, offered[name])
+        )
         made = st.form_submit_button("Create store", type="primary", key="index_create_store")
     if made:
         _create(viewer, name.strip(), embedder)

@@ -13,7 +13,7 @@ from itertools import islice
 from rag_core.files import display
 from rag_core.reports import Finding, Health
 from rag_core.types import Metric, StoreInfo
-from rag_core.wording import embedder, left_out, moment, plural, size
+from rag_core.wording import embedder, left_out, moment, plural, size, unreadable
 from ui.hits import one_line
 
 MOST_BARS = 12
@@ -32,6 +32,8 @@ def counts(info: StoreInfo) -> str:
         return f"empty · {embedder(info.embedder)}"
     parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]
     parts.append(plural(info.chunk_count, "passage"))
+    if info.unreadable:
+        parts.append(f"{info.unreadable:,} found by words only")
     if info.pending:
         parts.append(f"{info.pending:,} to embed")
     parts += [size(info.size_bytes), embedder(info.embedder)]
@@ -46,8 +48,10 @@ def sheet(info: StoreInfo) -> str:
     """Everything that a store says about itself."""
     facts = {
         "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
-        "Passages": f"{info.chunk_count:,}" + (f", {info.pending:,} to embed" if info.pending else ""),
+        "Passages": f"{info.chunk_count:,}"
+        + (f", {info.pending:,} to embed" if info.pending and not info.switching else ""),
         "Withheld": f"{info.withheld:,}: private, and the embedder is elsewhere" if info.withheld else "",
+        "By words only": unreadable(info.unreadable),
         "Size": size(info.size_bytes),
         "Embedder": embedder(info.embedder),
         "Model": info.identity or "nothing embedded yet",

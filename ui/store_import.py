@@ -18,7 +18,7 @@ from ui import hits, tasks
 from ui.deps import library
 from ui.folders import shown, typed_folder
 from ui.messages import show_error
-from ui.task_status import found, library_name
+from ui.task_status import forget, library_name
 from ui.tasks import Report
 
 _PATH: Final = "stores_import_path"
@@ -65,8 +65,7 @@ def _start(viewer: Viewer) -> None:
 
 
 def _begin(file: str, act: Callable[[Report], StoreInfo]) -> None:
-    for ended in found(("import",)):  # what the one before had to say is over
-        tasks.close(library_name(), ended)
+    forget(("import",))
     tasks.start(library_name(), "import", file, act)
 
 

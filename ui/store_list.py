@@ -13,19 +13,18 @@ from ui import hits, store_facts
 from ui.deps import library
 from ui.messages import show_done, show_error
 from ui.placement import choose, offer_attaching
-from ui.results import INDEX_PAGE
+from ui.results import offer_folder
 from ui.runs import is_active
 from ui.store_import import offer_import
 from ui.task_status import STORES_PAGE, show_tasks, under_way
 from ui.tasks import Kind
 
-_COMING: Final[tuple[Kind, ...]] = ("import", "attach")
 _DONE: Final = "stores_done"
 _SMALLEST, _LARGEST = 8, 4096  # what the hashing embedder takes
 
 
 def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
-    """The list, what is under way, and the ways to another store; first ``error``, if there was one."""
+    """The list, and the ways to another store with what is under way; first ``error``, if there was one."""
     st.title("Stores", anchor=False)
     with st.container():
         if error is not None:
@@ -34,14 +33,20 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
     # Containers that are always there: else the expanders would close when the list grows above them.
     with st.container():
         _list(viewer)
-    with st.container():
-        show_tasks(_COMING, polling=under_way(_COMING))
     with st.expander("New store", icon=":material/add:"):
         _new_store(viewer)
     with st.expander("Import a store", icon=":material/upload_file:"):
         offer_import(viewer)
+    _show_coming("import")
     with st.expander("Attach a store", icon=":material/cloud_download:"):
         offer_attaching(viewer)
+    _show_coming("attach")
+
+
+def _show_coming(kind: Kind) -> None:
+    """What is under way, beside the button that began it."""
+    with st.container():
+        show_tasks((kind,), polling=under_way((kind,)))
 
 
 def say_later(sentence: str) -> None:
@@ -53,7 +58,7 @@ def _list(viewer: Viewer) -> None:
     names = library().store_names(viewer)
     if not names:
         st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
-        st.page_link(INDEX_PAGE, label="**Choose a folder**", icon=":material/folder_open:")
+        offer_folder()
     for name in names:
         with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
             _row(viewer, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ from ui.messages import show_error
 from ui.placement import show_placement
 from ui.results import INDEX_PAGE
 from ui.store_list import open_store, say_later, show_stores
-from ui.task_status import STORES_PAGE, found, library_name, show_tasks, under_way
+from ui.task_status import STORES_PAGE, forget, forget_store, found, library_name, show_tasks, under_way
 from ui.tasks import Kind
 
 SEARCH_PAGE: Final = INDEX_PAGE.with_name("search.py")
@@ -47,11 +47,11 @@ def show_store(viewer: Viewer, name: str) -> None:
         return
     _title(name)
     _links(info)
-    if running:
+    if running and not info.switching:
         show_run(viewer, name)
     st.html(store_facts.sheet(info))
     _contents(info)
-    show_placement(viewer, info)
+    show_placement(viewer, info, running=running)
     _health(viewer, name)
     _export(viewer, name)
     _rename(viewer, name)
@@ -131,8 +131,7 @@ def _heal(viewer: Viewer, name: str) -> None:
         own.heal(viewer, name)
         return own.verify(viewer, name)
 
-    _forget(name)
-    tasks.start(library_name(), "heal", name, act)
+    _begin("heal", name, act)
 
 
 def _verify(viewer: Viewer, name: str, files: bool) -> None:
@@ -144,8 +143,7 @@ def _verify(viewer: Viewer, name: str, files: bool) -> None:
 
         return own.verify(viewer, name, files=files, report=checked)
 
-    _forget(name)
-    tasks.start(library_name(), "verify", name, act)
+    _begin("verify", name, act)
 
 
 def _repair(viewer: Viewer, name: str) -> None:
@@ -156,13 +154,12 @@ def _repair(viewer: Viewer, name: str) -> None:
         jobs.resume(own, viewer, name)  # what was asked of it meanwhile
         return repaired
 
-    _forget(name)
-    tasks.start(library_name(), "repair", name, act)
+    _begin("repair", name, act)
 
 
-def _forget(name: str) -> None:
-    """What was found before is not so any more."""
-    _close(name, _HEALTH)
+def _begin(kind: Kind, name: str, act: Callable[[tasks.Report], Health | Repair]) -> None:
+    forget(_HEALTH, name)
+    tasks.start(library_name(), kind, name, act)
 
 
 # --- export -----------------------------------------------------------------------------
@@ -230,7 +227,7 @@ def _rename(viewer: Viewer, name: str) -> None:
         show_error(error)
         return
     jobs.resume(library(), viewer, renamed.name)  # what was asked of it meanwhile
-    _close(name, ("export", *_HEALTH))
+    forget_store(name)
     open_store(renamed)
 
 
@@ -253,13 +250,7 @@ def _delete(viewer: Viewer, name: str, contents: str) -> None:
     except RagError as error:
         show_error(error)
         return
-    _close(name, ("export", *_HEALTH))
+    forget_store(name)
     say_later(f"Store {name!r} is deleted; its files are untouched.")
     del st.query_params["store"]
     st.rerun()
-
-
-def _close(name: str, kinds: Sequence[Kind]) -> None:
-    """Take away what was said of the store."""
-    for task in found(kinds, name):
-        tasks.close(library_name(), task)

@@ -37,6 +37,20 @@ def found(kinds: Sequence[Kind], name: str | None = None) -> list[Task]:
     ]
 
 
+def forget(kinds: Sequence[Kind], name: str | None = None) -> None:
+    """Take away what these tasks said at their end: it is not so any more."""
+    for task in found(kinds, name):
+        tasks.close(library_name(), task)
+
+
+def forget_store(name: str) -> None:
+    """Take away what was said of the store ``name``, also of how it came: it is gone or called otherwise."""
+    for task in tasks.known(library_name()):
+        of = task.result.name if isinstance(task.result, StoreInfo) else task.name
+        if of == name and task.kind != "pull":
+            tasks.close(library_name(), task)
+
+
 def under_way(kinds: Sequence[Kind], name: str | None = None) -> bool:
     """Whether one of these tasks is at work."""
     return any(task.running for task in found(kinds, name))

@@ -1,7 +1,7 @@
 """The command line: a thin face of the library. Tables for people, ``--json`` for programs.
 
 Answers go to standard output, progress and errors to standard error. Exit status: 0 ok,
-1 failed or some files failed, 2 wrong usage.
+1 failed or some files failed, 2 wrong usage, 3 a question that nothing fits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import click
 
 from rag_core import __version__
 from rag_core.cli import (
+    asking,
     connections,
     doctor,
     documents,
@@ -25,6 +26,7 @@ from rag_core.cli import (
     settings,
     sources,
     stores,
+    tokens,
     upkeep,
 )
 from rag_core.cli.options import print_json
@@ -33,7 +35,7 @@ from rag_core.screen import plain
 
 _OTHER_WORDS = {
     "add": "init",
-    "ask": "query",
+    "answer": "ask",
     "check": "verify",
     "create": "store create",
     "delete": "store delete",
@@ -81,6 +83,7 @@ for command in (
     indexing.init,
     indexing.index,
     finding.query,
+    asking.ask,
     documents.list_documents,
     documents.show,
     documents.exclude,
@@ -89,6 +92,7 @@ for command in (
     sources.source,
     runs.jobs,
     stores.status,
+    tokens.token,
     serving.serve,
     serving.model,
     connections.connections,

@@ -26,8 +26,7 @@ path_argument = click.argument("path")
 def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
     """List the files of a store, each compared with the disk."""
     files = [file for file in library_of_owner().files(OWNER, store) if not states or file.state in states]
-    value = {"store": store, "files": [render.document(file) for file in files]}
-    emit(as_json, value, lambda: show_documents(files))
+    emit(as_json, render.files(store, files), lambda: show_documents(files))
 
 
 @click.command()

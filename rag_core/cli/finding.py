@@ -57,10 +57,10 @@ def query(
         )
     if as_csv and as_json:
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
-    words = _standard_input() if from_stdin else " ".join(text)
+    words = standard_input() if from_stdin else " ".join(text)
     answer = library_of_owner().search(
         OWNER, words, stores, mode=mode, top_k=top_k, min_score=min_score,
-        filters=filters_from(_pair(f) for f in filters), max_tokens=max_tokens, offset=offset,
+        filters=filters_from(pair(f) for f in filters), max_tokens=max_tokens, offset=offset,
     )  # fmt: skip
     if as_csv:
         show_notices(answer)
@@ -69,11 +69,13 @@ def query(
     emit(as_json, render.answer(answer), lambda: show_answer(answer))
 
 
-def _standard_input() -> str:
+def standard_input() -> str:
+    """All of standard input as text."""
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
 
 
-def _pair(text: str) -> tuple[str, str]:
+def pair(text: str) -> tuple[str, str]:
+    """``KEY=VALUE`` taken apart. Raises InvalidInput without an equals sign."""
     key, equals, value = text.partition("=")
     if not equals:
         raise InvalidInput(f"The filter {text!r} has no '='.", "Write it like type=python.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import click
 
 from rag_core import render
@@ -54,18 +57,23 @@ def attach(address: str, name: str, as_json: bool) -> None:
     ADDRESS is like s3vectors://BUCKET/INDEX, as `commonplace store info` shows it there. The store is only
     read here; attach it again to bring it up to date, or take it over.
     """
-    progress = Line()
-    try:
-        info = library_of_owner().attach_store(
-            OWNER, address, name, lambda count: progress.say(f"{plural(count, 'passage')} read")
-        )
-    finally:
-        progress.clear()
+    with _reading() as progress:
+        info = library_of_owner().attach_store(OWNER, address, name, progress)
     emit(
         as_json,
         render.store(info),
         lambda: click.echo(f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."),
     )
+
+
+@contextmanager
+def _reading() -> Iterator[Callable[[int], None]]:
+    """Shows how many passages came, while they do."""
+    shown = Line()
+    try:
+        yield lambda count: shown.say(f"{plural(count, 'passage')} read")
+    finally:
+        shown.clear()
 
 
 @click.command("take-over")
@@ -74,9 +82,10 @@ def attach(address: str, name: str, as_json: bool) -> None:
 def take_over(name: str, as_json: bool) -> None:
     """Fill the index of an attached store from here on.
 
-    The other installation fills it no more.
+    It is brought up to date first. The other installation fills it no more.
     """
-    info = library_of_owner().take_over_store(OWNER, name)
+    with _reading() as progress:
+        info = library_of_owner().take_over_store(OWNER, name, progress)
     next_step = f"Next: commonplace index '**/*' --root FOLDER --store {name}"
     emit(as_json, render.store(info), lambda: click.echo(f"Store {name!r} is yours now. {next_step}"))
 

@@ -74,21 +74,8 @@ def store_create(
 @json_option
 def store_list(as_json: bool) -> None:
     """List every store."""
-    infos, warnings = _all_stores(library_of_owner())
-    value = {"stores": [render.store(i) for i in infos], "warnings": warnings}
-    emit(as_json, value, lambda: show_status(infos, {}, warnings))
-
-
-def _all_stores(library: Library) -> tuple[list[StoreInfo], list[str]]:
-    """Every store that can be read, and a sentence about each that cannot."""
-    infos: list[StoreInfo] = []
-    warnings: list[str] = []
-    for name in library.store_names(OWNER):
-        try:
-            infos.append(library.store_info(OWNER, name))
-        except StoreError as error:
-            warnings.append(str(error))
-    return infos, warnings
+    infos, warnings = library_of_owner().store_infos(OWNER)
+    emit(as_json, render.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
 
 
 @store.command("info")
@@ -165,15 +152,16 @@ def _show_imported(info: StoreInfo) -> None:
 @store.command("delete")
 @store_argument
 @click.option("--force", is_flag=True, help="Do not ask.")
+@click.option("--leave-index", is_flag=True, help="Leave its vector index on a server as it is.")
 @json_option
-def store_delete(name: str, force: bool, as_json: bool) -> None:
+def store_delete(name: str, force: bool, leave_index: bool, as_json: bool) -> None:
     """Delete a store; the files it was read from stay."""
     library = library_of_owner()
     if not force:
         typed = click.prompt(f"{_contents(library, name)} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
-    library.delete_store(OWNER, name)
+    library.delete_store(OWNER, name, leave_index=leave_index)
     emit(
         as_json, {"deleted": name}, lambda: click.echo(f"Store {name!r} is deleted; its files are untouched.")
     )
@@ -200,20 +188,6 @@ for command in (placement.switch, placement.attach, placement.take_over, placeme
 @json_option
 def status(as_json: bool) -> None:
     """Show every store, what is running, and what was not finished."""
-    library = library_of_owner()
-    infos, warnings = _all_stores(library)
-    latest = {i.name: j for i in infos for j in library.jobs(OWNER, i.name, 1)}
-    running = {name: job for name, job in latest.items() if job.state == "running"}
-    warnings += [
-        f"The last run of {name!r} was {job.state}; `commonplace index --store {name}` goes on."
-        + (f" {job.message}" if job.message else "")
-        for name, job in latest.items()
-        if job.state in ("cancelled", "failed", "interrupted")
-    ]
-    value = {
-        "stores": [render.store(i) for i in infos],
-        "running": [render.job(job) for job in running.values()],
-        "data_dir": str(library.settings.data_dir),
-        "warnings": warnings,
-    }
-    emit(as_json, value, lambda: show_status(infos, running, warnings))
+    found = library_of_owner().status(OWNER)
+    running = {job.store: job for job in found.running}
+    emit(as_json, render.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

@@ -369,8 +369,9 @@ KEYS: tuple[Key, ...] = (
         otherwise="none: Qdrant works in this process, one at a time, in qdrant_path",
     ),
     Key(
-        "qdrant_collection", Word(re.compile(r"[A-Za-z0-9_][\w.-]{0,199}"), "letters, digits and _.-"), "notes",
-        "The collection of Qdrant that new stores share; each has its own part of it.", _VECTORS,
+        "qdrant_collection",
+        Word(re.compile(r"[A-Za-z0-9_][\w.-]{0,199}"), "letters, digits and _.-"),
+        "notes", "The collection of Qdrant that new stores share; each has its own part of it.", _VECTORS,
     ),
     Key(
         "qdrant_path", Folder(), None, "Where Qdrant keeps its files without a server.", _VECTORS,

@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
+from rag_core.addresses import straight_to
 from rag_core.connections.check import Found, Unanswered
-from rag_core.embedders.address import is_loopback, is_plain
 
 CONNECT_S = 2.0
 READ_S = 3.0
@@ -25,9 +25,7 @@ def ask(url: str, path: str, remedy: str, key: str = "") -> tuple[int, Any]:
             httpx.Client(
                 headers={"Authorization": f"Bearer {key}"} if key else {},
                 timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
-                follow_redirects=False,
-                trust_env=not is_loopback(url),
-                verify=not is_plain(url),
+                **straight_to(url),
             ) as client,
             client.stream("GET", f"{url}{path}") as answer,
         ):

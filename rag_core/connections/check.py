@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
 
+from rag_core.background import in_background
 from rag_core.reports import Connection, ConnectionKind, ConnectionState
 
 WITHIN_S = 5.0
 """How long all checks together may take."""
 
 _LOG = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,11 @@ class Check:
     goes: str
     look: Callable[[], Found]
     used_by: tuple[str, ...] = ()
+
+
+def written(setting: str, example: str, config_file: Path | None) -> str:
+    """What to do about a setting that is not set, without the full stop, as a line that can be copied."""
+    return f"write `{setting}: {example}` into {config_file or 'config.yaml'}"
 
 
 class Unanswered(Exception):
@@ -92,18 +95,3 @@ def _connection(check: Check, found: Found) -> Connection:
         found.embedders,
         found.unasked,
     )
-
-
-def in_background(name: str, work: Callable[[], T]) -> Future[T]:
-    """Do ``work`` in a thread that keeps no process alive: a server may be silent for minutes, and so may
-    the look-up of its host."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name=name, daemon=True).start()
-    return future

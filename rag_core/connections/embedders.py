@@ -11,13 +11,12 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from rag_core.addresses import destination, leaves, with_version
 from rag_core.connections import ollama
 from rag_core.connections.asking import ask, check_status
-from rag_core.connections.check import Found, Unanswered
+from rag_core.connections.check import Found, Unanswered, written
 from rag_core.embedders import Open
-from rag_core.embedders.address import destination, leaves
 from rag_core.embedders.minilm import MODEL_NAME, Manifest
 from rag_core.embedders.minilm_install import PACKAGE
 from rag_core.embedders.openai import KEY_VARIABLE
@@ -27,7 +26,7 @@ from rag_core.reports import OllamaModel
 from rag_core.wording import plural
 
 _NAMED = 4
-_GET_OLLAMA = "Get it from https://ollama.com/download and start it, or set `ollama_url` to where it is."
+_GET_OLLAMA = "Get it from https://ollama.com/download and start it"
 _START_OLLAMA = "Start it there (`ollama serve`), or set `ollama_url` to where it is."
 
 
@@ -48,7 +47,7 @@ def builtin(model_dir: Path) -> Found:
 # --- Ollama -----------------------------------------------------------------------------
 
 
-def ollama_server(url: str, needed: Sequence[str], *, wanted: bool) -> Found:
+def ollama_server(url: str, needed: Sequence[str], config_file: Path | None, *, wanted: bool) -> Found:
     """Ollama at ``url``, its version and the models that can embed; stores need the ``needed`` ones. Where it
     is not ``wanted``, it is no fault that it is not there."""
     try:
@@ -56,7 +55,10 @@ def ollama_server(url: str, needed: Sequence[str], *, wanted: bool) -> Found:
     except Unanswered as error:
         if wanted or error.found.state != "unreachable":
             raise
-        return Found("not set up", error.found.sentence, _GET_OLLAMA)
+        elsewhere = written("ollama_url", "http://HOST:11434", config_file)
+        return Found(
+            "not set up", error.found.sentence, f"{_GET_OLLAMA}; if it is on another computer, {elsewhere}."
+        )
     check_status(status, url, "Set OLLAMA_API_KEY, or let this computer in there.")
     number = said.get("version") if isinstance(said, dict) else None
     if status != 200 or not isinstance(number, str):
@@ -92,16 +94,13 @@ def _described(model: OllamaModel) -> str:
 # --- OpenAI's protocol ------------------------------------------------------------------
 
 
-def openai_server(url: str, key: str, setting: str, needed: Sequence[str]) -> Found:
+def openai_server(url: str, key: str, setting: str, needed: Sequence[str], config_file: Path | None) -> Found:
     """A server that speaks OpenAI's protocol at ``url``, which the ``setting`` gives, and its models; stores
     ask for the ``needed`` ones. A name that it does not list is only said: some take any."""
     if not url:
-        return Found(
-            "not set up",
-            "No address is set.",
-            "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.",
-        )
-    base = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
+        step = written("embedding_base_url", "http://127.0.0.1:1234/v1", config_file)
+        return Found("not set up", "No address is set.", f"{step[:1].upper()}{step[1:]}.")
+    base = with_version(url)
     status, said = ask(base, "/models", f"Start it, or set `{setting}` to where it is.", key)
     check_status(status, base, f"Set {KEY_VARIABLE}, best in .env.")
     with_key = "with a key" if key else "without a key"

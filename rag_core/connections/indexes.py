@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rag_core.addresses import destination
 from rag_core.connections.asking import READ_S, ask, check_status
-from rag_core.connections.check import Found
+from rag_core.connections.check import Found, written
 from rag_core.connections.embedders import install_line, package_version
-from rag_core.embedders.address import destination
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.vectors.chroma_place import ChromaOptions
+from rag_core.vectors.programs import CHROMA, QDRANT, Kind
+from rag_core.vectors.qdrant_connection import KEY_VARIABLE
 from rag_core.vectors.qdrant_place import QdrantOptions
 from rag_core.vectors.s3_client import Refused, S3Client
 from rag_core.vectors.s3_place import S3Options
@@ -27,8 +29,6 @@ _METHODS: Mapping[str, str] = {
     "login": "`aws login`",
 }
 """Where botocore finds credentials without asking another program or the network → in words."""
-
-QDRANT_KEY = "COMMONPLACE_QDRANT_API_KEY"
 
 _CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."
 
@@ -109,83 +109,58 @@ def _configured(options: S3Options) -> tuple[str, str]:
 # --- Qdrant and Chroma ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """A program for vectors: the package that talks to it, and what it takes to set it up."""
-
-    name: str
-    extra: str
-    package: str
-    module: str
-    setting: str
-    example: str
-    key_advice: str
-
-    @property
-    def installed(self) -> str:
-        """The version of the package, '' without it."""
-        return package_version(self.package, self.module)
-
-    @property
-    def remedy(self) -> str:
-        return f"Start it, or set `{self.setting}` to where it is."
+_QDRANT_ADVICE = f"Set {KEY_VARIABLE}, best in .env."
+_CHROMA_ADVICE = "Let this computer in there."
 
 
-_QDRANT = _Kind(
-    "Qdrant", "qdrant", "qdrant-client", "qdrant_client", "qdrant_url", "http://127.0.0.1:6333",
-    f"Set {QDRANT_KEY}, best in .env.",
-)  # fmt: skip
-_CHROMA = _Kind(
-    "Chroma", "chroma", "chromadb", "chromadb", "chroma_url", "http://127.0.0.1:8000",
-    "Let this computer in there.",
-)  # fmt: skip
-
-
-def qdrant(options: QdrantOptions) -> Found:
+def qdrant(options: QdrantOptions, config_file: Path | None = None) -> Found:
     """Qdrant: the server, or the folder without one, and the package that talks to it."""
-    url = options.url
+    url, remedy = options.url, _remedy(QDRANT)
     if not url:
-        return _without_server(_QDRANT, options.path)
-    status, said = ask(url, "/", _QDRANT.remedy)
-    check_status(status, url, _QDRANT.key_advice)
+        return _without_server(QDRANT, options.path, config_file)
+    status, said = ask(url, "/", remedy)
+    check_status(status, url, _QDRANT_ADVICE)
     if not (isinstance(said, dict) and "qdrant" in str(said.get("title", "")).lower()):
-        return Found("unreachable", f"Something answers at {url}, and it is not Qdrant.", _QDRANT.remedy)
-    status, _ = ask(url, "/collections", _QDRANT.remedy, options.api_key)
-    check_status(status, url, _QDRANT.key_advice)
-    return _answers(_QDRANT, said.get("version"), url)
+        return Found("unreachable", f"Something answers at {url}, and it is not Qdrant.", remedy)
+    status, _ = ask(url, "/collections", remedy, options.api_key)
+    check_status(status, url, _QDRANT_ADVICE)
+    return _answers(QDRANT, said.get("version"), url)
 
 
-def chroma(options: ChromaOptions) -> Found:
+def chroma(options: ChromaOptions, config_file: Path | None = None) -> Found:
     """Chroma: the server, or the folder without one, and the package that talks to it."""
-    url = options.url
+    url, remedy = options.url, _remedy(CHROMA)
     if not url:
-        return _without_server(_CHROMA, options.path)
-    status, said = ask(url, "/api/v2/heartbeat", _CHROMA.remedy)
-    check_status(status, url, _CHROMA.key_advice)
+        return _without_server(CHROMA, options.path, config_file)
+    status, said = ask(url, "/api/v2/heartbeat", remedy)
+    check_status(status, url, _CHROMA_ADVICE)
     if not (status == 200 and isinstance(said, dict) and "nanosecond heartbeat" in said):
-        sentence = f"Something answers at {url}, and it is not Chroma 1.0 or newer."
-        return Found("unreachable", sentence, _CHROMA.remedy)
-    _, number = ask(url, "/api/v2/version", _CHROMA.remedy)
-    return _answers(_CHROMA, number, url)
+        return Found("unreachable", f"Something answers at {url}, and it is not Chroma 1.0 or newer.", remedy)
+    _, number = ask(url, "/api/v2/version", remedy)
+    return _answers(CHROMA, number, url)
 
 
-def _without_server(kind: _Kind, folder: Path | None) -> Found:
-    number, install = kind.installed, f"Run {install_line(kind.extra)}"
+def _remedy(kind: Kind) -> str:
+    return f"Start it, or set `{kind.url_setting}` to where it is."
+
+
+def _without_server(kind: Kind, folder: Path | None, config_file: Path | None) -> Found:
+    number, install = package_version(kind.package, kind.module), f"Run {install_line(kind.extra)}"
     here = f"The package {kind.package!r} {number} is installed" if number else f"{kind.package!r} is missing"
     if folder is not None:
         sentence = f"{here}; vectors are kept in {str(folder)!r}, by one process at a time."
         goes = destination("")
         return Found("ready", sentence, goes=goes) if number else Found("not set up", sentence, f"{install}.")
-    step = f"set `{kind.setting}`, such as {kind.example}."
+    step = f"{written(kind.url_setting, kind.example, config_file)}."
     if number:
         return Found("not set up", f"{here}; no server is set.", step[:1].upper() + step[1:])
     sentence = f"The package {kind.package!r} is not installed, and no server is set."
     return Found("not set up", sentence, f"{install}, then {step}")
 
 
-def _answers(kind: _Kind, number: Any, url: str) -> Found:
+def _answers(kind: Kind, number: Any, url: str) -> Found:
     here = f"{kind.name} {number[:40]} at {url}" if isinstance(number, str) else f"{kind.name} at {url}"
-    if not kind.installed:
+    if not package_version(kind.package, kind.module):
         sentence = f"{here} answers; the package {kind.package!r} that talks to it is not installed."
         return Found("not set up", sentence, f"Run {install_line(kind.extra)}.")
     return Found("ready", f"{here} answers.")

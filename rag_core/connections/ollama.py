@@ -13,10 +13,10 @@ from typing import Any
 
 import httpx
 
+from rag_core.addresses import straight_to
+from rag_core.background import in_background
 from rag_core.connections.asking import CONNECT_S, READ_S
-from rag_core.connections.check import in_background
-from rag_core.embedders.address import is_loopback, is_plain
-from rag_core.embedders.ollama import package
+from rag_core.embedders.ollama import package, sizes
 from rag_core.embedders.options import parse_name
 from rag_core.embedders.server import quoted
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
@@ -61,18 +61,17 @@ def _described(client: Any, url: str, listed: Any, loaded: set[str]) -> OllamaMo
     with _explained(url, listed.model):
         shown = client.show(listed.model)
     facts: Mapping[str, Any] = shown.modelinfo or {}
-    kind = facts.get("general.architecture", "")
     embeds = (
         any(name.endswith(".pooling_type") for name in facts)  # a server too old to tell
         if shown.capabilities is None
         else "embedding" in shown.capabilities
     )
-    dimension, context = (facts.get(f"{kind}.{key}") for key in ("embedding_length", "context_length"))
+    dimension, context = sizes(facts)
     return OllamaModel(
         name=listed.model,
         embeds=embeds,
-        dimension=dimension if embeds and isinstance(dimension, int) else 0,
-        context=context if isinstance(context, int) else 0,
+        dimension=dimension if embeds else 0,
+        context=context,
         size_bytes=int(listed.size or 0),
         loaded=listed.model in loaded,
         digest=listed.digest or "",
@@ -182,9 +181,7 @@ def _client(url: str, read_s: float) -> Iterator[Any]:
     client = package().Client(
         url,
         timeout=httpx.Timeout(read_s, connect=CONNECT_S),
-        follow_redirects=False,
-        trust_env=not is_loopback(url),
-        verify=not is_plain(url),
+        **straight_to(url),
     )
     try:
         yield client

@@ -7,16 +7,15 @@ when they were stored, would spoil a store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rag_core.embedders.address import says_where
+from rag_core.addresses import silence_about
 from rag_core.embedders.options import EmbedderName, EmbedderOptions, providers
 from rag_core.errors import EmbedderError
-from rag_core.extensions import REMEDY, Extension
+from rag_core.extensions import Extension
 from rag_core.types import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
     """The embedder ``name`` of a package. Raises EmbedderError, also for whatever the package raises."""
     extension = providers().by_key[name.provider]
     opener = opener_of(extension)
-    with _explained(extension, "opening it"):
+    with extension.explained(EmbedderError, "opening it"):
         opened = opener(name.model, options)
         return Foreign(extension, opened)
 
@@ -51,7 +50,7 @@ def opener_of(extension: Extension) -> Opener:
     """What a package's entry point names. Raises EmbedderError."""
     opener: Opener = extension.load(EmbedderError)
     if not callable(opener):
-        raise _failed(extension, f"is of type {type(opener).__name__!r} and cannot be called")
+        raise extension.failed(EmbedderError, f"is of type {type(opener).__name__!r} and cannot be called")
     return opener
 
 
@@ -63,19 +62,19 @@ class Foreign:
         self._opened = opened
         said = [getattr(opened, name, None) for name in ("identity", "max_tokens", "server")]
         if wrong := _objection(extension.name, *said):
-            raise _failed(extension, wrong)
+            raise extension.failed(EmbedderError, wrong)
         self.identity: EmbedderIdentity = opened.identity
         self.max_tokens: int = opened.max_tokens
         self.server: str = opened.server
 
     def count_tokens(self, text: str) -> int:
         """See Embedder.count_tokens."""
-        with _explained(self._extension, "counting tokens"):
+        with self._extension.explained(EmbedderError, "counting tokens"):
             return max(0, int(self._opened.count_tokens(text)))
 
     def reads(self, text: str) -> bool:
         """See Embedder.reads."""
-        with _explained(self._extension, "looking at a text"):
+        with self._extension.explained(EmbedderError, "looking at a text"):
             return bool(self._opened.reads(text))
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -92,13 +91,15 @@ class Foreign:
         shape = count, self.identity.dimension
         if not count:
             return np.empty(shape, np.float32)
-        with _explained(self._extension, "embedding"):
+        with self._extension.explained(EmbedderError, "embedding"):
             rows = np.asarray(embed(), np.float64)
         if rows.shape != shape:
-            raise _failed(self._extension, f"gave vectors of the shape {rows.shape} instead of {shape}")
+            raise self._extension.failed(
+                EmbedderError, f"gave vectors of the shape {rows.shape} instead of {shape}"
+            )
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and (lengths > 0).all()):
-            raise _failed(self._extension, "gives no numbers for a text")
+            raise self._extension.failed(EmbedderError, "gives no numbers for a text")
         vectors: Vectors = (rows / lengths).astype(np.float32)
         return vectors
 
@@ -113,21 +114,4 @@ def _objection(provider: str, identity: object, max_tokens: object, server: obje
         return f"gives vectors of {identity.dimension!r} numbers"
     if type(max_tokens) is not int or max_tokens < 1:
         return f"reads {max_tokens!r} tokens of a text"
-    if not says_where(server):
-        return "does not say where texts go (server): '' for this machine, or an address like https://example.org"
-    return ""
-
-
-@contextmanager
-def _explained(extension: Extension, doing: str) -> Iterator[None]:
-    """Let whatever a package raises become an EmbedderError, without the texts that it may quote."""
-    try:
-        yield
-    except EmbedderError:
-        raise
-    except (Exception, SystemExit) as error:  # somebody else's code
-        raise _failed(extension, f"failed at {doing} ({type(error).__name__})") from None
-
-
-def _failed(extension: Extension, what: str) -> EmbedderError:
-    return EmbedderError(extension.problem(what), REMEDY)
+    return silence_about(server)

@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from rag_core.embedders.address import host_of, is_loopback, is_plain
+from rag_core.addresses import host_of, is_loopback, straight_to
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.remote import Remote
@@ -98,9 +98,7 @@ class Ollama:
         client = self._package.Client(
             self.url,
             timeout=httpx.Timeout(read_s, connect=_CONNECT_S),
-            follow_redirects=False,  # text goes where it was configured to go, and nowhere else
-            trust_env=not is_loopback(self.url),
-            verify=not is_plain(self.url),
+            **straight_to(self.url),
         )
         weakref.finalize(self, client.close)
         return client
@@ -111,9 +109,8 @@ class Ollama:
             shown = self._brisk.show(self._name.model)
             listed = self._brisk.list().models
         facts: Mapping[str, Any] = shown.modelinfo or {}
-        kind = facts.get("general.architecture", "")
-        dimension, context = (facts.get(f"{kind}.{key}") for key in ("embedding_length", "context_length"))
-        if not isinstance(dimension, int) or not isinstance(context, int):
+        dimension, context = sizes(facts)
+        if not dimension or not context:
             raise EmbedderError(
                 f"{self.called} does not say what the model {self._name.model!r} is.",
                 "Update Ollama, or choose another model.",
@@ -195,6 +192,15 @@ def package() -> Any:
             "Write it like http://[::1]:11434, or set `ollama_url` instead.",
         ) from None
     return ollama
+
+
+def sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
+    """How many numbers a vector has and how many tokens are read, as a model says of itself; 0 for what it
+    does not say."""
+    kind = facts.get("general.architecture", "")
+    found = (facts.get(f"{kind}.{key}") for key in ("embedding_length", "context_length"))
+    dimension, context = (value if isinstance(value, int) else 0 for value in found)
+    return dimension, context
 
 
 def _digest(facts: Mapping[str, Any]) -> str:

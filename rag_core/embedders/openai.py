@@ -12,11 +12,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
-from rag_core.embedders.address import is_loopback, is_plain
+from rag_core.addresses import straight_to, with_version
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.remote import Remote
@@ -70,8 +69,7 @@ class OpenAI:
     """A model on a server that speaks OpenAI's protocol."""
 
     def __init__(self, name: EmbedderName, options: EmbedderOptions) -> None:
-        url = options.openai_url
-        self.url = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
+        self.url = with_version(options.openai_url)
         self.called = f"The server at {self.url}"
         self.remedy = "Start it, or set `embedding_base_url` to where it is."
         self.stays_loaded_s = math.inf
@@ -81,9 +79,7 @@ class OpenAI:
         self._brisk = httpx.Timeout(min(_QUESTION_S, options.timeout_s), connect=_CONNECT_S)
         self._client = httpx.Client(
             headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
-            follow_redirects=False,  # text and key go where it was configured, and nowhere else
-            trust_env=not is_loopback(self.url),
-            verify=not is_plain(self.url),
+            **straight_to(self.url),
         )
         weakref.finalize(self, self._client.close)
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from rag_core.background import in_background
 from rag_core.chunk import estimate_tokens
 from rag_core.embedders.script import is_latin
 from rag_core.embedders.server import Failure, Model, Server, error_of, explained
@@ -177,7 +178,7 @@ class Remote:
             if time.monotonic() - self._used < self._server.stays_loaded_s:
                 return
             if self._loading is None or self._loading.done():
-                self._loading = _in_background(self._load)
+                self._loading = in_background("loading a model", self._load)
             loading = self._loading
         try:
             with explained(self._server, self.identity.model):
@@ -226,18 +227,3 @@ def _unit(rows: Sequence[Sequence[float]], count: int, dimension: int) -> Vector
 
 def _tokens(text: str) -> int:
     return math.ceil(_CAUTION * estimate_tokens(text))
-
-
-def _in_background(work: Callable[[], None]) -> Future[None]:
-    """Do ``work`` in a thread that keeps no process alive."""
-    future: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            work()
-            future.set_result(None)
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="loading a model", daemon=True).start()
-    return future

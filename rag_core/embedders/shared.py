@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from rag_core.embedders import Embedder, EmbedderOptions, open_embedder
-from rag_core.errors import Unreachable
+from rag_core.patience import Patience
 from rag_core.types import Vectors
 
 _VECTORS = 256
-_LONG_S = 1.0
-_GIVEN_UP_S = 15.0
-"""How long nobody waits again for a server that could not be reached after a wait."""
 
 
 class SharedEmbedders:
@@ -28,7 +24,7 @@ class SharedEmbedders:
         self._opening: dict[str, threading.Lock] = {}
         self._open: dict[str, Embedder] = {}
         self._vectors: OrderedDict[tuple[str, str, str], Vectors] = OrderedDict()
-        self._given_up: dict[str, tuple[float, Unreachable]] = {}
+        self._patience = Patience()
 
     def get(self, name: str) -> Embedder:
         """The embedder called ``name``. Raises as ``open_embedder`` does."""
@@ -51,23 +47,12 @@ class SharedEmbedders:
                 self._open.pop(name, None)
                 self._vectors.clear()
         embedder = self.get(name)
-        self._given_up.pop(name, None)
+        self._patience.renew(name)
         return embedder
 
-    @contextmanager
-    def soon(self, name: str) -> Iterator[None]:
-        """What a search does with an embedder. Raises Unreachable at once where another search has just
-        waited for its server in vain."""
-        at, error = self._given_up.get(name, (0.0, None))
-        if error is not None and time.monotonic() - at < _GIVEN_UP_S:
-            raise Unreachable(error.message, error.suggestion)
-        started = time.monotonic()
-        try:
-            yield
-        except Unreachable as error:
-            if time.monotonic() - started > _LONG_S:
-                self._given_up[name] = time.monotonic(), error
-            raise
+    def soon(self, name: str) -> AbstractContextManager[None]:
+        """What a search does with an embedder: see ``Patience.asking``."""
+        return self._patience.asking(name)
 
     def query_vector(self, embedder: Embedder, text: str) -> Vectors:
         """``embedder.embed_query(text)``, remembered for the latest queries."""

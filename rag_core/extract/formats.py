@@ -13,6 +13,11 @@ from rag_core.types import Extracted, Segment
 
 _HTML_TITLE = re.compile(r"<title(?:\s[^<>]*)?>([^<]{1,1000})", re.I)
 _TITLE_LIMIT = 200
+_UNSHOWN = re.compile(r"<(?:(!--)|(script|style|head)(?=[\s>]))", re.I)
+_TAG = re.compile("<[^<>]*>")
+_ENDS = {"!--": re.compile("-->")} | {
+    tag: re.compile(rf"</{tag}\s*>", re.I) for tag in ("script", "style", "head")
+}
 
 _Segments = tuple[Segment, ...]
 
@@ -35,8 +40,9 @@ def read(decoded: Decoded, path: PurePosixPath, kind: str) -> Extracted:
     )
 
 
-def _whole(text: str) -> _Segments:
-    return (Segment(0, len(text)),) if text else ()
+def _whole(text: str, start: int = 0, end: int | None = None) -> _Segments:
+    end = len(text) if end is None else end
+    return (Segment(start, end),) if start < end else ()
 
 
 def _no_title(_text: str, _segments: _Segments) -> str:
@@ -49,6 +55,26 @@ def _first_heading(_text: str, segments: _Segments) -> str:
 
 def _org_title(text: str, segments: _Segments) -> str:
     return outline.org_title(text) or _first_heading(text, segments)
+
+
+def _html_segments(text: str) -> _Segments:
+    """The text between comments, scripts, styles and the head. One of them that does not end is left in."""
+    found: list[Segment] = []
+    endless: set[str] = set()
+    start = at = 0
+    while opening := _UNSHOWN.search(text, at):
+        kind = opening[1] or opening[2].lower()
+        closing = None if kind in endless else _ENDS[kind].search(text, opening.end())
+        if closing is None:
+            endless.add(kind)
+            at = opening.end()
+            continue
+        found += _whole(text, start, opening.start())
+        start = at = closing.end()
+    if not start:
+        return _whole(text)
+    found += _whole(text, start)
+    return tuple(each for each in found if _TAG.sub("", text[each.start : each.end]).strip())
 
 
 def _html_title(text: str, _segments: _Segments) -> str:
@@ -65,6 +91,7 @@ _SEGMENTS: dict[str, Callable[[str], _Segments]] = {
     "terraform": keyed.terraform_segments,
     "csv": lambda text: rows.segments(text, ","),
     "tsv": lambda text: rows.segments(text, "\t"),
+    "html": _html_segments,
     "rst": outline.rst_segments,
     "org": outline.org_segments,
 }

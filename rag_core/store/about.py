@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from rag_core.store import outbox, switch
-from rag_core.store.embeddings import pending_count, withheld_count
+from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
 from rag_core.store.file import Store, generation
 from rag_core.store.find import waiting
 from rag_core.store.identities import active_identity
@@ -40,6 +40,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             file_count=states.get("indexed", 0),
             chunk_count=chunks.get("", 0),
             pending=waiting(db, viewer),
+            unreadable=unreadable_count(db, condition=_seen_by(viewer)),
             withheld=withheld_count(db) if viewer.is_owner else 0,
             failed=states.get("failed", 0) if viewer.is_owner else 0,
             skipped=states.get("skipped", 0) if viewer.is_owner else 0,
@@ -53,7 +54,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             refused=left.refused if viewer.is_owner else 0,
             switching=_said(to) if to and viewer.is_owner else "",
             to_switch=pending_count(db) if to and viewer.is_owner else 0,
-            sends_private=meta.get("sends_private") == "1",
+            sends_private=viewer.is_owner and meta.get("sends_private") == "1",
             attached=meta.get("attached") == "1",
         )
 
@@ -72,5 +73,8 @@ def _size(db: sqlite3.Connection) -> int:
 
 
 def _counts(db: sqlite3.Connection, select: str, viewer: Viewer, rest: str) -> dict[str, int]:
-    condition = "1" if viewer.is_owner else "NOT private"
-    return {row[0]: row[1] for row in db.execute(f"{select} WHERE {condition} {rest}")}
+    return {row[0]: row[1] for row in db.execute(f"{select} WHERE {_seen_by(viewer)} {rest}")}
+
+
+def _seen_by(viewer: Viewer) -> str:
+    return "1" if viewer.is_owner else "NOT private"

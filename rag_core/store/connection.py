@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
@@ -88,11 +89,6 @@ def _cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
     return StoreError(f"Store {path.stem!r} cannot be opened: {error}.", advice)
 
 
-def gone(path: Path) -> StoreError:
-    """The error for a store that is not the one any more that was opened."""
-    return StoreError(f"Store {path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
-
-
 # --- a store that cannot be written -----------------------------------------------------
 
 
@@ -130,12 +126,27 @@ def _signature(path: Path) -> tuple[int, int] | None:
 # --- lending connections ----------------------------------------------------------------
 
 
-def is_file(path: Path, inode: int) -> bool:
-    """Whether ``path`` is still the file with this number."""
-    try:
-        return path.stat().st_ino == inode
-    except OSError:
-        return False
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """The store file at ``path`` as it was opened: another one may have the name later. ``busy_timeout_s`` is
+    how long to wait for another process that writes it."""
+
+    path: Path
+    inode: int
+    busy_timeout_s: float
+
+    def require(self) -> None:
+        """Raises StoreError when it does not have the name any more."""
+        try:
+            if self.path.stat().st_ino == self.inode:
+                return
+        except OSError:
+            pass
+        raise self.gone()
+
+    def gone(self) -> StoreError:
+        """The error for a store that is not the one any more that was opened."""
+        return StoreError(f"Store {self.path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
 
 
 class _Lendable(NamedTuple):
@@ -148,10 +159,8 @@ class _Lendable(NamedTuple):
 class Readers:
     """At most READERS read-only connections to one file, lent to one thread at a time."""
 
-    def __init__(self, path: Path, inode: int, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        self._path = path
-        self._inode = inode
-        self._busy_timeout_s = busy_timeout_s
+    def __init__(self, file: OpenedFile) -> None:
+        self._file = file
         self._free = threading.Semaphore(READERS)
         self._lock = threading.Lock()  # guards what follows
         self._idle: list[_Lendable] = []
@@ -178,7 +187,7 @@ class Readers:
                 if not _is_outside(error):
                     raise
                 raise StoreError(
-                    f"Store {self._path.stem!r} cannot be read: {error}.",
+                    f"Store {self._file.path.stem!r} cannot be read: {error}.",
                     "Check the disk; if the file is damaged, restore it from a copy or index its folders"
                     " into a new store.",
                 ) from error
@@ -191,17 +200,19 @@ class Readers:
     def _take(self) -> _Lendable:
         with self._lock:
             if self._closed:
-                raise gone(self._path)
+                raise self._file.gone()
             while self._idle:
                 found = self._idle.pop()
-                if found.signature is None or found.signature == _signature(self._path):
+                if found.signature is None or found.signature == _signature(self._file.path):
                     return found
                 found.db.close()  # somebody who may write the file did
-        signature = _signature(self._path)
-        db = connect(self._path, "ro" if signature is None else STILL, self._busy_timeout_s)
-        if not is_file(self._path, self._inode):
+        signature = _signature(self._file.path)
+        db = connect(self._file.path, "ro" if signature is None else STILL, self._file.busy_timeout_s)
+        try:
+            self._file.require()
+        except StoreError:
             db.close()
-            raise gone(self._path)
+            raise
         return _Lendable(db, signature)
 
     def _give_back(self, lent: _Lendable) -> None:
@@ -222,10 +233,8 @@ class Readers:
 class Writer:
     """The one connection of this process that writes to a file; a transaction at a time."""
 
-    def __init__(self, path: Path, inode: int, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        self._path = path
-        self._inode = inode
-        self._busy_timeout_s = busy_timeout_s
+    def __init__(self, file: OpenedFile) -> None:
+        self._file = file
         self._lock = threading.RLock()
         self._closed = False
         self._db: sqlite3.Connection | None = None
@@ -248,16 +257,17 @@ class Writer:
                     db.execute("ROLLBACK")
                 if _is_outside(error):
                     raise StoreError(
-                        f"Store {self._path.stem!r} cannot be written: {error}.",
+                        f"Store {self._file.path.stem!r} cannot be written: {error}.",
                         "Free some disk space or check permissions, then run the same command again.",
                     ) from error
                 raise
 
     def _connected(self) -> sqlite3.Connection:
         if self._db is None and not self._closed:
-            self._db = connect(self._path, "rw", self._busy_timeout_s)
-        if self._db is None or not is_file(self._path, self._inode):
-            raise gone(self._path)
+            self._db = connect(self._file.path, "rw", self._file.busy_timeout_s)
+        if self._db is None:
+            raise self._file.gone()
+        self._file.require()
         return self._db
 
     def fold_log(self) -> None:
@@ -267,14 +277,14 @@ class Writer:
         outgrow the store.
         """
         with self._lock:
-            log = _beside(self._path, "-wal")
+            log = _beside(self._file.path, "-wal")
             if self._db is None or not log.exists() or log.stat().st_size < LOG_LIMIT:
                 return
             self._db.execute(f"PRAGMA busy_timeout = {_FOLD_PATIENCE_MS}")
             try:
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
-                self._db.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout_s * 1000)}")
+                self._db.execute(f"PRAGMA busy_timeout = {round(self._file.busy_timeout_s * 1000)}")
 
     def close(self) -> None:
         """Close the connection; SQLite folds the write-ahead log into the file."""

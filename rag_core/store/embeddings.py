@@ -79,6 +79,15 @@ def put_unreadable(db: sqlite3.Connection, identity_id: int, items: Sequence[Pen
     db.executemany("DELETE FROM queue WHERE hash = ?", [(item.hash,) for item in items])
 
 
+def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
+    """How many passages whose document ``d`` fits ``condition`` have no vector of ``identity`` (both SQL),
+    because the embedder cannot read them."""
+    sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
+              JOIN documents d ON d.id = c.document_id
+              WHERE e.identity_id = {identity} AND e.vector = x'' AND {condition}"""
+    return int(db.execute(sql).fetchone()[0])
+
+
 def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
     """Record that the embedder refused a text; it stays in the queue for a later run."""
     db.execute("UPDATE queue SET attempts = attempts + 1, error = ? WHERE hash = ?", (error, item.hash))

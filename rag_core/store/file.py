@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +18,10 @@ from rag_core.store import lock
 from rag_core.store.connection import (
     BUSY_TIMEOUT_S,
     STILL,
+    OpenedFile,
     Readers,
     Writer,
     connect,
-    gone,
-    is_file,
     is_still,
 )
 from rag_core.store.workroom import workroom
@@ -57,10 +56,9 @@ class Store:
         ``busy_timeout_s`` is how long to wait for another process that writes.
         """
         self.path = path
-        self._inode = _inode(path)
+        self._file = OpenedFile(path, _inode(path), busy_timeout_s)
         self._migrate(busy_timeout_s)
-        self._readers = Readers(path, self._inode, busy_timeout_s)
-        self._writer = Writer(path, self._inode, busy_timeout_s)
+        self._readers, self._writer = Readers(self._file), Writer(self._file)
         try:
             self._describe()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
@@ -114,8 +112,18 @@ class Store:
         return self.path.stem
 
     @classmethod
-    def create(cls, path: Path, *, embedder: str, spec: ChunkSpec, backend: str, metric: str) -> Store:
-        """Make a new store file and open it; it appears whole or not at all.
+    def create(
+        cls,
+        path: Path,
+        *,
+        embedder: str,
+        spec: ChunkSpec,
+        backend: str,
+        metric: str,
+        facts: Mapping[str, str] = {},
+    ) -> Store:
+        """Make a new store file and open it; it appears whole or not at all. ``facts`` is what else it says
+        of itself.
 
         Raises StoreError when ``path`` exists or cannot be written.
         """
@@ -123,7 +131,7 @@ class Store:
             with workroom(path.parent) as room:
                 unfinished = room / path.name
                 unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
-                _write_new(unfinished, embedder, spec, backend, metric)
+                _write_new(unfinished, embedder, spec, backend, metric, facts)
                 put_in_place(unfinished, path)
         except (OSError, sqlite3.Error) as error:
             if path.exists():
@@ -158,14 +166,10 @@ class Store:
         that itself; without one only the lock does.
         """
         if db.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-            self._require_file()
+            self._file.require()
             return
         with self.hold("make"):
             db.execute("PRAGMA journal_mode = WAL")
-
-    def _require_file(self) -> None:
-        if not is_file(self.path, self._inode):
-            raise gone(self.path)
 
     @contextmanager
     def hold(self, work: lock.Work) -> Iterator[None]:
@@ -174,7 +178,7 @@ class Store:
         Raises StoreBusy, InUpkeep, and StoreError when another file has its name by now.
         """
         with lock.hold(self.path, work):
-            self._require_file()
+            self._file.require()
             yield
 
     @contextmanager
@@ -292,7 +296,9 @@ def _remove_log(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str) -> None:
+def _write_new(
+    path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str, facts: Mapping[str, str]
+) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     try:
         db.execute("PRAGMA page_size = 8192")  # before anything is written, or it is ignored
@@ -307,6 +313,7 @@ def _write_new(path: Path, embedder: str, spec: ChunkSpec, backend: str, metric:
             "metric": metric,
             "max_tokens": str(spec.max_tokens),
             "chunk_sizes": json.dumps(spec.sizes),
+            **facts,
         }
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
         db.execute("PRAGMA journal_mode = WAL")  # not before: a log that close cannot fold in would be lost

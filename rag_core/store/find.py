@@ -195,15 +195,36 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
 
 
 def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[str, str]]:
-    """The types and tags among ``filters``, as (facet, value), that nothing ``viewer`` may see has."""
+    """The types, tags, paths and files among ``filters``, as (facet, value), that nothing ``viewer`` may see
+    has. A pattern or the root among the paths may well hold nothing."""
     asked = [("types", value, Filters(types=(value,))) for value in filters.types]
     asked += [("tags", value, Filters(tags=(value,))) for value in filters.tags]
+    named = [value for value in filters.paths if value.strip("/") and "*" not in value]
+    asked += [("folders", value, Filters(paths=(value,))) for value in named]
+    asked += [("files", value, Filters(files=(value,))) for value in filters.files]
     nothing = Query("", "", ())
     return [
         (facet, value)
         for facet, value, alone in asked
         if few(db, eligible(replace(nothing, filters=alone), viewer), 0) is not None
     ]
+
+
+def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
+    """What the newest files are called that ``viewer`` may see, without their folders."""
+    allowed = visible(viewer)
+    rows = db.execute(
+        f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
+            ORDER BY d.date DESC, d.display LIMIT ?""",
+        (*allowed.values, limit),
+    )
+    return list(dict.fromkeys(row[0].rpartition("/")[2] for row in rows))
+
+
+def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
+    """How many files were skipped whose names end in ``suffix``, such as ``.pdf``; for the owner alone."""
+    sql = "SELECT count(*) FROM documents WHERE state = 'skipped' AND lower(substr(display, ?)) = lower(?)"
+    return int(db.execute(sql, (-len(suffix), storable(suffix))).fetchone()[0])
 
 
 # --- rows -------------------------------------------------------------------------------

@@ -141,14 +141,22 @@ def settle(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, st
 _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {TARGET}"
 
 
+def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
+    """The queued keys of what no index may have any more, whatever the embedder."""
+    rows = db.execute(
+        """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
+           LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR d.private > ?""",
+        (private,),
+    )
+    return [row[0] for row in rows]
+
+
 def newest(db: sqlite3.Connection) -> int:
     """The id of the newest row; later ones tell of later changes."""
     return int(db.execute("SELECT coalesce(max(id), 0) FROM outbox").fetchone()[0])
 
 
-def entries(
-    db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool
-) -> list[Entry]:
+def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool) -> list[Entry]:
     """The next ``limit`` rows behind the row ``after`` and up to ``last``, oldest first, without those that
     wait for the embedder or were refused.
 

@@ -58,14 +58,15 @@ def _next(db: sqlite3.Connection) -> dict[str, str]:
 def begin(db: sqlite3.Connection, to: Switch) -> None:
     """Have runs prepare for ``to``, and no more for what was begun before; its identity is known to the
     store."""
+    doubtful = outbox.wants_recheck(db) and to.address == outbox.target(db)
     _forget(db, to.address)
     values = (to.embedder, str(to.identity_id), to.backend, to.address)
     db.executemany("INSERT INTO meta VALUES (?, ?)", zip(_NEXT, values, strict=True))
     if not to.address:
         db.execute("DELETE FROM meta WHERE key = 'next_remote'")
-    outbox.recheck(db, wanted=to.address in retired(db))
+    outbox.recheck(db, wanted=doubtful or to.address in retired(db))
     forget_retired(db, to.address)
-    _queue_anew(db)
+    _queue_anew(db, to.identity_id)
 
 
 def finish(db: sqlite3.Connection) -> None:
@@ -73,8 +74,7 @@ def finish(db: sqlite3.Connection) -> None:
     to = under_way(db)
     if to is None:
         return
-    if (old := outbox.address(db)) and old != to.address:
-        _retire(db, old)
+    old = outbox.address(db)
     current = {"embedder": to.embedder, "identity_id": str(to.identity_id), "backend": to.backend}
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", current.items())
     db.execute("DELETE FROM meta WHERE key = 'remote'")
@@ -82,7 +82,8 @@ def finish(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO meta VALUES ('remote', ?)", (to.address,))
     else:
         outbox.disconnect(db)
-    _forget(db)
+    _forget(db, to.address)
+    retire(db, old)
 
 
 def abandon(db: sqlite3.Connection) -> None:
@@ -90,8 +91,6 @@ def abandon(db: sqlite3.Connection) -> None:
     if not _next(db):
         return
     _forget(db)
-    if identities.active_identity(db) is None:  # nothing was embedded before; the next run says by whom
-        db.execute("DELETE FROM identities")
     outbox.recheck(db, wanted=bool(outbox.address(db)))
     _queue_anew(db)
 
@@ -121,6 +120,12 @@ def keep_local(db: sqlite3.Connection) -> None:
     gone = "key IN ('attached', 'sends_private') OR key GLOB ?"
     db.execute(f"DELETE FROM meta WHERE {gone}", (_RETIRED + "*",))
     db.execute("UPDATE meta SET value = 'local' WHERE key = 'backend'")
+
+
+def retire(db: sqlite3.Connection, address: str) -> None:
+    """Have the index at ``address`` deleted as soon as it can be, unless it is used or prepared."""
+    if address not in ("", outbox.address(db), _next(db).get("next_remote")):
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (_RETIRED + address,))
 
 
 def retired(db: sqlite3.Connection) -> list[str]:
@@ -153,17 +158,18 @@ def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:
 def _forget(db: sqlite3.Connection, kept: str = "") -> None:
     """Prepare for nothing any more; the index that was begun is nobody's then, unless it is ``kept``."""
     begun = _next(db).get("next_remote", "")
-    if begun not in ("", kept, outbox.address(db)):
-        _retire(db, begun)
     db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in _NEXT])
+    if begun != kept:
+        retire(db, begun)
 
 
-def _retire(db: sqlite3.Connection, address: str) -> None:
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (_RETIRED + address,))
+def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
+    """Queue what is still to be embedded, and every chunk for the remote index, if there is one.
 
-
-def _queue_anew(db: sqlite3.Connection) -> None:
-    """Queue what is still to be embedded, and every chunk for the remote index, if there is one."""
+    A store that searches have no vectors of knows no embedder then, but for the one that is prepared.
+    """
+    if identities.active_identity(db) is None:
+        db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
     db.execute("DELETE FROM queue")
     chunks.enqueue(db)
     outbox.queue_all(db)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from rag_core.errors import VectorError, VectorsUnreachable
 
 _MAX_BACKOFF = 20.0
 _PASSING = {408, 425, 429}
+_ABOUT_RECORDS = {400, 409, 413, 422}
 _QUOTED = 160
+_REMEDY = "Check that it runs and can be reached"
 _T = TypeVar("_T")
 
 
@@ -26,12 +28,21 @@ class Passing(Exception):
 
 class Refused(VectorError):
     """The index understood a request and will not do it. ``status`` is the reason as HTTP names it, whether
-    or not it came that way; ``reason`` says it in words."""
+    or not it came that way; ``reason`` says it in words, and ``named`` are the places in the request of the
+    records at fault, if it said so."""
 
-    def __init__(self, message: str, suggestion: str, status: int, reason: str) -> None:
+    def __init__(
+        self, message: str, suggestion: str, status: int, reason: str, named: Sequence[int] = ()
+    ) -> None:
         super().__init__(message, suggestion)
         self.status = status
         self.reason = reason
+        self.named = named
+
+    @property
+    def about_records(self) -> bool:
+        """Whether it may be one record that is at fault, and not the request."""
+        return self.status in _ABOUT_RECORDS
 
 
 def is_passing(status: int) -> bool:
@@ -52,11 +63,14 @@ def quoted(said: str, *secrets: str) -> str:
     return (line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…") or "it says nothing"
 
 
-def until_answered(act: Callable[[], _T], called: str, attempts: int, backoff: float) -> _T:
+def until_answered(
+    act: Callable[[], _T], called: str, attempts: int, backoff: float, remedy: str = _REMEDY
+) -> _T:
     """What ``act`` gives, tried up to ``attempts`` times while it raises Passing.
 
     ``called`` is who is asked, at the beginning of a sentence; ``backoff`` the seconds before the second
-    attempt, doubled each time. Raises VectorsUnreachable when it stays so.
+    attempt, doubled each time; ``remedy`` the beginning of what to do. Raises VectorsUnreachable when it
+    stays so.
     """
     for attempt in range(1, attempts + 1):
         try:
@@ -68,7 +82,7 @@ def until_answered(act: Callable[[], _T], called: str, attempts: int, backoff: f
             time.sleep(pause)
     raise VectorsUnreachable(
         f"{called} cannot be used: {reason}.",
-        "Check that it runs and can be reached; what was to be sent waits and is sent with the next run.",
+        f"{remedy}; what was to be sent waits and is sent with the next run.",
     )
 
 

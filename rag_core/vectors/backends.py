@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rag_core.embedders.address import destination as destination_of
+from rag_core.addresses import destination as destination_of
 from rag_core.errors import InvalidInput
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
@@ -30,6 +30,7 @@ from rag_core.vectors.qdrant_place import (
     qdrant_metric,
 )
 from rag_core.vectors.s3_place import S3Options, S3Place, bucket_name, index_name, parse_address, s3_metric
+from rag_core.vectors.variants import mark
 
 LOCAL = "local"
 BACKENDS = (LOCAL, "s3vectors", "qdrant", "chroma")
@@ -63,8 +64,7 @@ def address_of(
         case "chroma":
             return chroma_address(store, options.chroma, identity)
         case _:
-            variant = index_name(identity).removeprefix(index_name()).lstrip("-")
-            return _foreign(backend).address(store, variant)
+            return _foreign(backend).address(store, mark(str(identity)) if identity else "")
 
 
 def kinds() -> tuple[str, ...]:

@@ -6,17 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-import numpy as np
-
-from rag_core.types import Vectors
-from rag_core.vectors import Receipt, Settled, VectorRecord, unit
+from rag_core.vectors import Receipt, Settled, VectorRecord
 from rag_core.vectors.attempts import Refused
 
-NUMBER_BYTES = 14
-"""At most so many bytes of a request a number of ``numbers`` takes: ``-0.123456789, ``."""
-
-_DIGITS = 9  # of a number in a unit vector: closer than float32 tells apart
-_ABOUT_RECORDS = {400, 409, 413, 422}  # what is said of a request when a record in it is at fault
 _T = TypeVar("_T")
 
 
@@ -30,27 +22,26 @@ class Batch(Generic[_T]):
 
 def batches(
     records: Iterable[VectorRecord],
-    made: Callable[[VectorRecord], tuple[_T, int]],
-    reason_against: Callable[[VectorRecord], str],
+    taken: Callable[[VectorRecord], tuple[_T, int] | str],
     most: int,
     most_bytes: int,
 ) -> Iterator[Batch[_T]]:
     """``records`` in batches of at most ``most`` and, but for a single larger one, ``most_bytes``.
 
-    ``made`` gives a record as the index takes it and how many bytes of a request it fills at most; it is
-    asked only for records that nothing speaks against. Of records with the same key the last counts.
+    ``taken`` gives a record as the index takes it and how many bytes of a request it fills at most, or why
+    it is not taken. Of records with the same key the last counts.
     """
     batch: Batch[_T] = Batch()
     sizes: dict[str, int] = {}
     total = 0
     for record in records:
-        key = record.key
-        if reason := reason_against(record):
+        key, found = record.key, taken(record)
+        if isinstance(found, str):
             batch.items.pop(key, None)
             total -= sizes.pop(key, 0)
-            batch.refused[key] = reason
+            batch.refused[key] = found
             continue
-        item, size = made(record)
+        item, size = found
         if sizes and key not in sizes and (len(sizes) == most or total + size > most_bytes):
             yield batch
             batch, sizes, total = Batch(), {}, 0
@@ -74,11 +65,14 @@ def _refused(items: dict[str, _T], put: Callable[[dict[str, _T]], None]) -> dict
     try:
         put(items)
     except Refused as error:
-        if error.status not in _ABOUT_RECORDS:
+        if not error.about_records:
             raise
-        if len(items) == 1:
-            return dict.fromkeys(items, error.reason)
         pairs = [*items.items()]
+        if len(pairs) == 1:
+            return dict.fromkeys(items, error.reason)
+        if named := set() or {-at - 1 for at in error.named if at < len(pairs)}:
+            rest = dict(pair for at, pair in enumerate(pairs) if at not in named)
+            return {**dict.fromkeys((pairs[at][0] for at in named), error.reason), **_refused(rest, put)}
         middle = len(pairs) // 2
         return {**_refused(dict(pairs[:middle]), put), **_refused(dict(pairs[middle:]), put)}
     return {}
@@ -105,35 +99,3 @@ def parts(values: Iterable[_T], count: int) -> Iterator[list[_T]]:
             part = []
     if part:
         yield part
-
-
-def reason_against(vector: Vectors, dimension: int) -> str:
-    """Why an index of ``dimension`` would refuse ``vector``, and all beside it; ``""`` if it would not."""
-    if vector.shape != (dimension,):
-        return f"Its vector has the shape {vector.shape} instead of ({dimension},)."
-    if not np.isfinite(vector).all():
-        return "Its vector holds a value that is not a number."
-    if not np.any(unit(vector)):
-        return "Its vector has no length."
-    return ""
-
-
-def can_be_searched(query: Vectors) -> bool:
-    """Whether anything is near to ``query``: it has a length."""
-    return bool(np.isfinite(query).all() and np.any(query))
-
-
-def numbers(vector: Vectors) -> list[float]:
-    """A unit vector as Python numbers that are short when written."""
-    found: list[float] = np.round(vector.astype(np.float64), _DIGITS).tolist()
-    return found
-
-
-def whole(text: str) -> str:
-    """``text`` with a replacement character for each half of one, which no index takes."""
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-
-
-def clipped(cosine: float) -> float:
-    """``cosine`` within −1 and 1, which rounding may leave."""
-    return max(-1.0, min(1.0, cosine))

@@ -9,11 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from rag_core.addresses import whole_url
 from rag_core.errors import VectorError
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import EVERYTHING, Match, Receipt, Settled, VectorRecord, unit, unnoticed
+from rag_core.vectors import (
+    EVERYTHING,
+    Match,
+    Receipt,
+    Settled,
+    VectorRecord,
+    best_first,
+    can_be_searched,
+    clipped,
+    unit,
+    unnoticed,
+)
+from rag_core.vectors.agreement import check_server, check_shape, of_another
 from rag_core.vectors.attempts import Refused
-from rag_core.vectors.batches import batches, can_be_searched, clipped, parts, send, settle
+from rag_core.vectors.batches import batches, parts, send, settle
 from rag_core.vectors.chroma_connection import ChromaConnection
 from rag_core.vectors.chroma_place import (
     PORT,
@@ -22,8 +35,8 @@ from rag_core.vectors.chroma_place import (
     ChromaPlace,
     parse_chroma,
 )
-from rag_core.vectors.chroma_records import Item, compiled, item_of, reason_against_item, record_of
-from rag_core.vectors.server_url import whole_url
+from rag_core.vectors.chroma_records import Item, compiled, item_of, record_of
+from rag_core.vectors.programs import CHROMA
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200}
 """How collections link their vectors. With ``ef_search`` 400 it finds more than 99 of 100 of the nearest ten
@@ -51,14 +64,7 @@ class Chroma:
         self._options = options
         self._connection = connection or ChromaConnection(options)
         self._known: Any = None
-        if place.server != options.server:
-            raise VectorError(
-                f"The index {str(place)!r} is not where `chroma_url` points to"
-                f" ({options.server or 'nowhere'}).",
-                "Set `chroma_url` to its server; notes go nowhere that is not configured."
-                if place.server
-                else "Take `chroma_url` away: the index is in a folder of this computer.",
-            )
+        check_server(str(place), place.server, options.server, CHROMA.url_setting)
 
     @classmethod
     def at(cls, address: str, options: ChromaOptions) -> Chroma:
@@ -99,11 +105,7 @@ class Chroma:
         theirs = _metadata(found).get(_OWNER, "")
         if theirs != owner:
             if not take_over:
-                whose = "another installation of Commonplace" if theirs else "somebody else"
-                raise VectorError(
-                    f"The index {str(self.place)!r} belongs to {whose}.",
-                    "Attach it to read it, take it over to write to it, or give the store another name.",
-                )
+                raise of_another(str(self.place), theirs, "give the store another name")
             mine = {**_metadata(found), _OWNER: owner, _DIMENSION: self.place.dimension}
             self._modify(new_metadata=mine)
         if found.configuration_json["hnsw"].get("ef_search") != self._ef_search:
@@ -169,18 +171,15 @@ class Chroma:
 
     def _check_shape(self, found: Any) -> None:
         dimension, metric = self._shape(found)
-        pairs = [
+        compared = [
             ("dimension", dimension or self.place.dimension, self.place.dimension),
             ("distance", metric, self.place.metric),
         ]
-        differing = [f"{what} {has!r} instead of {needs!r}" for what, has, needs in pairs if has != needs]
-        if differing:
-            raise VectorError(
-                f"The collection {self.place.collection!r} of {self._connection.called} is there already and"
-                f" has {', '.join(differing)}.",
-                "Give the store another name, or delete the collection if nobody needs it; it cannot be"
-                " changed.",
-            )
+        check_shape(
+            f"The collection {self.place.collection!r} of {self._connection.called}",
+            compared,
+            "Give the store another name, or delete the collection if nobody needs it; it cannot be changed.",
+        )
 
     def _check_age(self) -> None:
         """Make sure that lists can be filtered by, which a server's version does not tell."""
@@ -199,13 +198,8 @@ class Chroma:
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.put."""
-        made = batches(
-            records,
-            item_of,
-            lambda record: reason_against_item(record, self.place.dimension),
-            self._most(),
-            _BODY,
-        )
+        dimension = self.place.dimension
+        made = batches(records, lambda record: item_of(record, dimension), self._most(), _BODY)
         return settle((send(batch, self._upsert) for batch in made), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
@@ -248,8 +242,7 @@ class Chroma:
             attempts=_SEARCH_ATTEMPTS,
         )
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        matches = (Match(key, _similarity(distance, self.place.metric)) for key, distance in pairs)
-        return sorted(matches, key=lambda match: (-match.similarity, match.key))
+        return best_first(Match(key, _similarity(distance, self.place.metric)) for key, distance in pairs)
 
     def keys(self) -> Iterator[str]:
         """See RemoteIndex.keys."""

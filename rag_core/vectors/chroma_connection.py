@@ -7,7 +7,6 @@ client of ours. It never has an embedding function: the default one downloads a 
 
 from __future__ import annotations
 
-import importlib
 import json
 import threading
 import weakref
@@ -15,17 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from rag_core.embedders.address import is_loopback, is_plain
-from rag_core.errors import InvalidInput, VectorError
-from rag_core.vectors.attempts import Passing, Refused, is_passing, quoted, until_answered, wait_of
+from rag_core.addresses import straight_to, whole_url
+from rag_core.errors import VectorError
+from rag_core.vectors.attempts import Passing, is_passing, quoted, until_answered, wait_of
 from rag_core.vectors.chroma_place import PORT, ChromaOptions
 from rag_core.vectors.folder import Running, running
-from rag_core.vectors.server_url import whole_url
+from rag_core.vectors.programs import CHROMA, Program
 
 if TYPE_CHECKING:
     import httpx
-
-INSTALL_HINT = "Install it: `pip install 'commonplace[chroma]'`."
 
 _CONNECT_S = 10.0
 _T = TypeVar("_T")
@@ -53,21 +50,15 @@ class ChromaConnection:
 
     def __init__(self, options: ChromaOptions) -> None:
         self._options = options
+        self._program = Program(CHROMA, options.server, options.path)
         self._lock = threading.Lock()
         self._served: Engine | None = None
         self._running: Running[Engine] | None = None
-        if not options.url and options.path is None:
-            raise InvalidInput(
-                "The vector index 'chroma' needs a server or a folder.",
-                "Set `chroma_url`, such as http://127.0.0.1:8000, or `chroma_path`.",
-            )
 
     @property
     def called(self) -> str:
         """Its name at the beginning of a sentence."""
-        if self._options.url:
-            return f"Chroma at {self._options.server}"
-        return f"Chroma in {str(self._options.path)!r}"
+        return self._program.called
 
     def call(self, act: Callable[[Any], _T], *, attempts: int | None = None) -> _T:
         """What ``act`` gives, which asks the package's ``ServerAPI``, tried up to ``attempts`` times.
@@ -90,26 +81,23 @@ class ChromaConnection:
         engine = self._engine()
         import httpx
 
-        errors = _module("chromadb.errors")
+        errors = CHROMA.imported("chromadb.errors")
         try:
             return act(engine.api)
         except _Answer as answer:
             raise self._failure(answer) from None
         except httpx.UnsupportedProtocol:
-            raise self._not_chroma() from None
+            raise self._program.mistaken() from None
         except httpx.TransportError as error:
             raise Passing(type(error).__name__) from None
         except errors.InternalError as error:  # of the engine in this process; a server's comes as an answer
-            raise VectorError(
-                f"{self.called} cannot be read or written: {quoted(str(error))}.",
-                "Check the disk; if the folder is damaged, remove it and send everything again.",
-            ) from error
+            raise self._program.damage(error) from error
         except errors.ChromaError as error:
-            raise self._refused(error.code(), quoted(str(error))) from None
+            raise self._program.refusal(error.code(), quoted(str(error))) from None
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             if self._options.url and not _is_of_arguments(error):
-                raise self._not_chroma() from None
-            raise self._refused(400, quoted(str(error))) from None
+                raise self._program.mistaken() from None
+            raise self._program.refusal(400, quoted(str(error))) from None
 
     def _engine(self) -> Engine:
         with self._lock:
@@ -139,13 +127,10 @@ class ChromaConnection:
     def _session(self, headers: Any) -> httpx.Client:
         import httpx
 
-        url = self._options.url
         return httpx.Client(
             headers=headers,
             timeout=httpx.Timeout(self._options.timeout, connect=min(self._options.timeout, _CONNECT_S)),
-            follow_redirects=False,  # texts go where it was configured, and nowhere else
-            trust_env=not is_loopback(url),  # what stays on this machine goes through nobody else's proxy
-            verify=not is_plain(url),
+            **straight_to(self._options.url),
             event_hooks={"response": [_raise_unless_well]},
         )
 
@@ -159,24 +144,8 @@ class ChromaConnection:
                 "Use a server without a key, or let a proxy on this machine add it.",
             )
         if answer.status < 400:
-            return VectorError(
-                f"{self.called} sends us elsewhere (status {answer.status}).",
-                "Set `chroma_url` to where it is.",
-            )
-        return self._refused(answer.status, quoted(_said(answer.said)))
-
-    def _refused(self, status: int, reason: str) -> Refused:
-        return Refused(
-            f"{self.called} refuses: {reason}.",
-            "Check the collection and the address in the configuration.",
-            status,
-            reason,
-        )
-
-    def _not_chroma(self) -> VectorError:
-        return VectorError(
-            f"What answers at {self._options.server} is not Chroma.", "Set `chroma_url` to where it is."
-        )
+            return self._program.elsewhere(answer.status)
+        return self._program.refusal(answer.status, quoted(_said(answer.said)))
 
 
 def _raise_unless_well(response: httpx.Response) -> None:
@@ -203,7 +172,7 @@ def _said(content: str) -> str:
 
 
 def _started(path: Path) -> Engine:
-    errors = _module("chromadb.errors")
+    errors = CHROMA.imported("chromadb.errors")
     try:
         return _parts_of(
             chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
@@ -218,20 +187,12 @@ def _started(path: Path) -> Engine:
 
 
 def _parts_of(**settings: Any) -> Engine:
-    config = _module("chromadb.config")
+    config = CHROMA.imported("chromadb.config")
     quiet = {"_env_file": None, "anonymized_telemetry": False, "chroma_otel_collection_endpoint": ""}
     system = config.System(config.Settings(**settings, **quiet))
-    api = system.instance(_module("chromadb.api").ServerAPI)
+    api = system.instance(CHROMA.imported("chromadb.api").ServerAPI)
     system.start()
     return Engine(api, system)
-
-
-def _module(name: str) -> Any:
-    """A module of the package, imported when first needed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise VectorError("The package 'chromadb' is not installed.", INSTALL_HINT) from None
 
 
 def _stop(engine: Engine) -> None:

@@ -6,15 +6,16 @@ A store has a collection of its own, named after it; after a switch of the embed
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from rag_core.addresses import server_name, shown, whole_url
 from rag_core.errors import InvalidInput
 from rag_core.types import EmbedderIdentity, Metric
-from rag_core.vectors.server_url import server_name, shown, whole_url
+from rag_core.vectors.agreement import check_dimension
+from rag_core.vectors.variants import beside, mark
 
 ADDRESS = "chroma://"
 PORT = 8000
@@ -22,7 +23,6 @@ MAX_DIMENSION = 65_536
 
 ChromaMetric = Literal["cosine", "l2", "ip"]
 
-_HASH_LENGTH = 8
 _COLLECTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
 
 
@@ -69,11 +69,7 @@ class ChromaPlace:
                 f"{self.collection[:80]!r} cannot be the name of a collection in Chroma.",
                 "Use 3 to 512 letters, digits, hyphens and underscores, with a letter or digit at both ends.",
             )
-        if not 1 <= self.dimension <= MAX_DIMENSION:
-            raise InvalidInput(
-                f"Chroma cannot keep vectors of dimension {self.dimension!r}.",
-                f"Choose an embedder with a dimension from 1 to {MAX_DIMENSION}.",
-            )
+        check_dimension("Chroma", self.dimension, MAX_DIMENSION)
 
     def __str__(self) -> str:
         return f"{ADDRESS}{self.server}/{self.collection}"
@@ -88,12 +84,8 @@ def chroma_metric(metric: Metric) -> ChromaMetric:
 def collection_name(store: str, identity: EmbedderIdentity | None = None) -> str:
     """The collection of the store called ``store``: its name where Chroma takes it, else one made of it; with
     ``identity`` that of the collection which is built beside it."""
-    name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{_mark(store)}"
-    return f"{name}-{_mark(str(identity))}" if identity else name
-
-
-def _mark(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
+    name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{mark(store)}"
+    return beside(name, identity)
 
 
 def chroma_address(store: str, options: ChromaOptions, identity: EmbedderIdentity | None = None) -> str:

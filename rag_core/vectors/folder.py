@@ -22,6 +22,9 @@ from filelock import FileLock, Timeout
 from rag_core.errors import VectorError, VectorsUnreachable
 
 _LOCK, _HOLDER = "commonplace.lock", "commonplace.holder"
+_APP = "the Commonplace app"
+_PROJECT = Path(__file__).resolve().parents[2]
+_APP_FILES = (_PROJECT / "app.py", _PROJECT / "ui" / "shell.py")  # Streamlit puts what it runs into argv
 _PATIENCE_S = 0.5  # longer than this process needs to let go of an engine that nobody uses any more
 _T = TypeVar("_T")
 
@@ -70,7 +73,8 @@ def _locked(folder: Path, called: str) -> Any:
     except Timeout:
         raise VectorsUnreachable(
             f"The folder {str(folder)!r} of {called} is in use by {_holder(folder)}.",
-            "Only one program at a time can use it: end the other one, or run a server that both can use.",
+            "Only one program at a time can use it: close the other one, or run a server that both can use"
+            f" (`{called.lower()}_url`).",
         ) from None
     except OSError as error:
         raise VectorError(
@@ -103,7 +107,8 @@ def _holder(folder: Path) -> str:
     """Who has the lock, as it wrote down itself."""
     try:
         about = json.loads((folder / _HOLDER).read_text("utf-8"))
-        return f"{str(about['program'])[:80]!r} (process {int(about['pid'])})"
+        program = _APP if about["program"] == _APP else repr(str(about["program"])[:80])
+        return f"{program} (process {int(about['pid'])})"
     except (OSError, ValueError, LookupError, TypeError):  # it has the lock since a moment ago
         return "another process"
 
@@ -111,4 +116,6 @@ def _holder(folder: Path) -> str:
 def _program() -> str:
     """The name of the program at work, without what it was asked: that may be private."""
     path = Path(sys.argv[0] or sys.executable)
+    if path.resolve() in _APP_FILES:
+        return _APP
     return path.parent.name if path.name == "__main__.py" else path.name

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Protocol, TypeVar
 
-from rag_core.embedders.address import says_where
+from rag_core.addresses import silence_about
 from rag_core.errors import RagError, VectorError
-from rag_core.extensions import REMEDY, Catalogue, Extension, catalogue, plain_name
+from rag_core.extensions import Catalogue, Extension, catalogue, plain_name
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import (
     EVERYTHING,
@@ -85,20 +85,16 @@ class ForeignBackend:
         self._extension = extension
         self._backend: Backend = extension.load(VectorError)
         self.server: str = getattr(self._backend, "server", None)  # type: ignore[assignment]
-        if not says_where(self.server):
-            raise _failed(
-                self._extension,
-                "does not say where texts go (server): '' for this machine, or an address like"
-                " https://example.org",
-            )
+        if silence := silence_about(self.server):
+            raise self._extension.failed(VectorError, silence)
 
     def address(self, store: str, variant: str) -> str:
         """See Backend.address."""
         with _explained(self._extension, "naming an address"):
             found = self._backend.address(store, variant)
         if not isinstance(found, str) or not found.startswith(f"{self._extension.name}://"):
-            raise _failed(
-                self._extension, f"gave an address that does not begin with {self._extension.name}://"
+            raise self._extension.failed(
+                VectorError, f"gave an address that does not begin with {self._extension.name}://"
             )
         return found
 
@@ -129,7 +125,7 @@ class ForeignIndex:
                 for key, similarity in self._index.search(query, k, filters)
             ]
         if not all(math.isfinite(match.similarity) for match in found):
-            raise _failed(self._extension, "found something at no distance that is a number")
+            raise self._extension.failed(VectorError, "found something at no distance that is a number")
         return found[:k]
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
@@ -208,16 +204,6 @@ class _Tally:
         return Receipt(tuple(self._sent), self._refused)
 
 
-@contextmanager
-def _explained(extension: Extension, doing: str) -> Iterator[None]:
-    """Let whatever a package raises become a VectorError, without the texts that it may quote."""
-    try:
-        yield
-    except RagError:  # its own words, or ours from what it was given to read
-        raise
-    except (Exception, SystemExit) as error:  # somebody else's code
-        raise _failed(extension, f"failed at {doing} ({type(error).__name__})") from None
-
-
-def _failed(extension: Extension, what: str) -> VectorError:
-    return VectorError(extension.problem(what), REMEDY)
+def _explained(extension: Extension, doing: str) -> AbstractContextManager[None]:
+    """Let whatever the package raises become a VectorError; a RagError may be ours, from what it reads."""
+    return extension.explained(VectorError, doing, RagError)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag_core.errors import VectorError
 from rag_core.store import Store
 from rag_core.store.file import generation
 from rag_core.store.identities import active_identity
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import EVERYTHING, Match, unit
+from rag_core.vectors import EVERYTHING, Match, best_first, unit
 from rag_core.vectors.matrix import Matrix
 
 _EMBEDDINGS_A_READ = 4096
@@ -44,6 +45,11 @@ class LocalVectors:
         query = unit(query)
         with self._store.read() as db:
             matrix = self._follow(db)
+            if matrix.count and query.shape != matrix.rows.shape[1:]:
+                raise VectorError(
+                    f"The vectors of store {self._store.name!r} are another embedder's by now.",
+                    "Search again.",
+                )
             count = k
             while True:  # a vector may have several chunks, or none until the run that dropped them ends
                 found = _chunks(db, matrix.nearest(query, count)) if matrix.count else []
@@ -92,4 +98,4 @@ def _chunks(db: sqlite3.Connection, similarities: dict[int, float]) -> list[Matc
         (json.dumps(list(similarities)),),
     )
     found = (Match(key, similarities[embedding_id]) for key, embedding_id in rows)
-    return sorted(found, key=lambda match: (-match.similarity, match.key))
+    return best_first(found)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag_core.extract import type_of_suffix
 from rag_core.store.documents import name_key
 from rag_core.types import Filters
 from rag_core.vectors import Metadata
+from rag_core.vectors.records import whole
 
 UNFILTERED = "unfiltered"
 """The key that lists which other keys had no room in a record. Such a record fits every condition on them."""
@@ -72,7 +73,28 @@ def metadata(
 
 
 def conditions(filters: Filters) -> list[Condition]:
-    """Conditions that all hold for whatever fits ``filters``."""
+    """Conditions that all hold for whatever fits ``filters``. Their values are whole characters, as records
+    are kept."""
+    return [
+        replace(each, values=tuple(whole(v) if isinstance(v, str) else v for v in each.values))
+        for each in _conditions(filters)
+    ]
+
+
+def affordable(filters: Filters, most: int) -> list[Condition]:
+    """As many of these conditions as an index takes that takes ``most`` alternatives in one filter, those
+    with the fewest first, each with one more for a record that cannot be asked. The rest is left to the
+    local check."""
+    found = []
+    room = most
+    for condition in sorted(conditions(filters), key=lambda condition: len(condition.values)):
+        if len(condition.values) < room:
+            room -= len(condition.values) + 1
+            found.append(condition)
+    return found
+
+
+def _conditions(filters: Filters) -> list[Condition]:
     found = []
     if filters.types:
         found.append(

@@ -10,29 +10,32 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from rag_core.addresses import whole_url
 from rag_core.errors import VectorError
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import EVERYTHING, Match, Receipt, Settled, VectorRecord, unit, unnoticed
-from rag_core.vectors.attempts import Refused
-from rag_core.vectors.batches import (
-    Batch,
-    batches,
+from rag_core.vectors import (
+    EVERYTHING,
+    Match,
+    Receipt,
+    Settled,
+    VectorRecord,
+    best_first,
     can_be_searched,
     clipped,
-    numbers,
-    parts,
-    send,
-    settle,
+    unit,
+    unnoticed,
 )
+from rag_core.vectors.agreement import check_server, check_shape, of_another
+from rag_core.vectors.attempts import Refused
+from rag_core.vectors.batches import Batch, batches, parts, send, settle
+from rag_core.vectors.programs import QDRANT
 from rag_core.vectors.qdrant_connection import QdrantConnection
 from rag_core.vectors.qdrant_place import PORT, QdrantMetric, QdrantOptions, QdrantPlace, parse_qdrant
 from rag_core.vectors.qdrant_points import (
-    DOC,
     FILTER,
     INDEXED,
     OWNER,
     STORE,
-    TEXT,
     Point,
     compiled,
     is_point_id,
@@ -40,11 +43,10 @@ from rag_core.vectors.qdrant_points import (
     marker_of,
     of_store,
     point_of,
-    reason_against_point,
     record_of,
     these,
 )
-from rag_core.vectors.server_url import whole_url
+from rag_core.vectors.records import DOC, TEXT, numbers
 
 HNSW = {"m": 32, "ef_construct": 200}
 """How new collections link their vectors. With ``hnsw_ef`` 400 it finds more than 99 of 100 of the nearest
@@ -66,14 +68,7 @@ class Qdrant:
         self.place = place
         self._options = options
         self._connection = connection or QdrantConnection(options)
-        if place.server != options.server:
-            raise VectorError(
-                f"The index {str(place)!r} is not where `qdrant_url` points to"
-                f" ({options.server or 'nowhere'}).",
-                "Set `qdrant_url` to its server; notes and keys go nowhere that is not configured."
-                if place.server
-                else "Take `qdrant_url` away: the index is in a folder of this computer.",
-            )
+        check_server(str(place), place.server, options.server, QDRANT.url_setting)
 
     @classmethod
     def at(cls, address: str, options: QdrantOptions) -> Qdrant:
@@ -118,11 +113,7 @@ class Qdrant:
         if theirs == owner:
             return
         if not take_over:
-            whose = "another installation of Commonplace" if theirs else "somebody else"
-            raise VectorError(
-                f"The index {str(self.place)!r} belongs to {whose}.",
-                "Attach it to read it, take it over to write to it, or set another `qdrant_collection`.",
-            )
+            raise of_another(str(self.place), theirs, "set another `qdrant_collection`")
         self._mark(owner)
 
     def owner(self) -> str:
@@ -172,17 +163,15 @@ class Qdrant:
 
     def _check_shape(self, found: Any) -> None:
         dimension, metric = self._shape(found)
-        pairs = [
+        compared = [
             ("dimension", dimension, self.place.dimension),
             ("distance", metric, self.place.metric),
         ]
-        differing = [f"{what} {has!r} instead of {needs!r}" for what, has, needs in pairs if has != needs]
-        if differing:
-            raise VectorError(
-                f"The collection {self.place.collection!r} of {self._connection.called} is there already and"
-                f" has {', '.join(differing)}.",
-                "Set another `qdrant_collection`; a collection cannot be changed.",
-            )
+        check_shape(
+            f"The collection {self.place.collection!r} of {self._connection.called}",
+            compared,
+            "Set another `qdrant_collection`; a collection cannot be changed.",
+        )
 
     def _index_keys(self, found: Any) -> None:
         """Have a server index what filters ask for; in this process indexes have no effect."""
@@ -212,13 +201,8 @@ class Qdrant:
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.put."""
-        made = batches(
-            records,
-            lambda record: point_of(record, self.place.store),
-            lambda record: reason_against_point(record, self.place.dimension),
-            _BATCH,
-            _BODY,
-        )
+        store, dimension = self.place.store, self.place.dimension
+        made = batches(records, lambda record: point_of(record, store, dimension), _BATCH, _BODY)
         return settle((self._put_batch(batch) for batch in made), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
@@ -264,8 +248,9 @@ class Qdrant:
             with_payload=False,
             **self._how(),
         )
-        matches = (Match(point.id, _similarity(point.score, self.place.metric)) for point in found.points)
-        return sorted(matches, key=lambda match: (-match.similarity, match.key))
+        return best_first(
+            Match(point.id, _similarity(point.score, self.place.metric)) for point in found.points
+        )
 
     def _how(self) -> dict[str, object]:
         """How a server searches; in this process every vector is compared."""

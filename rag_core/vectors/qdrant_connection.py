@@ -11,14 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from rag_core.embedders.address import is_loopback, is_plain
-from rag_core.errors import InvalidInput, VectorError
-from rag_core.vectors.attempts import Passing, Refused, is_passing, quoted, until_answered
+from rag_core.addresses import straight_to, whole_url
+from rag_core.errors import VectorError
+from rag_core.vectors.attempts import Passing, is_passing, quoted, until_answered
 from rag_core.vectors.folder import Running, running
+from rag_core.vectors.programs import QDRANT, Program
 from rag_core.vectors.qdrant_place import PORT, QdrantOptions
-from rag_core.vectors.server_url import whole_url
 
-INSTALL_HINT = "Install it: `pip install 'commonplace[qdrant]'`."
 KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
 _T = TypeVar("_T")
@@ -29,19 +28,15 @@ class QdrantConnection:
 
     def __init__(self, options: QdrantOptions) -> None:
         self._options = options
+        self._program = Program(QDRANT, options.server, options.path)
         self._lock = threading.Lock()
         self._client: Any = None
         self._running: Running[Any] | None = None
-        if not options.url and options.path is None:
-            raise InvalidInput(
-                "The vector index 'qdrant' needs a server or a folder.",
-                "Set `qdrant_url`, such as http://127.0.0.1:6333.",
-            )
 
     @property
     def models(self) -> ModuleType:
         """The package's values. Raises VectorError when it is not installed."""
-        models: ModuleType = _package().models
+        models: ModuleType = QDRANT.imported().models
         return models
 
     @property
@@ -52,9 +47,7 @@ class QdrantConnection:
     @property
     def called(self) -> str:
         """Its name at the beginning of a sentence."""
-        if self.is_server:
-            return f"Qdrant at {self._options.server}"
-        return f"Qdrant in {str(self._options.path)!r}"
+        return self._program.called
 
     def call(
         self, operation: str, collection: str, *, attempts: int | None = None, **arguments: object
@@ -82,24 +75,24 @@ class QdrantConnection:
 
     def _ask(self, operation: str, collection: str, arguments: dict[str, object]) -> Any:
         from httpx import TransportError, UnsupportedProtocol
-        from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
-        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
+        busy = QDRANT.imported("qdrant_client.common.client_exceptions")
+        http = QDRANT.imported("qdrant_client.http.exceptions")
         try:
             return getattr(self._server(), operation)(collection, **arguments)
-        except UnexpectedResponse as error:
+        except http.UnexpectedResponse as error:
             raise self._failure(error.status_code or 0, error.content.decode("utf-8", "replace")) from None
-        except ResourceExhaustedResponse as error:
+        except busy.ResourceExhaustedResponse as error:
             raise Passing("it answered 429", float(error.retry_after_s)) from None
-        except QdrantException:  # it named a day to wait for
+        except busy.QdrantException:  # it named a day to wait for
             raise Passing("it answered 429") from None
-        except ResponseHandlingException as error:
+        except http.ResponseHandlingException as error:
             source = error.source
             if isinstance(source, TransportError) and not isinstance(source, UnsupportedProtocol):
                 raise Passing(type(source).__name__) from None
-            raise self._not_qdrant() from None
+            raise self._program.mistaken() from None
         except (ValueError, AssertionError):  # what came is no JSON, or not all of it
-            raise self._not_qdrant() from None
+            raise self._program.mistaken() from None
 
     def _server(self) -> Any:
         with self._lock:
@@ -109,13 +102,12 @@ class QdrantConnection:
 
     def _connected(self) -> Any:
         url, key = whole_url(self._options.url, PORT), self._options.api_key
-        return _package().QdrantClient(
+        return QDRANT.imported().QdrantClient(
             url=url,
             headers={"api-key": key} if key else None,
             timeout=math.ceil(self._options.timeout),
             check_compatibility=False,  # it asks the server in the background, and warns on standard error
-            trust_env=not is_loopback(url),  # what stays on this machine goes through nobody else's proxy
-            verify=not is_plain(url),
+            **straight_to(url),
         )
 
     def _failure(self, status: int, content: str) -> Exception:
@@ -127,24 +119,8 @@ class QdrantConnection:
                 f"{self.called} refuses the key (status {status}).", f"Set {KEY_VARIABLE}, best in .env."
             )
         if status < 400:
-            return VectorError(
-                f"{self.called} sends us elsewhere (status {status}).", "Set `qdrant_url` to where it is."
-            )
-        reason = quoted(_said(content), self._options.api_key)
-        return self._refused(status, reason)
-
-    def _refused(self, status: int, reason: str) -> Refused:
-        return Refused(
-            f"{self.called} refuses: {reason}.",
-            "Check the collection and the address in the configuration.",
-            status,
-            reason,
-        )
-
-    def _not_qdrant(self) -> VectorError:
-        return VectorError(
-            f"What answers at {self._options.server} is not Qdrant.", "Set `qdrant_url` to where it is."
-        )
+            return self._program.elsewhere(status)
+        return self._program.refusal(status, quoted(_said(content), self._options.api_key))
 
     # --- in this process ------------------------------------------------------------
 
@@ -154,16 +130,16 @@ class QdrantConnection:
             if operation not in _FOR_WHAT_MAY_BE_MISSING and not self._try(
                 lambda: found.engine.collection_exists(collection)
             ):
-                raise self._refused(404, f"there is no collection {collection!r}")
+                raise self._program.refusal(404, f"there is no collection {collection!r}")
             return self._try(lambda: getattr(found.engine, operation)(collection, **arguments))
 
     def _try(self, act: Callable[[], _T]) -> _T:
         try:
             return act()
         except ValueError as error:
-            raise self._refused(400, quoted(str(error))) from None
+            raise self._program.refusal(400, quoted(str(error))) from None
         except (sqlite3.Error, OSError) as error:
-            raise self._damaged(error) from error
+            raise self._program.damage(error) from error
 
     def _engine(self) -> Running[Any]:
         with self._lock:
@@ -174,7 +150,7 @@ class QdrantConnection:
             return self._running
 
     def _start(self, path: Path) -> Any:
-        client = _package().QdrantClient
+        client = QDRANT.imported().QdrantClient
         try:
             return client(path=str(path), force_disable_check_same_thread=True)  # we take turns
         except RuntimeError as error:
@@ -183,13 +159,7 @@ class QdrantConnection:
                 "End that program, or run a server that both can use.",
             ) from error
         except (ValueError, sqlite3.Error, OSError) as error:
-            raise self._damaged(error) from error
-
-    def _damaged(self, error: Exception) -> VectorError:
-        return VectorError(
-            f"{self.called} cannot be read or written: {quoted(str(error))}.",
-            "Check the disk; if the folder is damaged, remove it and send everything again.",
-        )
+            raise self._program.damage(error) from error
 
 
 _FOR_WHAT_MAY_BE_MISSING = {"collection_exists", "create_collection", "delete_collection"}
@@ -201,11 +171,3 @@ def _said(content: str) -> str:
         return str(json.loads(content)["status"]["error"])
     except (ValueError, LookupError, TypeError):
         return content
-
-
-def _package() -> Any:
-    try:
-        import qdrant_client
-    except ImportError:
-        raise VectorError("The package 'qdrant-client' is not installed.", INSTALL_HINT) from None
-    return qdrant_client

@@ -6,15 +6,16 @@ new vectors go to the collection ``NAME-<identity>``: a collection has one dimen
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from rag_core.addresses import server_name, shown, whole_url
 from rag_core.errors import InvalidInput
 from rag_core.types import EmbedderIdentity, Metric
-from rag_core.vectors.server_url import server_name, shown, whole_url
+from rag_core.vectors.agreement import check_dimension
+from rag_core.vectors.variants import beside
 
 ADDRESS = "qdrant://"
 DEFAULT_COLLECTION = "notes"
@@ -23,7 +24,6 @@ MAX_DIMENSION = 65_536
 
 QdrantMetric = Literal["Cosine", "Euclid", "Dot"]
 
-_HASH_LENGTH = 8
 _COLLECTION = re.compile(r"[A-Za-z0-9_][\w.-]{0,199}")
 _STORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
@@ -72,11 +72,7 @@ class QdrantPlace:
     def __post_init__(self) -> None:
         _check(self.collection, _COLLECTION, "collection")
         _check(self.store, _STORE, "store")
-        if not 1 <= self.dimension <= MAX_DIMENSION:
-            raise InvalidInput(
-                f"Qdrant cannot keep vectors of dimension {self.dimension!r}.",
-                f"Choose an embedder with a dimension from 1 to {MAX_DIMENSION}.",
-            )
+        check_dimension("Qdrant", self.dimension, MAX_DIMENSION)
 
     def __str__(self) -> str:
         return f"{ADDRESS}{self.server}/{self.collection}#{self.store}"
@@ -88,16 +84,9 @@ def qdrant_metric(metric: Metric) -> QdrantMetric:
     return names[metric]
 
 
-def collection_name(name: str, identity: EmbedderIdentity | None = None) -> str:
-    """``name``, or that of the collection which is built beside it for ``identity``."""
-    if identity is None:
-        return name
-    return f"{name}-{hashlib.sha256(str(identity).encode()).hexdigest()[:_HASH_LENGTH]}"
-
-
 def qdrant_address(store: str, options: QdrantOptions, identity: EmbedderIdentity | None = None) -> str:
     """The address that the vectors of the store called ``store`` get. Raises InvalidInput."""
-    return str(QdrantPlace(options.server, collection_name(options.collection, identity), store, 1))
+    return str(QdrantPlace(options.server, beside(options.collection, identity), store, 1))
 
 
 def parse_qdrant(address: str) -> tuple[str, str, str]:

@@ -14,16 +14,24 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from rag_core.types import Filters
 from rag_core.vectors import VectorRecord, unit
-from rag_core.vectors.batches import NUMBER_BYTES, numbers, reason_against, whole
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, UNFILTERED, Condition, conditions
 from rag_core.vectors.qdrant_place import QdrantPlace
+from rag_core.vectors.records import (
+    DOC,
+    NUMBER_BYTES,
+    TEXT,
+    document,
+    numbers,
+    reason_against,
+    rebuilt,
+    values,
+    whole,
+)
 
 STORE = "vault_name"
-TEXT, DOC, FILTER = "text", "doc", "filter"
+FILTER = "filter"
 OWNER, OWNER_OF = "commonplace_owner", "commonplace_owner_of"
 """The keys of the one point that says whose a store is. It has no vault, so no store finds it."""
 
@@ -43,8 +51,12 @@ Filter = dict[str, Any]
 Point = dict[str, Any]
 
 
-def point_of(record: VectorRecord, store: str) -> tuple[Point, int]:
-    """A record as Qdrant takes it, and at most how many bytes of a request that is."""
+def point_of(record: VectorRecord, store: str, dimension: int) -> tuple[Point, int] | str:
+    """A record as Qdrant takes it, and at most how many bytes of a request that is; or why it takes none."""
+    if not is_point_id(record.key):
+        return "Its key is not a UUID."
+    if reason := reason_against(record.vector, dimension):
+        return reason
     payload = payload_of(record, store)
     vector = numbers(unit(record.vector))
     size = len(json.dumps(payload)) + len(vector) * NUMBER_BYTES + _RECORD_BYTES
@@ -64,24 +76,14 @@ def payload_of(record: VectorRecord, store: str) -> dict[str, Any]:
         "chunk_index": int(record.doc.get("chunk_index", 0)),
         "note_title": whole(str(record.doc.get("title", ""))),
         TEXT: whole(record.text),
-        DOC: whole(json.dumps(record.doc, ensure_ascii=False, separators=(",", ":"))),
-        FILTER: {key: _plain(value) for key, value in record.metadata.items()},
+        DOC: document(record),
+        FILTER: values(record.metadata),
     }
 
 
 def _heading_path(headings: Sequence[str]) -> str:
     """``# A > ## B``: the deeper, the more signs."""
     return " > ".join(f"{'#' * depth} {whole(heading)}" for depth, heading in enumerate(headings, 1))
-
-
-def _plain(value: str | int | bool | tuple[str, ...]) -> str | int | bool | list[str]:
-    match value:
-        case str():
-            return whole(value)
-        case tuple():
-            return [whole(element) for element in value]
-        case _:
-            return value
 
 
 def vault_id(store: str) -> int:
@@ -91,23 +93,7 @@ def vault_id(store: str) -> int:
 
 def record_of(key: str, vector: Sequence[float], payload: Mapping[str, Any]) -> VectorRecord:
     """The record that a point was made of."""
-    return VectorRecord(
-        key=key,
-        vector=np.array(vector, np.float32),
-        text=payload.get(TEXT, ""),
-        doc=json.loads(payload.get(DOC, "{}")),
-        metadata={
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in payload.get(FILTER, {}).items()
-        },
-    )
-
-
-def reason_against_point(record: VectorRecord, dimension: int) -> str:
-    """Why Qdrant would refuse ``record``, ``""`` if it would not."""
-    if not is_point_id(record.key):
-        return "Its key is not a UUID."
-    return reason_against(record.vector, dimension)
+    return rebuilt(key, vector, payload.get(TEXT, ""), payload.get(DOC, "{}"), payload.get(FILTER, {}))
 
 
 def is_point_id(key: str) -> bool:
@@ -147,14 +133,14 @@ def these(keys: Sequence[str], store: str) -> Filter:
 def _either(condition: Condition) -> Filter:
     """What ``condition`` says, or where need be a point that says of itself that it cannot be asked."""
     key = f"{FILTER}.{condition.key}"
-    values = [whole(value) if isinstance(value, str) else value for value in condition.values]
+    given = [*condition.values]
     match condition.test:
         case "from":
-            asked: Filter = {"key": key, "range": {"gte": values[0]}}
+            asked: Filter = {"key": key, "range": {"gte": given[0]}}
         case "below":
-            asked = {"key": key, "range": {"lt": values[0]}}
+            asked = {"key": key, "range": {"lt": given[0]}}
         case _:
-            asked = {"key": key, "match": {"any": values}}
+            asked = {"key": key, "match": {"any": given}}
     if condition.key not in MAY_BE_UNFILTERED:
         return asked
     return {"should": [asked, {"key": f"{FILTER}.{UNFILTERED}", "match": {"value": condition.key}}]}

@@ -6,15 +6,16 @@ everything that the service asks to retry. Every operation used here may be repe
 
 from __future__ import annotations
 
-import random
+import re
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
 
-from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.addresses import host_of, is_loopback
+from rag_core.errors import VectorError
+from rag_core.vectors import attempts
+from rag_core.vectors.attempts import Passing, until_answered
 from rag_core.vectors.s3_place import S3Options
 
 MIN_BOTOCORE = (1, 44, 5)
@@ -24,20 +25,24 @@ _PASSING = {
     "TooManyRequestsException", "ServiceUnavailableException", "InternalServerException",
     "RequestTimeoutException", "ThrottlingException", "SlowDown",
 }  # fmt: skip
-_MAX_BACKOFF = 20.0
+_STRANGER = {"UnrecognizedClientException", "InvalidSignatureException"}
 _MOST_QUOTED = 300
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_RECORD = re.compile(r"vectors\[(\d+)\]")
 
 
-class Refused(VectorError):
-    """The service understood a call and will not do it. ``code`` is its name for the reason,
-    ``paths`` where in the call the reason lies, if it said so."""
+class Refused(attempts.Refused):
+    """The service understood a call and will not do it. ``code`` is its name for the reason."""
 
-    def __init__(self, message: str, suggestion: str, code: str, reason: str, paths: tuple[str, ...]) -> None:
-        super().__init__(message, suggestion)
+    def __init__(
+        self, message: str, suggestion: str, status: int, reason: str, named: Sequence[int], code: str
+    ) -> None:
+        super().__init__(message, suggestion, status, reason, named)
         self.code = code
-        self.reason = reason
-        self.paths = paths
+
+    @property
+    def about_records(self) -> bool:
+        """See attempts.Refused. A key that is disabled is answered with the same status."""
+        return self.code in ("ValidationException", "SerializationException")
 
 
 class S3Client:
@@ -56,42 +61,27 @@ class S3Client:
         VectorError when this machine is not set up for it.
         """
         client = self._opened()
-        limit = attempts or self._options.attempts
-        for attempt in range(1, limit + 1):
+
+        def act() -> dict[str, Any]:
             try:
                 answer: dict[str, Any] = getattr(client, operation)(**arguments)
             except self._errors.ClientError as error:
-                code = error.response.get("Error", {}).get("Code", "")
-                if code not in _PASSING and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
-                    raise self._refused(operation, code, error.response) from None
-                reason = f"it answered {code}"
+                raise self._failure(operation, error.response) from None
             except (self._errors.HTTPClientError, self._errors.ConnectionError) as error:
-                reason = type(error).__name__
+                raise Passing(type(error).__name__) from None
             except self._errors.BotoCoreError as error:
                 raise _not_set_up(error) from None
-            else:
-                return answer
-            if attempt < limit:
-                time.sleep(self._pause(attempt))
-        raise VectorsUnreachable(
-            f"Amazon S3 Vectors cannot be used at {self._host}: {reason}.",
-            "Check the network; what was to be sent waits and is sent with the next run.",
-        )
+            return answer
 
-    def _pause(self, attempt: int) -> float:
-        """Half to all of a time that doubles with each attempt."""
-        longest: float = min(self._options.backoff * 2 ** (attempt - 1), _MAX_BACKOFF)
-        return longest * random.uniform(0.5, 1.0)
+        limit = min(attempts or self._options.attempts, self._options.attempts)
+        called = f"Amazon S3 Vectors at {host_of(self.endpoint)}"
+        return until_answered(act, called, limit, self._options.backoff, "Check the network")
 
     @property
     def endpoint(self) -> str:
         """The address of the service. Raises VectorError when this machine is not set up for it."""
         address: str = self._opened().meta.endpoint_url
         return address
-
-    @property
-    def _host(self) -> str:
-        return urlsplit(self.endpoint).hostname or ""
 
     def _opened(self) -> Any:
         with self._lock:
@@ -101,7 +91,7 @@ class S3Client:
 
     def _open(self) -> Any:
         boto3, config, self._errors = _packages()
-        local = urlsplit(self._options.endpoint_url).hostname in _LOOPBACK
+        local = is_loopback(self._options.endpoint_url)
         settings = config.Config(
             retries={"mode": "standard", "total_max_attempts": 1},
             connect_timeout=min(self._options.timeout, 10.0),
@@ -118,26 +108,33 @@ class S3Client:
         except (self._errors.BotoCoreError, ValueError) as error:
             raise _not_set_up(error) from None
 
-    def _refused(self, operation: str, code: str, response: Mapping[str, Any]) -> VectorError:
+    def _failure(self, operation: str, response: Mapping[str, Any]) -> Exception:
+        """What an answer that is none means."""
+        said: Mapping[str, Any] = response.get("Error", {})
+        code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
+        if code in _PASSING or status >= 500:
+            return Passing(f"it answered {code}")
         name = "".join(part.capitalize() for part in operation.split("_"))
-        reason = str(response.get("Error", {}).get("Message") or response.get("message") or code)
+        reason = str(said.get("Message") or response.get("message") or code)
         reason = reason.partition("\n")[0][:_MOST_QUOTED].rstrip(".")  # more may repeat the request's headers
-        paths = tuple(str(field.get("path", "")) for field in response.get("fieldList", ()))
-        if code.startswith("AccessDenied") or code in (
-            "UnrecognizedClientException",
-            "InvalidSignatureException",
-        ):
-            advice = (
-                f"Allow s3vectors:{name} to the credentials in use, and s3vectors:GetVectors, TagResource and"
-                " ListTagsForResource, which it may need too."
-            )
-        elif code.startswith("Kms"):
-            advice = "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
-        elif code == "ServiceQuotaExceededException":
-            advice = "Ask AWS for a higher quota, or delete what is not needed there."
-        else:
-            advice = "Check the bucket, the index and the region in the configuration."
-        return Refused(f"Amazon S3 Vectors refused {name}: {reason}.", advice, code, reason, paths)
+        paths = (str(field.get("path", "")) for field in response.get("fieldList", ()))
+        named = sorted({int(match[1]) for path in paths if (match := _RECORD.match(path))})
+        message = f"Amazon S3 Vectors refused {name}: {reason}."
+        return Refused(message, _advice(name, code), status, reason, named, code)
+
+
+def _advice(name: str, code: str) -> str:
+    """What to do about a refusal."""
+    if code.startswith("AccessDenied") or code in _STRANGER:
+        return (
+            f"Allow s3vectors:{name} to the credentials in use, and s3vectors:GetVectors, TagResource and"
+            " ListTagsForResource, which it may need too."
+        )
+    if code.startswith("Kms"):
+        return "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
+    if code == "ServiceQuotaExceededException":
+        return "Ask AWS for a higher quota, or delete what is not needed there."
+    return "Check the bucket, the index and the region in the configuration."
 
 
 def _packages() -> tuple[Any, Any, ModuleType]:

@@ -7,16 +7,14 @@ everything is brought into shape here before it is sent.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from rag_core.types import Filters
 from rag_core.vectors import Metadata, VectorRecord
-from rag_core.vectors.batches import whole
-from rag_core.vectors.payload import UNFILTERED, Condition, conditions
+from rag_core.vectors.payload import UNFILTERED, Condition, affordable
+from rag_core.vectors.records import DOC, TEXT, Value, document, values, whole
 
-TEXT, DOC = "text", "doc"
 NON_FILTERABLE = (TEXT, DOC)
 """The keys that hold the chunk; declared when an index is made and never changed after."""
 
@@ -24,7 +22,6 @@ MAX_FILTERABLE = 2_048
 MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100  # of one filter, in an index that filters first
 
-Value = str | int | float | bool | list[str]
 Filter = dict[str, Any]
 
 
@@ -45,8 +42,7 @@ def _value_size(value: Value) -> int:
 
 def metadata_of(record: VectorRecord) -> dict[str, Value]:
     """All metadata of ``record``: what fits of the filterable keys, its text and its document."""
-    doc = json.dumps(record.doc, ensure_ascii=False, separators=(",", ":"))
-    return {**fitted(record.metadata), TEXT: whole(record.text), DOC: whole(doc)}
+    return {**fitted(record.metadata), TEXT: whole(record.text), DOC: document(record)}
 
 
 def fitted(metadata: Metadata) -> dict[str, Value]:
@@ -54,7 +50,7 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
 
     Which were left out stands in the record itself: ``compiled`` lets it pass wherever they are asked for.
     """
-    kept = {key: _plain(value) for key, value in metadata.items() if value != ()}
+    kept = {key: value for key, value in values(metadata).items() if value != []}
     while size(kept) > MAX_FILTERABLE:
         largest = max((key for key in kept if key != UNFILTERED), key=lambda key: _value_size(kept[key]))
         del kept[largest]
@@ -63,39 +59,26 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
     return kept
 
 
-def _plain(value: str | int | bool | tuple[str, ...]) -> Value:
-    match value:
-        case str():
-            return whole(value)
-        case tuple():
-            return [whole(element) for element in value]
-        case _:
-            return value
-
-
 def compiled(filters: Filters) -> Filter | None:
     """The filter that lets pass whatever fits ``filters``, None when nothing need be asked."""
-    parts: list[Filter] = []
-    room = MAX_CONSTRAINTS
-    for condition in sorted(conditions(filters), key=lambda condition: len(condition.values)):
-        alternatives = [*_alternatives(condition), {UNFILTERED: {"$eq": condition.key}}]
-        if len(condition.values) < room:  # the rest is left to the local check
-            room -= len(condition.values) + 1
-            parts.append({"$or": alternatives})
-    if len(parts) > 1:
-        return {"$and": parts}
-    return parts[0] if parts else None
+    asked: list[Filter] = [
+        {"$or": [*_alternatives(condition), {UNFILTERED: {"$eq": condition.key}}]}
+        for condition in affordable(filters, MAX_CONSTRAINTS)
+    ]
+    if len(asked) > 1:
+        return {"$and": asked}
+    return asked[0] if asked else None
 
 
 def _alternatives(condition: Condition) -> list[Filter]:
     """What may hold, each an object of one key. Lists are only documented to be compared by ``$eq``."""
-    values = [whole(value) if isinstance(value, str) else value for value in condition.values]
+    key, given = condition.key, [*condition.values]
     match condition.test:
         case "from":
-            return [{condition.key: {"$gte": values[0]}}]
+            return [{key: {"$gte": given[0]}}]
         case "below":
-            return [{condition.key: {"$lt": values[0]}}]
-        case "any" if condition.is_list or len(values) == 1:
-            return [{condition.key: {"$eq": value}} for value in values]
+            return [{key: {"$lt": given[0]}}]
+        case "any" if condition.is_list or len(given) == 1:
+            return [{key: {"$eq": value}} for value in given]
         case _:
-            return [{condition.key: {"$in": values}}]
+            return [{key: {"$in": given}}]

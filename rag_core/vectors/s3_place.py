@@ -6,7 +6,6 @@ switch of the embedder the new one is ``main-<identity>``, so that both can stan
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ from typing import Literal
 
 from rag_core.errors import InvalidInput
 from rag_core.types import EmbedderIdentity, Metric
+from rag_core.vectors.agreement import check_dimension
+from rag_core.vectors.variants import MARK_LENGTH, beside, mark
 
 DEFAULT_PREFIX = "commonplace"
 MAX_DIMENSION = 4096
@@ -22,7 +23,6 @@ ADDRESS = "s3vectors://"
 S3Metric = Literal["cosine", "euclidean"]
 
 _MAX_NAME = 63
-_HASH_LENGTH = 8
 _BUCKET = re.compile(r"[a-z0-9]([a-z0-9-]{1,61})[a-z0-9]")
 _INDEX = re.compile(r"[a-z0-9]([a-z0-9.-]{1,61})[a-z0-9]")
 _KMS_KEY = re.compile(r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/.+")
@@ -75,11 +75,7 @@ class S3Place:
     def __post_init__(self) -> None:
         _check(self.bucket, _BUCKET, "vector bucket", "lowercase letters, digits and hyphens")
         _check(self.index, _INDEX, "vector index", "lowercase letters, digits, hyphens and dots")
-        if not 1 <= self.dimension <= MAX_DIMENSION:
-            raise InvalidInput(
-                f"Amazon S3 Vectors cannot keep vectors of dimension {self.dimension!r}.",
-                f"Choose an embedder with a dimension from 1 to {MAX_DIMENSION}.",
-            )
+        check_dimension("Amazon S3 Vectors", self.dimension, MAX_DIMENSION)
 
     def __str__(self) -> str:
         return f"{ADDRESS}{self.bucket}/{self.index}"
@@ -98,19 +94,16 @@ def bucket_name(prefix: str, store: str) -> str:
     plain = re.sub(r"[^a-z0-9-]", "-", store.lower())
     name = f"{prefix}-{plain}"
     if plain != store.lower() or len(name) > _MAX_NAME or name.endswith("-"):
-        mark = hashlib.sha256(store.lower().encode()).hexdigest()[:_HASH_LENGTH]
-        room = _MAX_NAME - len(prefix) - _HASH_LENGTH - 2
+        room = _MAX_NAME - len(prefix) - MARK_LENGTH - 2
         kept = plain[: max(room, 0)].strip("-")
-        name = "-".join(part for part in (prefix, kept, mark) if part)
+        name = "-".join(part for part in (prefix, kept, mark(store.lower())) if part)
     _check(name, _BUCKET, "vector bucket", "lowercase letters, digits and hyphens")
     return name
 
 
 def index_name(identity: EmbedderIdentity | None = None) -> str:
     """``main``, or the name of the index that is built beside it for ``identity``."""
-    if identity is None:
-        return "main"
-    return f"main-{hashlib.sha256(str(identity).encode()).hexdigest()[:_HASH_LENGTH]}"
+    return beside("main", identity)
 
 
 def parse_address(address: str) -> tuple[str, str]:

@@ -7,37 +7,29 @@ whole, nothing is counted, a search gives distances and no more than 100 of them
 from __future__ import annotations
 
 import json
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
-from rag_core.errors import VectorError
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import EVERYTHING, Match, Receipt, Settled, VectorRecord, unit, unnoticed
-from rag_core.vectors.batches import (
-    NUMBER_BYTES,
+from rag_core.vectors import (
+    EVERYTHING,
+    Match,
+    Receipt,
+    Settled,
+    VectorRecord,
+    best_first,
+    can_be_searched,
     clipped,
-    numbers,
-    parts,
-    reason_against,
-    settle,
-    whole,
+    unit,
+    unnoticed,
 )
+from rag_core.vectors.agreement import check_shape, of_another
+from rag_core.vectors.batches import Batch, batches, parts, send, settle
+from rag_core.vectors.records import DOC, NUMBER_BYTES, TEXT, numbers, reason_against, rebuilt, whole
 from rag_core.vectors.s3_client import Refused, S3Client
-from rag_core.vectors.s3_metadata import (
-    DOC,
-    MAX_METADATA,
-    NON_FILTERABLE,
-    TEXT,
-    Value,
-    compiled,
-    metadata_of,
-    size,
-)
+from rag_core.vectors.s3_metadata import MAX_METADATA, NON_FILTERABLE, compiled, metadata_of, size
 from rag_core.vectors.s3_place import S3Metric, S3Options, S3Place, parse_address
 
 MAX_FOUND = 10_000
@@ -52,10 +44,7 @@ _RECORD_BYTES = 64  # names, braces and commas of one record
 _OWNER_TAG = "commonplace:owner"
 _SEARCH_ATTEMPTS = 3  # somebody waits
 
-_FIELD = re.compile(r"vectors\[(\d+)\]")
 _Item = dict[str, Any]
-_Batch = tuple[list[_Item], dict[str, str]]
-_Shape = dict[str, object]
 
 
 class S3Vectors:
@@ -95,11 +84,7 @@ class S3Vectors:
         if theirs == owner:
             return
         if not take_over:
-            whose = "another installation of Commonplace" if theirs else "somebody else"
-            raise VectorError(
-                f"The index {str(self.place)!r} belongs to {whose}.",
-                "Attach it to read it, take it over to write to it, or choose another bucket prefix.",
-            )
+            raise of_another(str(self.place), theirs, "choose another bucket prefix")
         self._call("tag_resource", resourceArn=found["indexArn"], tags={_OWNER_TAG: owner})
 
     def owner(self) -> str:
@@ -155,7 +140,7 @@ class S3Vectors:
             if error.code not in codes.split():
                 raise
 
-    def _shape(self) -> _Shape:
+    def _shape(self) -> dict[str, object]:
         return {
             "dataType": "float32",
             "dimension": self.place.dimension,
@@ -165,17 +150,16 @@ class S3Vectors:
 
     def _check_shape(self, found: Mapping[str, Any]) -> None:
         keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
-        pairs = [
+        compared = [
             ("dimension", found["dimension"], self.place.dimension),
             ("distance metric", found["distanceMetric"], self.place.metric),
             ("non-filterable keys", ", ".join(sorted(keys)), ", ".join(sorted(NON_FILTERABLE))),
         ]
-        differing = [f"{what} {has!r} instead of {needs!r}" for what, has, needs in pairs if has != needs]
-        if differing:
-            raise VectorError(
-                f"The index {str(self.place)!r} is there already and has {'; '.join(differing)}.",
-                "Choose another bucket prefix, or delete the index if nobody needs it; it cannot be changed.",
-            )
+        check_shape(
+            f"The index {str(self.place)!r}",
+            compared,
+            "Choose another bucket prefix, or delete the index if nobody needs it; it cannot be changed.",
+        )
 
     def close(self) -> None:
         """See RemoteIndex.close. It holds nothing."""
@@ -184,68 +168,28 @@ class S3Vectors:
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.put."""
-        return settle(self._sent(self._batches(records)), settled)
+        made = batches(records, lambda record: _item(record, self.place.dimension), _BATCH, _BODY)
+        return settle(self._sent(made), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.delete."""
         return settle((self._delete_batch(batch) for batch in parts(dict.fromkeys(keys), _BATCH)), settled)
 
-    def _batches(self, records: Iterable[VectorRecord]) -> Iterator[_Batch]:
-        """The records as the service takes them, in requests within its limits; and why others are not."""
-        batch: dict[str, tuple[_Item, int]] = {}
-        refused: dict[str, str] = {}
-        total = 0
-        for record in records:
-            item, item_bytes = _item(record)
-            if reason := _reason_against(record, item, self.place.dimension):
-                refused[record.key] = reason
-                total -= batch.pop(record.key, (None, 0))[1]
-                continue
-            if record.key not in batch and (len(batch) == _BATCH or total + item_bytes > _BODY):
-                yield [each for each, _ in batch.values()], refused
-                batch, refused, total = {}, {}, 0
-            refused.pop(record.key, None)
-            total += item_bytes - batch.get(record.key, (None, 0))[1]
-            batch[record.key] = (item, item_bytes)
-        if batch or refused:
-            yield [each for each, _ in batch.values()], refused
-
-    def _sent(self, batches: Iterable[_Batch]) -> Iterator[Receipt]:
-        """The receipts of ``batches`` in their order: while one is on its way the next is made ready, but
-        never two with the same key are under way."""
+    def _sent(self, made: Iterable[Batch[_Item]]) -> Iterator[Receipt]:
+        """The receipts of batches in their order: while one is on its way the next is made ready, but never
+        two with the same key are under way."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             under_way: deque[tuple[set[str], Future[Receipt]]] = deque()
-            for batch in batches:
-                keys = {item["key"] for item in batch[0]}
+            for batch in made:
+                keys = {*batch.items}
                 while under_way and (len(under_way) == _AT_ONCE or any(keys & some for some, _ in under_way)):
                     yield under_way.popleft()[1].result()
-                under_way.append((keys, pool.submit(self._put_batch, batch)))
+                under_way.append((keys, pool.submit(send, batch, self._put_items)))
             while under_way:
                 yield under_way.popleft()[1].result()
 
-    def _put_batch(self, batch: _Batch) -> Receipt:
-        items, refused = batch
-        refused = {**refused, **self._send(items)}
-        return Receipt(tuple(item["key"] for item in items if item["key"] not in refused), refused)
-
-    def _send(self, items: list[_Item]) -> dict[str, str]:
-        """Put ``items``; what the service refuses is found, left out and returned with the reason."""
-        if not items:
-            return {}
-        try:
-            self._here("put_vectors", vectors=items)
-        except Refused as error:
-            if error.code not in ("ValidationException", "SerializationException"):
-                raise
-            if len(items) == 1:
-                return {items[0]["key"]: error.reason}
-            named = {int(match[1]) for path in error.paths if (match := _FIELD.match(path))}
-            if named:
-                bad = {item["key"]: error.reason for n, item in enumerate(items) if n in named}
-                return {**bad, **self._send([item for item in items if item["key"] not in bad])}
-            middle = len(items) // 2
-            return {**self._send(items[:middle]), **self._send(items[middle:])}
-        return {}
+    def _put_items(self, items: dict[str, _Item]) -> None:
+        self._here("put_vectors", vectors=[*items.values()])
 
     def _delete_batch(self, keys: list[str]) -> Receipt:
         self._here("delete_vectors", keys=keys)
@@ -256,7 +200,7 @@ class S3Vectors:
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
         """See VectorIndex.search. It looks no further than ``MAX_FOUND``."""
         query = unit(query)
-        if k < 1 or not np.any(query):
+        if k < 1 or not can_be_searched(query):
             return []
         arguments: dict[str, object] = {
             "topK": min(k, MAX_FOUND),
@@ -271,8 +215,7 @@ class S3Vectors:
                 found.setdefault(hit["key"], _similarity(hit["distance"], self.place.metric))
             if len(found) >= k:
                 break
-        matches = (Match(key, similarity) for key, similarity in found.items())
-        return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
+        return best_first(Match(key, similarity) for key, similarity in found.items())[:k]
 
     def keys(self) -> Iterator[str]:
         """See RemoteIndex.keys."""
@@ -303,51 +246,29 @@ class S3Vectors:
 # --- records ----------------------------------------------------------------------------
 
 
-def _reason_against(record: VectorRecord, item: _Item, dimension: int) -> str:
-    """Why the service would refuse ``record``, and everything beside it, ``""`` if it would not."""
-    if (
-        not 1 <= len(record.key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES
-        or whole(record.key) != record.key
-    ):
+def _item(record: VectorRecord, dimension: int) -> tuple[_Item, int] | str:
+    """A record as the service takes it, and at most how many bytes of a request that is; or why it would
+    refuse it, and everything beside it."""
+    key = record.key
+    if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
         return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
     if reason := reason_against(record.vector, dimension):
         return reason
-    if (taken := size(item["metadata"])) > MAX_METADATA:
-        return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
-    return ""
-
-
-def _item(record: VectorRecord) -> tuple[_Item, int]:
-    """A record as the service takes it, and at most how many bytes of a request that is."""
     metadata = metadata_of(record)
-    item = {"key": record.key, "data": {"float32": numbers(unit(record.vector))}, "metadata": metadata}
-    texts = len(json.dumps(metadata)) + len(json.dumps(record.key))
-    vector = record.vector.size * NUMBER_BYTES
+    if (taken := size(metadata)) > MAX_METADATA:
+        return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
+    item = {"key": key, "data": {"float32": numbers(unit(record.vector))}, "metadata": metadata}
+    texts = len(json.dumps(metadata)) + len(json.dumps(key))
+    vector = dimension * NUMBER_BYTES
     if vector * _BATCH > _BODY:  # so wide that bytes are what counts
         vector = len(json.dumps(item["data"]))
     return item, texts + vector + _RECORD_BYTES
 
 
 def _record(found: Mapping[str, Any]) -> VectorRecord:
-    metadata: dict[str, Value] = dict(found.get("metadata", {}))
-    text, doc = metadata.pop(TEXT, ""), metadata.pop(DOC, "{}")
-    return VectorRecord(
-        key=found["key"],
-        vector=np.array(found["data"]["float32"], np.float32),
-        text=str(text),
-        doc=json.loads(str(doc)),
-        metadata={key: _ours(value) for key, value in metadata.items()},
-    )
-
-
-def _ours(value: Value) -> str | int | bool | tuple[str, ...]:
-    match value:
-        case list():
-            return tuple(value)
-        case float():
-            return int(value)
-        case _:
-            return value
+    kept = dict(found.get("metadata", {}))
+    text, doc = kept.pop(TEXT, ""), kept.pop(DOC, "{}")
+    return rebuilt(found["key"], found["data"]["float32"], text, doc, kept)
 
 
 def _similarity(distance: float, metric: S3Metric) -> float:

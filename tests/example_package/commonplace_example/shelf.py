@@ -49,6 +49,8 @@ class Shelf:
             db.execute("INSERT INTO about VALUES (?, ?)", (owner, self._dimension))
 
     def owner(self) -> str:
+        if not self._file.exists():
+            return ""
         with self._db() as db:
             known = db.execute("SELECT owner FROM about").fetchone()
         return str(known[0]) if known else ""

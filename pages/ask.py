@@ -1,0 +1,32 @@
+"""Ask: a question, the answer with its sources checked, follow-ups, and what was asked before."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from ui import hits, results
+from ui.access import require_viewer
+from ui.ask_page import show_conversation, show_history, start_anew
+from ui.deps import library
+from ui.messages import show_error
+
+
+def main() -> None:
+    """The page, top to bottom."""
+    viewer = require_viewer()
+    st.set_page_config(layout="wide")
+    st.html(hits.hidden_title("Ask"))
+    stores = library().store_names(viewer)
+    if not stores:
+        results.first_run(viewer)
+        return
+    start_anew()
+    show_conversation(viewer, stores)
+    show_history(viewer)
+
+
+try:
+    main()
+except RagError as problem:
+    show_error(problem)

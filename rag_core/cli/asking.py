@@ -1,0 +1,128 @@
+"""Asking a question: the answer as it comes, then its passages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from rag_core import reply_forms
+from rag_core.cli.finding import pair, standard_input
+from rag_core.cli.options import json_option, library_of_owner, print_json, setting_option
+from rag_core.errors import InvalidInput
+from rag_core.query import FILTER_KEYS, filters_from
+from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
+from rag_core.screen import Line, line, plain
+from rag_core.types import OWNER
+
+NOTHING_FOUND = 3
+"""The exit status where no passage fits the question."""
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.argument("question", nargs=-1)
+@setting_option(
+    "--store", "stores", setting="default_stores", multiple=True, metavar="NAME",
+    help="A store; repeat for several. Without it, every store is asked.",
+)  # fmt: skip
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the question from standard input.")
+@click.option(
+    "--k",
+    type=int,
+    default=DEFAULT_K,
+    show_default=True,
+    help=f"How many passages to answer from, {MAX_K} at most.",
+)
+@click.option(
+    "--filter", "filters", multiple=True, metavar="KEY=VALUE", help=f"One of {', '.join(FILTER_KEYS)}."
+)
+@click.option("--answer-only", is_flag=True, help="Print the answer without its passages.")
+@json_option
+def ask(
+    question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int, filters: tuple[str, ...],
+    answer_only: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Answer a question from the notes.
+
+    Its passages follow. Each quote is compared with its passage; what is marked "not in the passage" or
+    "no source" is not in the notes. QUESTION may hold filters as in `query`. Exit status 3 when nothing fits.
+    """
+    if unknown := next((word for word in question if word.startswith("--")), None):
+        raise click.NoSuchOption(unknown)
+    if from_stdin == bool(question):
+        raise InvalidInput(
+            "There is no question." if not question else "There are two questions.",
+            "Give QUESTION or --stdin.",
+        )
+    words = standard_input() if from_stdin else " ".join(question)
+    shown = _Shown(streams=not as_json and sys.stdout.isatty())
+    try:
+        reply = library_of_owner().ask(
+            OWNER, words, stores, k=k, filters=filters_from(pair(f) for f in filters), on_text=shown.hear
+        )
+    finally:
+        shown.end()
+    if as_json:
+        print_json(reply_forms.reply(reply))
+    else:
+        _show(reply, shown, answer_only=answer_only)
+    return 0 if reply.found else NOTHING_FOUND
+
+
+class _Shown:
+    """What of an answer is on the terminal already: each statement once it was checked."""
+
+    def __init__(self, *, streams: bool) -> None:
+        self.statements = 0
+        self._streams = streams
+        self._line = Line()
+
+    def hear(self, draft: Draft) -> None:
+        """Print the statements that are new."""
+        if not self._streams:
+            return
+        if not draft.statements:
+            waits = "Looking for passages …" if draft.looking else "The model reads the passages …"
+            self._line.say(waits)
+            return
+        if not self.statements:
+            self._line.clear()
+        for each in draft.statements[self.statements :]:
+            _say(each, first=not self.statements)
+            self.statements += 1
+
+    def end(self) -> None:
+        """Leave no half line."""
+        if self._streams and not self.statements:
+            self._line.clear()
+
+
+def _say(each: Statement, *, first: bool) -> None:
+    doubtful = each.says and (each.support == "none" or any(not quote.holds for quote in each.quotes))
+    lead = each.lead.lstrip() if first else each.lead
+    click.echo(plain(lead) + click.style(plain(marked(each)), fg="yellow" if doubtful else None), nl=False)
+
+
+def _show(reply: Reply, shown: _Shown, *, answer_only: bool) -> None:
+    for each in reply.statements[shown.statements :]:
+        _say(each, first=not shown.statements)
+        shown.statements += 1
+    if reply.statements:
+        click.echo()
+    if reply.message:
+        click.echo(plain(reply.message))
+    for notice in reply.notices:
+        click.secho(plain(notice.message), fg="yellow", err=True)
+    if not answer_only:
+        _show_references(reply.references, with_text=not reply.statements)
+
+
+def _show_references(found: Sequence[Reference], *, with_text: bool) -> None:
+    """The passages that were cited, or all; without an answer with their text."""
+    for each in [each for each in found if each.cited] or found:
+        click.echo()
+        click.secho(f"[{each.number}] {line(reply_forms.where(each))}", bold=True)
+        quoted = [each.content[start:end] for start, end in each.spans]
+        for text in [each.content] if with_text else quoted:
+            click.echo("    " + plain(text).strip().replace("\n", "\n    "))

@@ -1,0 +1,179 @@
+"""The values of an answered question: numbered passages, checked statements, and the whole reply.
+
+Offsets are in characters, ends are exclusive. All are frozen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rag_core.types import Notice
+
+Support = Literal["quoted", "cited", "none"]
+"""What stands behind a statement: a quote that its passage holds word for word, the number of a passage
+alone, or nothing."""
+
+Ending = Literal["answered", "nothing found", "no model", "stopped", "too long", "broken off"]
+"""How a question ended. *no model*: there are passages, and nobody to answer from them. *stopped*: by who
+asked. *too long*: in time or in tokens. *broken off*: the model's server failed in the middle."""
+
+Span = tuple[int, int]
+
+DEFAULT_K = 5
+MAX_K = 20
+"""How many passages a question is answered from, usually and at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question of a conversation with its answer; *private* when private notes were behind it that
+    may not leave this machine."""
+
+    question: str
+    answer: str = ""
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A passage that the model was given, under its ``number`` (from 1).
+
+    ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for the store, the
+    document's path in it, its headings and the place of the chunk; of neighbours that were joined, those of
+    the first. ``spans`` are the places in ``content`` that were quoted word for word; ``cited`` says whether
+    the answer names it.
+    """
+
+    number: int
+    vault: str
+    rel_path: str
+    heading_path: str
+    chunk_index: int
+    key: str
+    title: str
+    file_type: str
+    start_line: int
+    end_line: int
+    anchor_type: str
+    anchor_ref: str
+    content: str
+    private: bool = False
+    spans: tuple[Span, ...] = ()
+    cited: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it is, as the faces show it: ``vault/rel_path :: heading_path``."""
+        path = f"{self.vault}/{self.rel_path}"
+        return f"{path} :: {self.heading_path}" if self.heading_path else path
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quoted span of a statement, quote marks included. ``holds``: the passage called ``number`` has it
+    word for word. Where it does not, ``number`` is another passage that has it, or 0."""
+
+    start: int
+    end: int
+    holds: bool
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of an answer after it was checked. ``lead`` is what stands before it: line breaks, the
+    mark of a list. ``numbers`` are the passages it names; those that do not exist are gone from ``text``."""
+
+    lead: str
+    text: str
+    support: Support
+    numbers: tuple[int, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    removed: int = 0
+
+    @property
+    def says(self) -> bool:
+        """Whether there is anything in it that could be true or false."""
+        return any(char.isalnum() for char in self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer while it is being written: what was checked, and the ``rest``, which was not yet.
+
+    ``looking`` is true until the passages are there.
+    """
+
+    references: tuple[Reference, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    rest: str = ""
+    looking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a question, checked. ``references`` are all passages that the model was given, or would
+    have been; ``message`` is what is said where there is no answer; ``model`` is empty for a guest."""
+
+    question: str
+    ending: Ending
+    stores: tuple[str, ...]
+    statements: tuple[Statement, ...] = ()
+    references: tuple[Reference, ...] = ()
+    retrieved_chunks: int = 0
+    message: str = ""
+    notices: tuple[Notice, ...] = ()
+    model: str = ""
+    private: bool = False
+    took_ms: float = 0.0
+
+    @property
+    def found(self) -> bool:
+        """Whether any passage fits the question."""
+        return self.ending != "nothing found"
+
+    @property
+    def answer(self) -> str:
+        """The whole answer as plain text, with its marks."""
+        return "".join(each.lead + marked(each) for each in self.statements).strip()
+
+    @property
+    def turn(self) -> Turn:
+        """What a follow-up needs of it. What has no source, or a false quote, is not said again."""
+        held = (
+            each
+            for each in self.statements
+            if each.support != "none" and all(quote.holds for quote in each.quotes)
+        )
+        said = "".join(each.lead + each.text for each in held).strip()
+        return Turn(self.question, said, self.private)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Questions that were asked one after the other; ``title`` is the first, ``asked_at`` is of the last."""
+
+    id: str
+    title: str
+    asked_at: str
+    count: int
+
+
+def marked(statement: Statement) -> str:
+    """A statement as plain text, with a mark behind every false quote, and one where there is no source."""
+    parts: list[str] = []
+    at = 0
+    for quote in statement.quotes:
+        if not quote.holds:
+            parts += [statement.text[at : quote.end], f" [{fault(quote)}]"]
+            at = quote.end
+    parts.append(statement.text[at:])
+    if statement.says and statement.support == "none":
+        parts.append(" [no source]")
+    return "".join(parts)
+
+
+def fault(quote: Quote) -> str:
+    """What is wrong with a quote that does not hold."""
+    return f"not there, but in passage {quote.number}" if quote.number else "not in the passage"

@@ -1,0 +1,48 @@
+"""Whether a remote index is the one that a store needs: where it is, its shape, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag_core.errors import InvalidInput, VectorError
+
+
+def check_dimension(called: str, dimension: int, most: int) -> None:
+    """Raises InvalidInput for vectors of a ``dimension`` that the index ``called`` so cannot keep."""
+    if not 1 <= dimension <= most:
+        raise InvalidInput(
+            f"{called} cannot keep vectors of dimension {dimension!r}.",
+            f"Choose an embedder with a dimension from 1 to {most}.",
+        )
+
+
+def check_server(address: str, server: str, configured: str, setting: str) -> None:
+    """Raises VectorError unless the ``server`` of the index at ``address`` is the one that the ``setting``
+    gives; both are '' where there is none."""
+    if server != configured:
+        raise VectorError(
+            f"The index {address!r} is not where `{setting}` points to ({configured or 'nowhere'}).",
+            f"Set `{setting}` to its server; notes and keys go nowhere that is not configured."
+            if server
+            else f"Take `{setting}` away: the index is in a folder of this computer.",
+        )
+
+
+def check_shape(called: str, compared: Sequence[tuple[str, object, object]], advice: str) -> None:
+    """Raises VectorError with what differs of ``compared``: what it is, what the index has, what is needed.
+
+    ``called`` is the index at the beginning of a sentence.
+    """
+    differing = [f"{what} {has!r} instead of {needs!r}" for what, has, needs in compared if has != needs]
+    if differing:
+        raise VectorError(f"{called} is there already and has {'; '.join(differing)}.", advice)
+
+
+def of_another(address: str, owner: str, instead: str) -> VectorError:
+    """The error for an index that is another ``owner``'s, or of one that nobody knows (''); ``instead`` is
+    what else can be done than to read or take it."""
+    whose = "another installation of Commonplace" if owner else "somebody else"
+    return VectorError(
+        f"The index {address!r} belongs to {whose}.",
+        f"Attach it to read it, take it over to write to it, or {instead}.",
+    )

@@ -1,0 +1,39 @@
+"""A remote vector index as a search asks it: somebody waits for the answer."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from rag_core.errors import VectorsUnreachable
+from rag_core.patience import Patience, within
+from rag_core.types import Filters, Vectors
+from rag_core.vectors import EVERYTHING, Match, RemoteIndex
+
+SEARCH_S = 5.0
+"""How long one search waits for an index, all that it asks together."""
+
+
+class Hurried:
+    """Asks ``index``, which is at ``server``, for one search. See VectorIndex."""
+
+    def __init__(self, index: RemoteIndex, server: str, patience: Patience) -> None:
+        self._index = index
+        self._server = server
+        self._patience = patience
+        self._left = SEARCH_S
+
+    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+        """See VectorIndex.search. Raises VectorsUnreachable when it takes too long, and at once where another
+        search has just waited in vain."""
+        started = time.monotonic()
+        with self._patience.asking(self._server):
+            try:
+                return within(self._left, partial(self._index.search, query, k, filters))
+            except TimeoutError:
+                raise VectorsUnreachable(
+                    f"The vector index at {self._server} gives no answer within {SEARCH_S:g} seconds.",
+                    "Check the network; it is asked again in a few seconds.",
+                ) from None
+            finally:
+                self._left -= time.monotonic() - started

@@ -1,0 +1,35 @@
+"""An index at a stand-in for Qdrant, or in a folder, as tests make it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from rag_core.vectors import VectorRecord
+from rag_core.vectors.qdrant import Qdrant
+from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
+from tests.standin import StandIn
+from tests.vector_bench import vectors
+
+ME = "owner-1"
+QUERY = vectors(1, 16, seed=5)[0]
+
+
+def options(server: StandIn, **changes: Any) -> QdrantOptions:
+    return replace(QdrantOptions(url=server.url, backoff=0.01), **changes)
+
+
+def place(options: QdrantOptions, store: str = "notes", **changes: Any) -> QdrantPlace:
+    return replace(QdrantPlace(options.server, options.collection, store, 16), **changes)
+
+
+def opened(options: QdrantOptions, store: str = "notes", owner: str = ME, **changes: Any) -> Qdrant:
+    index = Qdrant(place(options, store, **changes), options)
+    index.prepare(owner)
+    return index
+
+
+def record(key: str = "", **changes: Any) -> VectorRecord:
+    made = VectorRecord(key or str(uuid.uuid4()), vectors(1, 16)[0], "A text", {"path": "a.md"})
+    return replace(made, **changes)

@@ -1,0 +1,42 @@
+"""An index at the stand-in for Amazon S3 Vectors, as tests make it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from rag_core.vectors import VectorRecord
+from rag_core.vectors.s3_place import S3Options, S3Place
+from rag_core.vectors.s3vectors import S3Vectors
+from tests.s3vectors import Server
+from tests.s3vectors.http import REGION
+from tests.vector_bench import vectors
+
+ME = "owner-1"
+PLACE = S3Place("commonplace-notes", "main", 16)
+HERE = {"vectorBucketName": PLACE.bucket, "indexName": PLACE.index}
+
+
+def options(amazon: Server, **changes: Any) -> S3Options:
+    return replace(S3Options(region=REGION, endpoint_url=amazon.url, backoff=0.01), **changes)
+
+
+def opened(amazon: Server, place: S3Place = PLACE, **changes: Any) -> S3Vectors:
+    index = S3Vectors(place, options(amazon, **changes))
+    index.prepare(ME)
+    return index
+
+
+def raw(amazon: Server) -> Any:
+    """The service without anything of ours between."""
+    return boto3.client(
+        "s3vectors", region_name=REGION, endpoint_url=amazon.url,
+        config=Config(retries={"total_max_attempts": 1}, proxies={}, parameter_validation=False),
+    )  # fmt: skip
+
+
+def record(key: str = "k", **changes: Any) -> VectorRecord:
+    return replace(VectorRecord(key, vectors(1, 16)[0], "A text", {"path": "a.md"}), **changes)

@@ -1,0 +1,120 @@
+"""``commonplace ask``."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.answering import Answering, passages
+from tests.chat_servers import Messages, OllamaChat, say
+from tests.command import Result, Run
+from tests.configured import configure
+
+Ask = Callable[..., Result]
+QUESTION = "harbour opens at six"
+
+
+@pytest.fixture
+def ask(run: Run, answering: Answering, home: Path, ollama_chat: OllamaChat) -> Ask:
+    """Run ``commonplace ask`` with a model that says as its script says."""
+    answering()
+    configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
+    ollama_chat.script = say('It "opens at six" [1]. It "closes" [1]. Pay me.')
+    return lambda *arguments: run("ask", *arguments)
+
+
+def test_the_answer_comes_with_its_marks_and_passages(ask: Ask) -> None:
+    shown = ask(QUESTION)
+    assert shown.status == 0
+    assert shown.out == (
+        'It "opens at six" [1]. It "closes" [not in the passage] [1]. Pay me. [no source]\n\n'
+        "[1] port/harbour.md :: # Harbour > ## Hours, lines 1-9\n    opens at six\n"
+    )
+
+
+def test_the_answer_alone(ask: Ask) -> None:
+    assert ask(QUESTION, "--answer-only").out.count("\n") == 1
+
+
+def test_json_is_for_programs(ask: Ask) -> None:
+    shown = ask(QUESTION, "--json").json
+    assert shown["found"] is True
+    assert [each["support"] for each in shown["statements"]] == ["quoted", "cited", "none"]
+    assert shown["references"][0]["vault"] == "port"
+
+
+def test_nothing_found_is_status_3(ask: Ask, ollama_chat: OllamaChat) -> None:
+    shown = ask("quantum zebra xylophone")
+    assert (shown.status, shown.out.count("\n")) == (3, 1)
+    as_json = ask("quantum zebra xylophone", "--json")
+    assert as_json.status == 3
+    assert (as_json.json["answer"], as_json.json["references"], as_json.json["found"]) == ("", [], False)
+    assert ollama_chat.bodies("/api/chat") == []
+
+
+def test_without_a_model_the_passages_are_shown(ask: Ask, home: Path) -> None:
+    configure(home)
+    shown = ask(QUESTION)
+    assert shown.status == 0
+    assert "The harbour opens at six." in shown.out
+    assert "Set `llm` in config.yaml" in shown.err
+
+
+def test_stores_filters_and_k_apply(ask: Ask, ollama_chat: OllamaChat) -> None:
+    ask("harbour", "--store", "port", "--filter", "path=deep", "--k", "1")
+    assert "deep/rope.md" in passages(ollama_chat)
+    assert "harbour.md" not in passages(ollama_chat)
+    assert ask(QUESTION, "--k", "21").status == 2
+    assert ask(QUESTION, "--store", "nowhere").status == 1
+
+
+def test_a_question_is_needed_once(ask: Ask) -> None:
+    assert ask().status == 2
+    assert ask("why", "--stdin").status == 2
+    assert ask("why", "--strange").status == 2
+
+
+def test_what_a_model_says_does_not_steer_the_terminal(ask: Ask, ollama_chat: OllamaChat) -> None:
+    ollama_chat.script = say("\x1b]0;owned\x07\x1b[2J Red \x1b[31m [1].")
+    assert "\x1b" not in ask(QUESTION).out
+    assert "\x1b" not in ask(QUESTION, "--json").out
+
+
+@pytest.mark.usefixtures("ask")
+def test_on_a_terminal_a_sentence_is_shown_before_the_next_is_there(ollama_chat: OllamaChat) -> None:
+    """It is read from the terminal before the model goes on."""
+    leader, follower = pty.openpty()
+    seen = b""
+
+    def script(_: Messages) -> Iterator[str]:
+        nonlocal seen
+        yield 'It "opens at six" [1]. And'
+        while b"[1]." not in seen:
+            seen += os.read(leader, 1000)
+        yield " more."
+
+    ollama_chat.script = script
+    command = [
+        sys.executable,
+        "-c",
+        "from rag_core.cli import main; main()",
+        "ask",
+        QUESTION,
+        "--answer-only",
+    ]
+    with subprocess.Popen(
+        command, stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm"}
+    ) as process:
+        assert process.wait(30) == 0
+    os.close(follower)
+    while b"more." not in seen:
+        seen += os.read(leader, 1000)
+    os.close(leader)
+    assert seen.count(b"opens at six") == 1
+    assert b"no source" in seen

@@ -1,0 +1,150 @@
+"""The places for vectors outside a store's file, looked at live: Amazon S3 Vectors, Qdrant, Chroma."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core.connections import indexes
+from rag_core.types import OWNER
+from rag_core.vectors.chroma_place import ChromaOptions
+from rag_core.vectors.qdrant_place import QdrantOptions
+from tests.conftest import index
+from tests.connected import KEY, Make, connection
+from tests.s3vectors import Server
+from tests.s3vectors.http import REGION
+from tests.s3vectors.rules import ServiceError
+from tests.standin import Asked, Refusal, StandIn, nobody, serving
+
+# --- Amazon S3 Vectors ------------------------------------------------------------------
+
+
+@pytest.fixture
+def amazon(make: Make, amazon: Server) -> Server:
+    """The stand-in, and credentials in the environment that ``make`` leaves there."""
+    return amazon
+
+
+def test_amazon_answers_for_a_region_with_credentials_that_are_not_shown(make: Make, amazon: Server) -> None:
+    found = connection(make(s3_region=REGION, s3_endpoint_url=amazon.url), "s3vectors")
+    assert (found.state, found.goes) == ("ready", "stays on this machine")
+    assert found.sentence == f"It answers for region {REGION}, with credentials from the environment."
+    assert [seen.operation for seen in amazon.seen] == ["ListVectorBuckets"]
+    assert "SESAME" not in repr(found).upper()
+
+
+def test_amazon_is_not_asked_while_nothing_names_it(
+    make: Make, amazon: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3VECTORS", amazon.url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    library = make()
+    found = connection(library, "s3vectors")
+    assert (found.state, found.unasked, amazon.seen) == ("not set up", True, [])
+    assert "credentials from the environment are at hand" in found.sentence
+    assert connection(library, "s3vectors", ask_all=True).state == "ready"
+
+
+def test_amazon_without_a_region_is_not_set_up(make: Make, amazon: Server) -> None:
+    assert "No region is set" in connection(make(backend="s3vectors"), "s3vectors").sentence
+
+
+def test_amazon_without_credentials_says_so(
+    make: Make, amazon: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    found = connection(make(s3_region=REGION, s3_endpoint_url=amazon.url), "s3vectors")
+    assert (found.state, amazon.seen) == ("not set up", [])
+    assert "Unable to locate credentials" in found.sentence
+
+
+def test_amazon_that_cannot_be_reached_or_refuses_says_which(make: Make, amazon: Server) -> None:
+    assert connection(make(s3_region=REGION, s3_endpoint_url=nobody()), "s3vectors").state == "unreachable"
+    other = connection(make(s3_region="us-east-1", s3_endpoint_url=amazon.url), "s3vectors")
+    assert other.state == "refused"
+    assert "valid region" in other.sentence
+
+
+def test_credentials_that_may_not_list_buckets_may_still_reach_the_index_of_a_store(
+    make: Make, amazon: Server, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "a.md").write_text("The otter swam.\n")
+    library = make(s3_region=REGION, s3_endpoint_url=amazon.url, backend="s3vectors")
+    index(library, "zoo", notes)
+
+    def denied(_: Any) -> Any:
+        raise ServiceError(403, "AccessDeniedException", "User is not authorized to list buckets")
+
+    monkeypatch.setattr(amazon.service, "ListVectorBuckets", denied, raising=False)
+    found = connection(library, "s3vectors")
+    assert (found.state, found.used_by) == ("ready", ("zoo",))
+    library.delete_store(OWNER, "zoo")
+    alone = connection(library, "s3vectors")
+    assert (alone.state, "not authorized" in alone.sentence) == ("refused", True)
+    assert "s3vectors:ListVectorBuckets" in alone.next_step
+
+
+def test_a_profile_that_is_not_there_is_named(make: Make, amazon: Server) -> None:
+    found = connection(make(s3_profile="nosuch"), "s3vectors")
+    assert (found.state, found.sentence) == (
+        "not set up",
+        "The AWS configuration cannot be used: The config profile (nosuch) could not be found.",
+    )
+
+
+# --- Qdrant and Chroma ------------------------------------------------------------------
+
+
+@dataclass
+class Pages(StandIn):
+    """A server with these answers, by path."""
+
+    answers: dict[str, Any] = field(default_factory=dict)
+
+    def answer(self, asked: Asked) -> Any:
+        if asked.path not in self.answers:
+            raise Refusal(404, "not here")
+        return self.answers[asked.path]
+
+
+QDRANT = {
+    "/": {"title": "qdrant - vector search engine", "version": "1.16.0"},
+    "/collections": {"result": {}},
+}
+CHROMA = {"/api/v2/heartbeat": {"nanosecond heartbeat": 1}, "/api/v2/version": b'"1.5.9"'}
+
+
+@pytest.mark.parametrize(
+    ("key", "answers", "said"),
+    [("qdrant", QDRANT, "Qdrant 1.16.0 at {} answers."), ("chroma", CHROMA, "Chroma 1.5.9 at {} answers.")],
+)
+def test_a_server_for_vectors_answers(make: Make, key: str, answers: dict[str, Any], said: str) -> None:
+    with serving(Pages(answers=answers)) as there:
+        found = connection(make(**{f"{key}_url": there.url}), key)
+        assert (found.state, found.sentence) == ("ready", said.format(there.url))
+        assert found.goes == "stays on this machine"
+        there.answers = {}
+        assert "is not" in connection(make(**{f"{key}_url": there.url}), key).sentence
+        there.fail("/", Refusal(401, "who are you?"))
+        there.fail("/heartbeat", Refusal(401, "who are you?"))
+        assert connection(make(**{f"{key}_url": there.url}), key).state == "refused"
+    gone = connection(make(**{f"{key}_url": nobody()}), key)
+    assert (gone.state, f"`{key}_url`" in gone.next_step) == ("unreachable", True)
+
+
+def test_without_a_server_qdrant_and_chroma_may_keep_vectors_in_a_folder(tmp_path: Path) -> None:
+    for found in (indexes.qdrant(QdrantOptions(path=tmp_path)), indexes.chroma(ChromaOptions(path=tmp_path))):
+        assert (found.state, found.goes) == ("ready", "stays on this machine")
+        assert repr(str(tmp_path)) in found.sentence
+
+
+def test_the_key_of_qdrant_is_sent_and_not_shown() -> None:
+    with serving(Pages(answers=QDRANT)) as there:
+        found = indexes.qdrant(QdrantOptions(url=there.url, api_key=KEY))
+        assert [asked.headers.get("authorization") for asked in there.asked] == [None, f"Bearer {KEY}"]
+    assert KEY not in repr(found)

@@ -1,0 +1,213 @@
+"""Ollama as a connection: how it stands, which models it has, and fetching one."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from rag_core.errors import Cancelled, EmbedderError, InvalidInput, ModelMissing, Unreachable
+from rag_core.reports import Pulling
+from rag_core.types import OWNER
+from tests.connected import Make, connection
+from tests.ollama_server import Model, OllamaServer
+from tests.standin import Refusal, nobody, serving
+
+# --- Ollama -----------------------------------------------------------------------------
+
+
+def test_ollama_tells_its_version_and_the_models_that_can_embed(make: Make, ollama: OllamaServer) -> None:
+    ollama.models["llama3.2:3b"] = Model("llama", 3072, 131_072, capabilities=("completion",))
+    library = make(ollama_url=ollama.url)
+    found = connection(library, "ollama")
+    assert found.state == "ready"
+    assert found.sentence == (
+        f"Ollama 0.33.0 at {ollama.url} can embed with embeddinggemma (768 numbers, 2,048 tokens)."
+    )
+    assert (found.embedders, found.goes) == (("ollama:embeddinggemma",), "stays on this machine")
+    library.try_embedder(OWNER, "ollama", "Good morning.")
+    assert "loaded" in connection(library, "ollama").sentence
+
+
+def test_the_models_of_ollama_are_listed_with_what_they_can(make: Make, ollama: OllamaServer) -> None:
+    ollama.models["a-chat:3b"] = Model("llama", 3072, 131_072, capabilities=("completion",))
+    first, second = make(ollama_url=ollama.url).ollama_models(OWNER)
+    assert (first.name, first.embeds, first.dimension, first.context) == (
+        *("embeddinggemma:latest", True),
+        *(768, 2048),
+    )
+    assert (second.name, second.embeds, second.dimension, second.loaded) == ("a-chat:3b", False, 0, False)
+    assert first.digest == ollama.models["embeddinggemma:latest"].digest
+
+
+def test_ollama_that_lacks_the_model_of_a_store_is_not_set_up(make: Make, ollama: OllamaServer) -> None:
+    library = make(ollama_url=ollama.url)
+    library.create_store(OWNER, "s", "ollama")
+    assert connection(library, "ollama").used_by == ("s",)
+    ollama.models = {"bge-m3:latest": Model("bert", 1024, 8192)}
+    found = connection(library, "ollama")
+    assert (found.state, found.used_by) == ("not set up", ("s",))
+    assert "lacks 'embeddinggemma', which a store needs" in found.sentence
+    assert found.next_step == "Run `commonplace connections pull embeddinggemma`."
+    assert found.step_on_page == "Download 'embeddinggemma' below."
+
+
+def test_ollama_without_a_model_that_can_embed_is_not_set_up(make: Make, ollama: OllamaServer) -> None:
+    ollama.models = {"llama:latest": Model("llama", capabilities=("completion",))}
+    found = connection(make(ollama_url=ollama.url), "ollama")
+    assert (found.state, found.embedders) == ("not set up", ())
+    assert "1 model, and none that can embed" in found.sentence
+
+
+def test_ollama_that_is_set_and_not_there_is_unreachable(make: Make) -> None:
+    url = nobody()
+    found = connection(make(ollama_url=url), "ollama")
+    assert (found.state, found.sentence) == ("unreachable", f"Nobody answers at {url}.")
+    assert "`ollama_url`" in found.next_step
+
+
+@pytest.mark.parametrize(
+    "answer", [Refusal(404, "no such page"), Refusal(200, ["a list"]), Refusal(200, "<b>")]
+)
+def test_something_else_that_answers_is_not_taken_for_ollama(
+    make: Make, ollama: OllamaServer, answer: Refusal
+) -> None:
+    ollama.fail("/api/version", answer)
+    found = connection(make(ollama_url=ollama.url), "ollama")
+    assert found.state == "unreachable"
+    assert "is not Ollama" in found.sentence
+
+
+def test_a_server_that_lets_nobody_in_refuses(make: Make, ollama: OllamaServer) -> None:
+    ollama.fail("/api/version", Refusal(403, "go away"))
+    assert connection(make(ollama_url=ollama.url), "ollama").state == "refused"
+
+
+def test_where_text_goes_is_known_without_asking(make: Make) -> None:
+    library = make(ollama_url="https://ollama.example:11434")
+    assert library.goes(OWNER, "ollama:bge-m3") == "goes to ollama.example"
+    assert library.goes(OWNER, "minilm") == "stays on this machine"
+    assert "nowhere" in library.goes(OWNER, "openai:x")
+
+
+# --- fetching a model -------------------------------------------------------------------
+
+LAYERS = ("sha256:aaa", "sha256:bbb")
+
+
+@dataclass
+class Fetching(OllamaServer):
+    """Ollama that fetches a model in steps; it waits at half of the first part until ``go`` is set."""
+
+    go: threading.Event = field(default_factory=threading.Event)
+    error: str = ""
+    endless: bool = False
+    hung_up: threading.Event = field(default_factory=threading.Event)
+
+    def _pull(self, body: dict[str, Any]) -> Any:
+        return self._steps(body["model"])
+
+    def _steps(self, name: str) -> Iterator[dict[str, Any]]:
+        yield {"status": "pulling manifest"}
+        if self.error:
+            yield {"error": self.error}
+            return
+        first = {"status": "pulling aaa", "digest": LAYERS[0], "total": 2_000_000}
+        yield {**first, "completed": 1_000_000}
+        self.go.wait(20)
+        try:
+            for completed in range(1_000_000, 2_000_000, 1000):
+                if not self.endless:
+                    break
+                yield {**first, "completed": completed}
+                time.sleep(0.005)
+        finally:
+            self.hung_up.set()
+        yield {**first, "completed": 2_000_000}
+        yield {"status": "pulling bbb", "digest": LAYERS[1], "total": 1_000_000}
+        yield {"status": "pulling bbb", "digest": LAYERS[1], "total": 1_000_000, "completed": 1_000_000}
+        yield {"status": "verifying sha256 digest"}
+        self.models[name if ":" in name else f"{name}:latest"] = Model("bert", 1024, 8192)
+        yield {"status": "success"}
+
+
+@pytest.fixture
+def fetching(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fetching]:
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    with serving(Fetching(models={})) as running:
+        yield running
+        running.go.set()
+
+
+def test_a_model_is_fetched_with_its_bytes_counted_and_can_be_used(make: Make, fetching: Fetching) -> None:
+    heard: list[Pulling] = []
+
+    def report(now: Pulling) -> None:
+        heard.append(now)
+        if now.done:
+            fetching.go.set()
+
+    library = make(ollama_url=fetching.url)
+    model = library.pull_model(OWNER, "ollama:bge-m3", report)
+    assert (model.name, model.embeds, model.dimension) == ("bge-m3:latest", True, 1024)
+    assert any((now.done, now.total) == (1_000_000, 2_000_000) for now in heard)
+    assert any(now.said.startswith("1.0 MB of 2.0 MB") for now in heard)
+    assert library.create_store(OWNER, "s", "ollama:bge-m3").dimension == 1024
+
+
+def test_the_pace_tells_how_long_it_will_take(make: Make, fetching: Fetching) -> None:
+    heard: list[Pulling] = []
+
+    def report(now: Pulling) -> None:
+        heard.append(now)
+        if now.done:
+            fetching.go.set()
+        if now.rate:
+            fetching.endless = False
+
+    fetching.endless = True
+    make(ollama_url=fetching.url).pull_model(OWNER, "x", report)
+    first = next(now for now in heard if now.rate)
+    assert first.rate < 1_000_000, "what an earlier try had fetched took no time"
+    assert first.eta == pytest.approx((first.total - first.done) / first.rate)
+    assert re.fullmatch(r"1\.\d MB of 2\.0 MB · [\d.]+ k?B/s · \d+ (s|min) left", first.said)
+
+
+def test_a_download_that_is_cancelled_ends_at_once_and_at_the_server(make: Make, fetching: Fetching) -> None:
+    fetching.endless = True
+
+    def report(now: Pulling) -> None:
+        if now.done:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        make(ollama_url=fetching.url).pull_model(OWNER, "x", report)
+    fetching.go.set()
+    assert fetching.hung_up.wait(10), "Ollama stops when nobody listens"
+    assert fetching.models == {}
+
+
+def test_a_model_that_ollama_does_not_know_is_named(make: Make, fetching: Fetching) -> None:
+    fetching.error = "pull model manifest: file does not exist"
+    with pytest.raises(ModelMissing, match="finds no model called 'nosuch'"):
+        make(ollama_url=fetching.url).pull_model(OWNER, "nosuch")
+    fetching.error = "write /x: no space left on device"
+    with pytest.raises(EmbedderError, match="could not fetch 'x': 'write /x: no space left on device'"):
+        make(ollama_url=fetching.url).pull_model(OWNER, "x")
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a\nb"])
+def test_what_can_be_no_models_name_is_not_asked_for(make: Make, fetching: Fetching, name: str) -> None:
+    with pytest.raises(InvalidInput):
+        make(ollama_url=fetching.url).pull_model(OWNER, name or "ollama: ")
+    assert fetching.asked == []
+
+
+def test_a_download_needs_ollama(make: Make) -> None:
+    with pytest.raises(Unreachable, match="does not answer"):
+        make(ollama_url=nobody()).pull_model(OWNER, "bge-m3")

@@ -1,0 +1,290 @@
+"""The Ask page through AppTest: real library, a scripted model over HTTP; only identity is replaced."""
+
+from __future__ import annotations
+
+import html
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core.types import OWNER
+from tests import pages
+from tests.answering import Answering, asked
+from tests.chat_servers import Messages, OllamaChat, say
+from tests.configured import configure
+from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
+from ui import access, ask_jobs
+from ui.deps import library
+
+QUESTION = "harbour opens at six"
+ANSWER = 'It "opens at six" [1]. It "closes" [1]. Pay me.'
+
+pytestmark = pytest.mark.usefixtures("owner")
+
+
+@pytest.fixture(autouse=True)
+def talker(owner: None, home: Path, answering: Answering, ollama_chat: OllamaChat) -> Iterator[OllamaChat]:
+    """A model that says the answer above."""
+    answering()
+    configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
+    ollama_chat.script = say(ANSWER)
+    yield ollama_chat
+    ask_jobs.stop_all()
+
+
+def page(**params: str) -> AppTest:
+    return pages.open_page("ask", **params)
+
+
+def said(app: AppTest) -> str:
+    kinds = (app.error, app.warning, app.markdown)
+    texts = "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+    return f"{texts}\n{html.unescape(re.sub(r'<[^>]*>', '', markup(app)))}".replace("\u2060", "")
+
+
+def until(wanted: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not wanted():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def begin(app: AppTest, question: str = QUESTION) -> AppTest:
+    app.text_input(key="ask_box").set_value(question)
+    return press(app, "ask_submit")
+
+
+def ask(app: AppTest, question: str = QUESTION) -> AppTest:
+    """Ask, and wait for the answer."""
+    begin(app, question)
+    until(lambda: not any(job.running for job in ask_jobs._jobs.values()))
+    return drawn(app.run())
+
+
+def conversation(app: AppTest) -> str:
+    return str(app.query_params["c"][0] if isinstance(app.query_params["c"], list) else app.query_params["c"])
+
+
+# --- an answer --------------------------------------------------------------------------
+
+
+def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
+    app = ask(page())
+    body = markup(app)
+    assert '<span class="cp-true">&quot;opens at six&quot;</span>' in body
+    assert (
+        '<span class="cp-false">&quot;closes&quot;</span><span class="cp-flag">not in the passage</span>'
+        in body
+    )
+    assert '<span class="cp-unsourced">Pay me.<span class="cp-flag">no source</span></span>' in body
+    assert "The harbour <mark>opens at six</mark>. In winter" in body
+    assert "port/harbour.md :: # Harbour > ## Hours, lines 1-9" in said(app)
+    assert 'href="files?store=port&amp;path=harbour.md&amp;passage=' in body
+
+
+def test_numbers_lead_to_passages_that_are_there() -> None:
+    body = markup(ask(page()))
+    targets = set(re.findall(r'<a href="#([^"]+)"', body))
+    assert targets
+    assert targets <= set(re.findall(r'id="([^"]+)"', body))
+
+
+def test_nothing_of_model_or_note_is_markup(talker: OllamaChat, notes: Path) -> None:
+    (notes / "port" / "harbour.md").write_text(
+        f"# Harbour {HOSTILE}\n\nThe harbour opens at six. {HOSTILE}\n"
+    )
+    own = library()
+    own.request_index(OWNER, "port")
+    own.run(OWNER, "port")
+    talker.script = say(f'{HOSTILE} [1]. <b>Bold</b> [2](http://evil.example) "{HOSTILE}" [1]')
+    app = ask(page(), f"{QUESTION} <i>{'x'}</i>")
+    body = markup(app)
+    assert "&lt;script&gt;" in body
+    assert "<script" not in body
+    assert "<img" not in body
+    assert "<b>" not in body
+    assert "<i>" not in body
+    assert not re.findall(r'href="(?!#turn-|files\?)', body)
+    assert "evil.example" not in "".join(str(element.value) for element in app.markdown)
+
+
+def test_the_answer_can_be_copied_as_markdown_with_its_sources() -> None:
+    app = ask(page())
+    [code] = app.code
+    assert code.value.startswith(
+        f'**{QUESTION}**\n\nIt "opens at six" [1]. It "closes" \\[not in the passage\\]'
+    )
+    assert "- [1] port/harbour.md :: \\# Harbour" in code.value
+
+
+def test_where_nothing_fits_the_page_says_so() -> None:
+    app = ask(page(), "quantum zebra xylophone")
+    assert "Nothing in the notes fits this question" in said(app)
+
+
+def test_a_question_that_cannot_be_asked_is_told() -> None:
+    app = ask(page(), "harbour after:someday")
+    assert "'someday' is not a date" in said(app)
+    app = ask(app)
+    assert "opens at six" in said(app)
+    assert "is not a date" not in said(app)
+
+
+def test_an_empty_question_asks_nothing(talker: OllamaChat) -> None:
+    app = begin(page(), "  ")
+    assert "c" not in app.query_params
+    assert talker.bodies("/api/chat") == []
+
+
+# --- no model ---------------------------------------------------------------------------
+
+
+def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path) -> None:
+    configure(home)
+    app = page()
+    assert "set llm in config.yaml" in said(app)
+    assert [link.proto.page for link in app.get("page_link")] == ["settings"]
+    app = ask(app)
+    assert "There is no answer; these are the passages that fit best." in said(app)
+    assert "The harbour opens at six." in said(app)
+
+
+def test_a_model_that_does_not_answer_is_told_with_the_passages(talker: OllamaChat, home: Path) -> None:
+    configure(home, f"llm: ollama:ghost\nollama_url: {talker.url}\n")
+    app = ask(page())
+    assert "does not have the model 'ghost'." in said(app)
+    assert "The harbour opens at six." in said(app)
+
+
+# --- a job that survives ----------------------------------------------------------------
+
+
+class Held:
+    """A model that goes on when it may."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+
+    def __call__(self, _: Messages) -> Iterator[str]:
+        yield 'It "opens at six" [1]. And'
+        self.go.wait(20)
+        yield " that is all [1]."
+
+
+@pytest.fixture
+def held(talker: OllamaChat) -> Iterator[Held]:
+    talker.script = script = Held()
+    yield script
+    script.go.set()
+
+
+def under_way(app: AppTest) -> ask_jobs.Job:
+    job = ask_jobs.of(library(), OWNER, conversation(app))
+    assert job is not None
+    return job
+
+
+def begun(app: AppTest) -> AppTest:
+    begin(app)
+    until(lambda: bool(under_way(app).draft.statements))
+    return drawn(app.run())
+
+
+@pytest.mark.usefixtures("held")
+def test_an_answer_shows_how_far_it_is() -> None:
+    app = begun(page())
+    assert '<span class="cp-true">&quot;opens at six&quot;</span>' in markup(app)
+    assert '<span class="cp-unchecked"> And</span>' in markup(app)
+    assert "The harbour <mark>opens at six</mark>" in markup(app)
+    assert app.text_input(key="ask_box").disabled
+
+
+def test_an_answer_survives_a_reload(held: Held) -> None:
+    first = begun(page())
+    again = page(c=conversation(first))
+    assert "cp-unchecked" in markup(again)
+    held.go.set()
+    until(lambda: ask_jobs.of(library(), OWNER, conversation(first)) is None)
+    assert "that is all" in said(page(c=conversation(first)))
+
+
+@pytest.mark.usefixtures("held")
+def test_an_answer_is_stopped_by_its_button_and_what_was_said_stays() -> None:
+    app = begun(page())
+    press(app, "ask_stop")
+    until(lambda: ask_jobs.of(library(), OWNER, conversation(app)) is None)
+    drawn(app.run())
+    assert "opens at six" in said(app)
+    assert "Stopped." in said(app)
+    assert not app.text_input(key="ask_box").disabled
+
+
+# --- conversations ----------------------------------------------------------------------
+
+
+def test_a_follow_up_carries_the_conversation(talker: OllamaChat) -> None:
+    app = ask(ask(page()), "and who said so")
+    assert [each["content"] for each in asked(talker)][1:3] == [QUESTION, 'It "opens at six".']
+    assert markup(app).count("cp-asked") == 2
+    ids = re.findall(r'id="([^"]+)"', markup(app))
+    assert len(ids) == len(set(ids))
+
+
+def test_earlier_questions_are_listed_and_can_be_deleted() -> None:
+    first = ask(page())
+    second = ask(page(), "boats harbour dawn")
+    app = page()
+    links = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
+    assert links == ["boats harbour dawn", QUESTION]
+    press(app, f"ask_delete_{conversation(first)}")
+    assert [each.id for each in library().conversations(OWNER)] == [conversation(second)]
+    press(app, "ask_delete_all")
+    assert library().conversations(OWNER) == []
+    assert not has_key(app, "ask_delete_all")
+
+
+def test_deleting_what_is_shown_shows_an_empty_page() -> None:
+    app = ask(page())
+    press(app, "ask_delete_all")
+    assert "c" not in app.query_params
+    assert "cp-asked" not in markup(app)
+
+
+def test_a_conversation_that_is_not_there_is_told() -> None:
+    app = page(c="f" * 32)
+    assert "There is no such conversation." in said(app)
+    assert "opens at six" in said(ask(app))
+
+
+def test_stores_and_folder_narrow_the_question(talker: OllamaChat) -> None:
+    app = page()
+    app.multiselect(key="ask_stores").set_value(["port"])
+    drawn(app.run())
+    app.selectbox(key="ask_folder").set_value("deep")
+    ask(app, "harbour")
+    assert "deep/rope.md" in asked(talker)[-1]["content"]
+    assert "harbour.md" not in asked(talker)[-1]["content"]
+
+
+# --- a guest ----------------------------------------------------------------------------
+
+
+def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(
+    monkeypatch: pytest.MonkeyPatch, talker: OllamaChat, home: Path
+) -> None:
+    ask(page(), "harbour password sesame")
+    guest = type(GUEST)(GUEST.login, stores=frozenset({"port"}))
+    monkeypatch.setattr(access, "viewer", lambda: guest)
+    app = page()
+    assert "password" not in said(app)
+    ask(app, QUESTION)
+    assert "sesame" not in str(talker.bodies("/api/chat")[-1])
+    configure(home)
+    without = said(page())
+    assert "config.yaml" not in without
+    assert "No model answers questions here" in without

@@ -1,0 +1,65 @@
+"""Tokens on the Settings page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core.types import OWNER
+from tests.configured import configure
+from tests.pages import has_key, markup, open_page, press
+from tests.standin import nobody
+from ui.deps import library
+
+pytestmark = pytest.mark.usefixtures("owner")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No Ollama and no AWS configuration of this computer."""
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    configure(home, f"ollama_url: {nobody()}\n")
+
+
+def make(page: AppTest, name: str) -> AppTest:
+    page.text_input(key="settings_token_name").set_value(name)
+    return press(page, "settings_token_make")
+
+
+def shown(page: AppTest) -> list[str]:
+    return [each.value for each in page.code if each.value.startswith("cpl_")]
+
+
+def test_a_token_that_is_made_is_shown_once_and_is_valid() -> None:
+    page = make(open_page("settings"), "backup")
+    [token] = shown(page)
+    assert library().knows_token(token)
+    assert "not shown again" in markup(page)
+    assert shown(page.run()) == []
+    assert has_key(page, "settings_revoke_backup")
+
+
+def test_a_token_that_is_revoked_is_valid_no_more() -> None:
+    token = library().create_token(OWNER, "backup").secret
+    page = press(open_page("settings"), "settings_revoke_backup")
+    assert not library().knows_token(token)
+    assert not has_key(page, "settings_revoke_backup")
+
+
+def test_a_name_that_cannot_be_one_is_refused_in_two_sentences() -> None:
+    page = make(open_page("settings"), "no name")
+    [error] = page.error
+    assert "cannot be a token" in error.value
+    assert shown(page) == []
+
+
+def test_a_token_that_was_revoked_elsewhere_is_said_to_be_gone() -> None:
+    library().create_token(OWNER, "backup")
+    page = open_page("settings")
+    library().revoke_token(OWNER, "backup")
+    assert "There is no token called" in press(page, "settings_revoke_backup").error[0].value

@@ -1,0 +1,78 @@
+"""A reply as JSON and as Markdown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rag_core import reply_forms
+from rag_core.answers import Checker
+from rag_core.replies import Reference, Reply
+from rag_core.types import Notice
+
+HOSTILE = (
+    "![x](http://evil.example/x.png) <img src=http://evil.example/y> [click](javascript:alert) [[note]]"
+    " www.evil.example mail@evil.example `code` $x$ #tag"
+)
+
+
+def reply_of(said: str, path: str = "a.md") -> Reply:
+    passage = "The harbour opens at six."
+    checker = Checker(
+        [Reference(1, "port", path, "# Harbour", 0, "key", "H", "markdown", 3, 5, "text", "", passage)]
+    )
+    checker.feed(said)
+    checker.end()
+    return Reply(
+        "When?", "answered", ("port",), tuple(checker.statements), checker.references, 1,
+        notices=(Notice("Mind the gap.", on_page="Mind."),), model="ollama:talker", took_ms=1.5,
+    )  # fmt: skip
+
+
+REPLIES = [
+    reply_of('It "opens at six" [1], "at noon" [1]. No [9].\n\n- One [1]'),
+    reply_of(""),
+    Reply("Why?", "nothing found", ("port",), message="Nothing."),
+]
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_what_is_kept_is_read_as_it_was(reply: Reply) -> None:
+    assert reply_forms.from_kept(json.loads(json.dumps(reply_forms.kept(reply)))) == reply
+
+
+def test_json_has_the_seeds_names() -> None:
+    written = reply_forms.reply(REPLIES[0])
+    assert {"answer", "references", "found", "retrieved_chunks", "message"} <= written.keys()
+    [reference] = written["references"]
+    names = {"vault": "port", "rel_path": "a.md", "heading_path": "# Harbour", "chunk_index": 0}
+    assert names.items() <= reference.items()
+    assert reference["spans"] == [[12, 24]]
+    assert reference["link"] == "files?store=port&path=a.md&passage=key"
+    assert (
+        written["answer"]
+        == 'It "opens at six" [1], "at noon" [not in the passage] [1]. No. [no source]\n\n- One [1]'
+    )
+
+
+def test_nothing_found_is_empty_in_json() -> None:
+    written = reply_forms.reply(REPLIES[2])
+    assert (written["answer"], written["references"], written["found"]) == ("", [], False)
+    assert (written["retrieved_chunks"], written["message"]) == (0, "Nothing.")
+
+
+def test_markdown_has_the_question_the_answer_and_the_sources() -> None:
+    assert reply_forms.markdown(reply_of('It "opens at six" [1].')) == (
+        '**When?**\n\nIt "opens at six" [1].\n\nSources:\n\n- [1] port/a.md :: \\# Harbour, lines 3-5\n'
+    )
+
+
+def test_nothing_in_markdown_fetches_or_leads_anywhere() -> None:
+    markdown = reply_forms.markdown(
+        reply_of(f"{HOSTILE} [1](http://evil.example) [1]: http://evil.example [1]", HOSTILE)
+    )
+    for live in ("![", "](", "<img", "[[", "http:", "www.", "@", "`", "$", "[1]:"):
+        assert not any(
+            markdown[at - 1 : at] != "\\" for at in range(len(markdown)) if markdown.startswith(live, at)
+        ), live

@@ -1,0 +1,113 @@
+"""An answer and its passages as HTML.
+
+The same rules hold as in `ui.hits`. What a model says is as untrusted as a note: it may repeat one. All of
+it goes through `html.escape`; the only links are our own, from a number to its passage on the same page, and
+from a passage to its document.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from rag_core.replies import Draft, Quote, Reference, Statement, fault
+from rag_core.reply_forms import address, where
+from ui.hits import PROSE, marked, one_line
+
+_NUMBERS = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
+
+
+def question(text: str, number: int) -> str:
+    """A question above its answer."""
+    return f'<div class="cp cp-asked"><h2 id="{_anchor(number)}">{html.escape(one_line(text))}</h2></div>'
+
+
+def answer(statements: Sequence[Statement], number: int, rest: str = "") -> str:
+    """The statements of turn ``number`` with their marks, then the ``rest`` that is not checked yet."""
+    said = "".join(
+        html.escape(each.lead.lstrip() if first else each.lead) + _statement(each, number)
+        for each, first in zip(statements, [True, *[False] * len(statements)], strict=False)
+    )
+    more = f'<span class="cp-unchecked">{html.escape(rest)}</span>' if rest.strip() else ""
+    return f'<div class="cp cp-answer">{said}{more}</div>'
+
+
+def _statement(each: Statement, number: int) -> str:
+    parts: list[str] = []
+    at = 0
+    for quote in each.quotes:
+        parts += [_numbered(each.text[at : quote.start], each, number), _quote(each, quote, number)]
+        at = quote.end
+    parts.append(_numbered(each.text[at:], each, number))
+    if each.says and each.support == "none":
+        parts.append('<span class="cp-flag">no source</span>')
+        return f'<span class="cp-unsourced">{"".join(parts)}</span>'
+    if each.says and each.support == "cited" and not each.quotes:
+        parts.append('<span class="cp-quiet"> (no quote)</span>')
+    return "".join(parts)
+
+
+def _quote(each: Statement, quote: Quote, number: int) -> str:
+    text = _numbered(each.text[quote.start : quote.end], each, number)
+    if quote.holds:
+        return f'<span class="cp-true">{text}</span>'
+    return f'<span class="cp-false">{text}</span><span class="cp-flag">{html.escape(fault(quote))}</span>'
+
+
+def _numbered(text: str, each: Statement, number: int) -> str:
+    """Escaped text in which the numbers of passages lead to them."""
+    parts: list[str] = []
+    at = 0
+    for match in _NUMBERS.finditer(text):
+        found = [int(part) for part in re.findall(r"\d+", match[1]) if len(part) < 4]
+        if found and set(found) <= set(each.numbers):
+            parts += [html.escape(text[at : match.start()]), _links(found, number)]
+            at = match.end()
+    return "".join((*parts, html.escape(text[at:])))
+
+
+def _links(found: Sequence[int], number: int) -> str:
+    links = (f'<a href="#{_anchor(number, each)}" aria-label="Passage {each}">{each}</a>' for each in found)
+    return f'<span class="cp-number">[{", ".join(links)}]</span>'
+
+
+def sources(references: Sequence[Reference], number: int, *, opened: bool) -> str:
+    """The passages of turn ``number``, what was quoted of them marked; those that are cited are open."""
+    cards = "".join(_source(each, number, opened=opened) for each in references)
+    return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>' if cards else ""
+
+
+def _source(each: Reference, number: int, *, opened: bool) -> str:
+    mono = "" if each.file_type in PROSE else " cp-mono"
+    place = html.escape(one_line(where(each)))
+    link = f'<a href="{html.escape(address(each))}">{place}</a>'
+    private = '<span class="cp-quiet"> · private</span>' if each.private else ""
+    body = marked(each.content, each.spans) if each.content.strip() else "There is only the title."
+    here = " cp-here" if each.cited else ""
+    return (
+        f'<section class="cp-source" id="{_anchor(number, each.number)}">'
+        f'<p><span class="cp-number">[{each.number}]</span> {link}{private}</p>'
+        f"<details{' open' if opened and each.cited else ''}><summary>{_named(each)}</summary>"
+        f'<div class="cp-passage{here}{mono}">{body}</div></details></section>'
+    )
+
+
+def _named(each: Reference) -> str:
+    quoted = f", {len(each.spans)} quoted" if each.spans else ""
+    return f"Passage {each.number}{quoted}" if each.cited else f"Passage {each.number}, not cited"
+
+
+def waiting(draft: Draft) -> str:
+    """What is going on, in a line that a screen reader announces."""
+    if draft.looking:
+        said = "Looking for passages …"
+    elif not draft.statements and not draft.rest.strip():
+        said = "The model reads the passages …"
+    else:
+        said = "The model is writing. What it says is checked sentence by sentence."
+    return f'<div class="cp" role="status"><p class="cp-quiet">{said}</p></div>'
+
+
+def _anchor(number: int, passage: int = 0) -> str:
+    return f"turn-{number}-{passage}" if passage else f"turn-{number}"

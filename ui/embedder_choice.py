@@ -1,0 +1,56 @@
+"""The embedders that can be chosen, and how each is called: the same wherever one is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from rag_core.embedders import DEFAULT_EMBEDDER
+from rag_core.errors import InvalidInput
+from rag_core.types import Viewer
+from ui import hits
+from ui.deps import library, store_infos
+
+_SETTINGS_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "settings.py"
+_FOUND: Final = "embedders_found"
+_IN_WORDS: Final[Mapping[str, str]] = {
+    DEFAULT_EMBEDDER: "Built-in model: finds by meaning and by words",
+    "hashing": "For trying out: compares spellings, knows no meaning",
+}
+
+
+def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
+    """The name of each embedder → where text goes that it gets. ``first`` come those given, then the one
+    of new stores, the built-in one, those of stores, those found; none of a package that is gone."""
+    used = sorted({info.embedder for info in store_infos(viewer)})
+    seen: list[str] = st.session_state.get(_FOUND, [])
+    names = dict.fromkeys((*first, library().settings.embedder, *_IN_WORDS, *used, *seen))
+    return {name: goes for name in names if (goes := _goes(viewer, name))}
+
+
+def _goes(viewer: Viewer, name: str) -> str:
+    try:
+        return library().goes(viewer, name)
+    except InvalidInput:
+        return ""
+
+
+def in_words(name: str, goes: str) -> str:
+    """An embedder as a line of a box."""
+    return _IN_WORDS.get(name) or f"{name} ({goes})"
+
+
+def look_for_others(viewer: Viewer, key: str) -> None:
+    """A button that asks servers and packages which embedders they have; it takes a few seconds at most."""
+    if st.button("Look for others", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
+        with st.spinner("Looking …"):
+            found = library().connections(viewer)
+        before = at_hand(viewer)
+        st.session_state[_FOUND] = [name for each in found for name in each.embedders]
+        if at_hand(viewer) != before:
+            st.rerun()
+        st.html(hits.paragraphs("No other embedder is at hand.", status=True))
+        st.page_link(_SETTINGS_PAGE, label="Settings → Connections says why", icon=":material/settings:")
