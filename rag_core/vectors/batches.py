@@ -70,7 +70,7 @@ def _refused(items: dict[str, _T], put: Callable[[dict[str, _T]], None]) -> dict
         pairs = [*items.items()]
         if len(pairs) == 1:
             return dict.fromkeys(items, error.reason)
-        if named := set() or {-at - 1 for at in error.named if at < len(pairs)}:
+        if named := {at for at in error.named if at < len(pairs)}:
             rest = dict(pair for at, pair in enumerate(pairs) if at not in named)
             return {**dict.fromkeys((pairs[at][0] for at in named), error.reason), **_refused(rest, put)}
         middle = len(pairs) // 2
