@@ -246,8 +246,9 @@ class Placement(Runs):
                 found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
             for address in found:
                 self._drop_index(store, address)
-            with store.write() as db:
-                switch.keep_local(db)
+            if found:
+                with store.write() as db:
+                    switch.keep_local(db)
 
     def _drop_index(self, store: Store, address: str) -> None:
         try:

@@ -324,6 +324,21 @@ def test_nothing_of_an_abandoned_switch_is_left(zoo: Library, server: Server) ->
     assert zoo.verify(OWNER, "zoo").findings == ()
 
 
+def test_an_index_that_was_made_for_a_switch_that_never_began_is_deleted(
+    zoo: Library, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rag_core.store.switch.begin", killed)
+        with pytest.raises(KeyboardInterrupt):
+            zoo.switch_store(OWNER, "zoo", "hashing:64")
+    assert len(indexes(server)) == 2
+    run(zoo)
+    assert indexes(server) == [zoo.store_info(OWNER, "zoo").address]
+
+
 @pytest.mark.parametrize("then_cut", [False, True])
 def test_what_was_removed_during_a_switch_is_gone_when_it_is_abandoned(
     zoo: Library, notes: Path, then_cut: bool
