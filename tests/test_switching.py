@@ -302,9 +302,11 @@ def test_a_switch_that_is_changed_prepares_only_the_last(zoo: Library, server: S
     assert zoo.verify(OWNER, "zoo").findings == ()
 
 
-def test_what_is_not_said_stays_as_the_switch_under_way_has_it(zoo: Library) -> None:
-    zoo.switch_store(OWNER, "zoo", "hashing:64")
-    zoo.switch_store(OWNER, "zoo", backend="local")
+@pytest.mark.parametrize("backend_first", [False, True])
+def test_what_is_not_said_stays_as_the_switch_under_way_has_it(zoo: Library, backend_first: bool) -> None:
+    said: list[dict[str, str]] = [{"embedder": "hashing:64"}, {"backend": "local"}]
+    for part in reversed(said) if backend_first else said:
+        zoo.switch_store(OWNER, "zoo", **part)  # type: ignore[arg-type]
     zoo.run(OWNER, "zoo")
     info = zoo.store_info(OWNER, "zoo")
     assert (info.embedder, info.backend) == ("hashing:64", "local")
@@ -409,9 +411,9 @@ def test_an_index_that_could_not_be_deleted_and_is_used_again_is_not_deleted(
     with monkeypatch.context() as patched:
         patched.setattr(server.service, "DeleteIndex", refuse)
         zoo.run(OWNER, "zoo")
+        (notes / "otter.md").unlink()
+        run(zoo)
     assert len(indexes(server)) == 2
-    (notes / "otter.md").unlink()
-    run(zoo)
     zoo.switch_store(OWNER, "zoo", "hashing:64")
     zoo.run(OWNER, "zoo")
     assert indexes(server) == [zoo.store_info(OWNER, "zoo").address]
