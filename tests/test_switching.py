@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-import rag_core.search
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import Forbidden, InvalidInput, StoreBusy, Unreachable
 from rag_core.library import Library
@@ -453,75 +452,3 @@ def test_another_model_of_the_same_name_is_switched_to(
     assert job is not None
     assert job.texts_embedded == 3
     assert near.verify(OWNER, "zoo").findings == ()
-
-
-# --- meanwhile -------------------------------------------------------------------------------
-
-
-def test_a_search_during_which_a_switch_ends_mixes_nothing(
-    near: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    really = rag_core.search._search_store
-
-    def late(*arguments: Any) -> Any:
-        monkeypatch.setattr(rag_core.search, "_search_store", really)
-        near.run(OWNER, "zoo")
-        return really(*arguments)
-
-    monkeypatch.setattr(rag_core.search, "_search_store", late)
-    answer = meant(near, "The otter swam.")
-    assert answer.notices == ()
-    assert answer.hits[0].document.path == "otter.md"
-    assert answer.hits[0].similarity == pytest.approx(1, abs=1e-3)
-
-
-def test_during_a_switch_a_file_is_not_said_to_wait(near: Library, notes: Path) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    [found] = near.explain_file(OWNER, str(notes / "otter.md"))
-    assert [step.state for step in found.steps] == ["ok"] * 4
-    assert "1 passage can be found by meaning." in found.steps[-1].sentence
-
-
-DAMAGE = (
-    "DELETE FROM meta WHERE key = 'next_identity_id'",
-    "UPDATE meta SET value = 'x' WHERE key = 'next_identity_id'",
-    "UPDATE meta SET value = '99' WHERE key = 'next_identity_id'",
-    "DELETE FROM meta WHERE key = 'next_backend'",
-    "DELETE FROM meta WHERE key = 'next_embedder'",
-    "INSERT INTO meta VALUES ('next_remote', 's3vectors://some-bucket/main')",
-    "UPDATE meta SET value = 's3vectors' WHERE key = 'next_backend'",
-)
-
-
-@pytest.mark.parametrize("sql", DAMAGE)
-def test_what_says_half_of_a_switch_is_found_and_repaired_to_stay_as_it_was(near: Library, sql: str) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    change(near, sql)
-    assert "about" in [found.check for found in near.verify(OWNER, "zoo").findings]
-    near.repair(OWNER, "zoo")
-    assert near.verify(OWNER, "zoo").findings == ()
-    run(near)
-    assert (near.store_info(OWNER, "zoo").embedder, near.store_info(OWNER, "zoo").switching) == (
-        "hashing",
-        "",
-    )
-    assert meant(near, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
-
-
-def test_repair_keeps_a_switch_that_is_sound(near: Library) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    assert near.repair(OWNER, "zoo").done == ()
-    near.run(OWNER, "zoo")
-    assert near.store_info(OWNER, "zoo").embedder == "hashing:64"
-
-
-def test_an_imported_store_neither_switches_nor_sends_private_notes(zoo: Library, tmp_path: Path) -> None:
-    zoo.let_private_leave(OWNER, "zoo", allowed=True)
-    zoo.switch_store(OWNER, "zoo", "hashing:64")
-    zoo.export_store(OWNER, "zoo", tmp_path / "zoo.commonplace")
-    zoo.import_store(OWNER, tmp_path / "zoo.commonplace", "copy")
-    info = zoo.store_info(OWNER, "copy")
-    assert (info.backend, info.address, info.switching, info.sends_private) == ("local", "", "", False)
-    assert zoo.verify(OWNER, "copy").findings == ()
-    assert meant(zoo, "The otter swam.", "copy").hits[0].document.path == "otter.md"
