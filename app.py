@@ -23,11 +23,15 @@ from rag_core import jobs  # noqa: E402
 from rag_core.api import rest  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
 from rag_core.library import Library  # noqa: E402
+from rag_core.mcp_server.http import McpDoor  # noqa: E402
 from rag_core.types import OWNER  # noqa: E402
-from ui import ask_jobs, tasks  # noqa: E402
-from ui.access import AccessGate, viewer_of  # noqa: E402
+from ui import work  # noqa: E402
+from ui.access import viewer_of  # noqa: E402
+from ui.ending import at_the_end  # noqa: E402
 from ui.front import page_routes  # noqa: E402
+from ui.gate import AccessGate  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
+from ui.visit_log import Visits  # noqa: E402
 
 _A_WHILE_S = 5.0  # until the first page is drawn
 
@@ -35,18 +39,20 @@ _A_WHILE_S = 5.0  # until the first page is drawn
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Say that the app is up (``app.state["on_ready"]``, if set), and go on with the runs that its last
-    end interrupted; at its own end, interrupt those under way, and exports and imports."""
+    end interrupted; at its own end, interrupt those under way, and answers, exports and imports."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
     ending = threading.Event()
     threading.Thread(target=begin, args=(ending,), daemon=True).start()
     try:
-        yield
+        with at_the_end(Library.stop_answers):
+            yield
     finally:
         ending.set()
-        await asyncio.to_thread(ask_jobs.stop_all)
-        await asyncio.to_thread(tasks.stop_all)
+        await assistants.close()
+        await asyncio.to_thread(visits.write)
+        await asyncio.to_thread(work.stop_all)
         await asyncio.to_thread(jobs.stop_all)
 
 
@@ -74,15 +80,13 @@ def library() -> Library:
     return deps.library()
 
 
-def knows_token(token: str) -> bool:
-    """Whether a token is the owner's."""
-    return library().knows_token(token)
-
+visits = Visits(library)
+assistants = McpDoor(library, viewer_of)
 
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.
 app = st.App(
     ROOT / "ui" / "shell.py",
-    routes=[rest(library, viewer_of), *page_routes()],
-    middleware=[Middleware(SecurityHeaders), Middleware(AccessGate, knows_token=knows_token)],
+    routes=[rest(library, viewer_of), *assistants.routes(), *page_routes()],
+    middleware=[Middleware(SecurityHeaders), Middleware(AccessGate, library=library, visits=visits)],
     lifespan=lifespan,
 )

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 TAKES_SETS = {"retrieval": 1, "calibration": 2, "readers": 1}
 """How many judged sets a benchmark needs at least; the others make up what they need."""
 
-NAMES = (*TAKES_SETS, "embedder", "remote", "s3vectors", "scale", "speed")
+NAMES = (*TAKES_SETS, "embedder", "load", "remote", "s3vectors", "scale", "speed")
 
 
 def question(name: str) -> str:

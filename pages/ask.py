@@ -7,7 +7,8 @@ import streamlit as st
 from rag_core.errors import RagError
 from ui import hits, results
 from ui.access import require_viewer
-from ui.ask_page import show_conversation, show_history, start_anew
+from ui.ask_history import show_history
+from ui.ask_page import show_conversation, start_anew
 from ui.deps import library
 from ui.messages import show_error
 
@@ -17,6 +18,7 @@ def main() -> None:
     viewer = require_viewer()
     st.set_page_config(layout="wide")
     st.html(hits.hidden_title("Ask"))
+    library().check_may_ask(viewer)
     stores = library().store_names(viewer)
     if not stores:
         results.first_run(viewer)

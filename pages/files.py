@@ -28,7 +28,10 @@ def page(viewer: Viewer) -> None:
     with from_the_top("files", (store, path)).container():
         try:
             if path:
-                show_document(viewer, store, path, asked.get("passage", ""), _number(asked.get("from", "")))
+                show_document(
+                    viewer, store, path, asked.get("passage", ""), _number(asked.get("from", "")),
+                    asked.get("search", ""),
+                )  # fmt: skip
             else:
                 show_files(viewer, stores, store)
         except RagError as problem:

@@ -6,10 +6,10 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import deps, filters, hits, results, search_state
+from ui import deps, filters, hits, results
 from ui.access import require_viewer
 from ui.messages import show_error
-from ui.search_state import key, push
+from ui.search_state import SEARCH
 
 
 def page(viewer: Viewer) -> None:
@@ -18,13 +18,13 @@ def page(viewer: Viewer) -> None:
     if not stores:
         results.first_run(viewer)
         return
-    offered = filters.choices(viewer, stores, search_state.stores_in_url(stores))
-    search_state.restore(offered)
+    offered = filters.choices(viewer, stores, SEARCH.stores_in_url(stores))
+    SEARCH.restore(offered)
     _box()
-    filters.show(offered)
-    if gone := search_state.unknown_store(stores):
+    filters.show(offered, SEARCH)
+    if gone := SEARCH.unknown_store(stores):
         deps.library().store_info(viewer, gone)  # says that it is not there, and which are
-    request = search_state.current()
+    request = SEARCH.current()
     st.set_page_config(layout="wide" if request.view == "table" else "centered")
     if request.asks:
         results.show(viewer, request)
@@ -40,12 +40,12 @@ def _box() -> None:
         with st.form("search", border=False), st.container(horizontal=True):
             st.text_input(
                 "Search your notes",
-                key=key("q"),
+                key=SEARCH.key("q"),
                 type="search",
                 label_visibility="collapsed",
                 placeholder='Search: moving house tag:home "exact words" -without',
             )
-            st.form_submit_button("Search", type="primary", on_click=push)
+            st.form_submit_button("Search", type="primary", on_click=SEARCH.push)
 
 
 try:

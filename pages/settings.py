@@ -1,4 +1,5 @@
-"""Settings: what stores can use, looked at live; models of Ollama; an embedder on trial; tokens; settings."""
+"""Settings: what stores can use, looked at live; models of Ollama; an embedder on trial; sharing; tokens;
+settings."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from ui.connections import show_connections
 from ui.embedder_trial import offer_trial
 from ui.messages import show_error
 from ui.ollama_models import show_ollama
+from ui.sharing import show_sharing
 from ui.tokens import show_tokens
 
 
@@ -19,17 +21,20 @@ def main() -> None:
     viewer = require_owner()
     st.set_page_config(layout="centered")
     st.title("Settings", anchor=False)
-    connections, models, trial, tokens, configured = (st.container() for _ in range(5))
+    connections, models, trial, sharing, tokens, configured = (st.container() for _ in range(6))
     with configured:
         show_configuration()
     with tokens:
         show_tokens(viewer)
+    with sharing:
+        ask_tailscale = show_sharing(viewer)
     with connections:
         found = show_connections(viewer)
     with models:
         show_ollama(viewer, found)
     with trial:
         offer_trial(viewer, found)
+    ask_tailscale()
 
 
 try:

@@ -1,16 +1,102 @@
-"""Who a request comes from, where it is not seen from its way here: tokens that the owner gives scripts."""
+"""Who a request comes from, where it is not seen from its way here: people whom Tailscale names, and
+tokens that the owner gives scripts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rag_core import tailscale
+from rag_core.errors import InvalidInput
 from rag_core.folders import owner_only
+from rag_core.people import checked_login
 from rag_core.reader import Reader
-from rag_core.reports import NewToken, Token
+from rag_core.reports import Door, NewToken, Person, Tailscale, Token, Visit
 from rag_core.tokens import Tokens
-from rag_core.types import Viewer
+from rag_core.types import OWNER, Viewer
 
 
 class Admission(Reader):
-    """Every store of one owner, with the tokens that open them all."""
+    """Every store of one owner, with who else may see them, and the tokens that open them all."""
+
+    # --- people -------------------------------------------------------------------------
+
+    def viewer_for(self, login: str) -> Viewer | None:
+        """Whom a login that was verified stands for: the owner, a guest, or (None) nobody. The gate asks this
+        before there is a viewer."""
+        if login.lower() in self.settings.access_owners:
+            return OWNER
+        person = self._people.find(login)
+        if person is None or not (person.is_owner or person.stores):
+            return None
+        if person.is_owner:
+            return OWNER
+        return Viewer(person.login, stores=frozenset(person.stores), may_ask=person.may_ask)
+
+    def share(
+        self, viewer: Viewer, login: str, stores: Sequence[str], *, may_ask: bool = False, only: bool = False
+    ) -> Person:
+        """Let ``login`` search these stores beside those granted before, or ``only`` these, and ``may_ask``
+        from now on or not.
+
+        Raises InvalidInput for a login that cannot be one or is an owner's, or no store at all; NotFound for
+        a store that is not there.
+        """
+        owner_only(viewer, "share stores")
+        if not stores:
+            raise InvalidInput("No store is named to share.", "Name at least one.")
+        for store in stores:
+            self._stores.open(viewer, store)
+        self._refuse_configured(login)
+        return self._people.grant(login, stores, may_ask=may_ask, only=only)
+
+    def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
+        """Take these stores from a guest; without any, let the guest or owner in no more. Raises NotFound,
+        InvalidInput for an owner whom the configuration names."""
+        owner_only(viewer, "share stores")
+        self._refuse_configured(login)
+        if stores:
+            self._people.withdraw(login, stores)
+        else:
+            self._people.remove(login)
+
+    def make_owner(self, viewer: Viewer, login: str) -> Person:
+        """Let ``login`` do all that the owner may. Raises InvalidInput for a login that cannot be one."""
+        owner_only(viewer, "name owners")
+        self._refuse_configured(login)
+        return self._people.make_owner(login)
+
+    def people(self, viewer: Viewer) -> list[Person]:
+        """Everyone who may come in besides the owner at this computer, owners first, by login."""
+        owner_only(viewer, "see who may come in")
+        configured = [
+            Person(login, True, may_ask=True, configured=True) for login in self.settings.access_owners
+        ]
+        kept = [each for each in self._people.all() if each.login not in self.settings.access_owners]
+        return sorted((*configured, *kept), key=lambda each: (not each.is_owner, each.login))
+
+    def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
+        """The last visits through the network, the latest first; never what was asked for."""
+        owner_only(viewer, "see visits")
+        return self._people.visits(limit)
+
+    def record_visit(self, login: str, door: Door, requests: int = 1, *, refused: bool = False) -> None:
+        """Count requests of a verified login. Raises InvalidInput for what cannot be one."""
+        self._people.record(checked_login(login), door, requests, refused=refused)
+
+    def tailscale(self, viewer: Viewer, port: int | None = None) -> Tailscale:
+        """How Tailscale stands on this computer, and whether it leads to the app that listens on ``port``
+        (None: the configured one). Looked at now, which takes eight seconds at most; nothing is changed."""
+        owner_only(viewer, "see how Tailscale stands")
+        settings = self.settings
+        return tailscale.look(settings.port if port is None else port, settings.access_hosts)
+
+    def _refuse_configured(self, login: str) -> None:
+        if login.lower() in self.settings.access_owners:
+            raise InvalidInput(
+                f"The configuration names {login!r} as an owner.", "Change `access_owners` there."
+            )
+
+    # --- tokens -------------------------------------------------------------------------
 
     def create_token(self, viewer: Viewer, name: str) -> NewToken:
         """Make a token by which a script is the owner. Only its hash is kept, so it is told this once.
@@ -36,4 +122,4 @@ class Admission(Reader):
 
     @property
     def _tokens(self) -> Tokens:
-        return Tokens(self.settings.data_dir / "state.db", self.settings.busy_timeout_s)
+        return Tokens(self.settings.data_dir, self.settings.busy_timeout_s)

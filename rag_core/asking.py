@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 from rag_core.addresses import host_of, leaves
 from rag_core.answers import Checker, budget, conversation, messages, numbered
 from rag_core.answers.prompt import RULES, SYSTEM_PROMPT
-from rag_core.config import Settings
 from rag_core.conversations import Conversations
-from rag_core.embedders.options import OLLAMA_URL
-from rag_core.errors import InvalidInput, LLMError, NotFound, RagError
+from rag_core.errors import Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
 from rag_core.llm import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
 from rag_core.query import MAX_LENGTH, parse
-from rag_core.reader import Reader
+from rag_core.reader import Reader, llm_options
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
 
@@ -34,6 +33,11 @@ _NO_BUDGET = 10**9  # tokens: how much fits is for the prompt to say
 _PAGE = 100
 
 OnText = Callable[[Draft], None]
+
+
+_under_way: set[threading.Event] = set()
+_of_guests: Counter[tuple[str, str]] = Counter()
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,11 @@ class Asking(Reader):
         is how many passages to answer from (0: 5). ``history`` is the conversation so far, oldest turn first.
         ``on_text`` hears of the passages, then of every piece of the answer; ``stop`` ends it, and what
         was said until then stays. Where nothing fits no model is asked, and where no model answers the
-        reply holds the passages and says why. Raises InvalidInput for an empty question or a ``k`` over
-        20, NotFound for a store that is not there for this viewer.
+        reply holds the passages and says why. Raises Forbidden for a guest who may only search, TooMany for
+        one who has enough answered already, InvalidInput for an empty question or a ``k`` over 20, NotFound
+        for a store that is not there for this viewer.
         """
+        self.check_may_ask(viewer)
         started = time.perf_counter()
         k = k or DEFAULT_K
         if not 1 <= k <= MAX_K:
@@ -86,19 +92,52 @@ class Asking(Reader):
         if found.withheld:
             reply = replace(reply, notices=(*reply.notices, self._kept_back()))
         if any(hit.relevant for hit in found.hits):
-            reply = self._answered(viewer, reply, found.hits, history, hear, stop)
+            with self._one_of_few(viewer), _stoppable(stop):
+                reply = self._answered(viewer, reply, found.hits, history, hear, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
+
+    @contextmanager
+    def _one_of_few(self, viewer: Viewer) -> Iterator[None]:
+        """As long as this lasts a model answers the viewer. Raises TooMany for a guest with enough of them."""
+        key, limit = (str(self.settings.data_dir), viewer.login), self.settings.guest_asks
+        with _lock:
+            if not viewer.is_owner and _of_guests[key] >= limit:
+                raise TooMany("Your last questions are still being answered.", "Wait for an answer first.")
+            _of_guests[key] += not viewer.is_owner
+        try:
+            yield
+        finally:
+            with _lock:
+                _of_guests[key] -= not viewer.is_owner
+                if not _of_guests[key]:
+                    del _of_guests[key]
+
+    @staticmethod
+    def check_may_ask(viewer: Viewer) -> None:
+        """Raise Forbidden for a guest whom the owner lets search, and not ask."""
+        if not (viewer.is_owner or viewer.may_ask):
+            raise Forbidden(
+                "You may search these notes, and not ask a model about them.",
+                "Search, or ask their owner to let you.",
+            )
+
+    @staticmethod
+    def stop_answers() -> None:
+        """Have every model that is answering in this process stop; what was said until then stays."""
+        with _lock:
+            for stop in _under_way:
+                stop.set()
 
     # --- conversations ------------------------------------------------------------------
 
     def conversations(self, viewer: Viewer) -> list[Conversation]:
         """What ``viewer`` asked and kept, the last conversation first."""
-        return self._conversations.all_of(viewer.login)
+        return self._conversations.all_of(_whose(viewer))
 
     def conversation(self, viewer: Viewer, conversation: str) -> list[Reply]:
         """The replies of a conversation, oldest first. One made from passages that ``viewer`` may not see any
         more is left out. Raises NotFound when nothing is left."""
-        kept = self._conversations.replies(viewer.login, conversation)
+        kept = self._conversations.replies(_whose(viewer), conversation)
         shown = [reply for reply in kept if viewer.is_owner or self._may_still_see(viewer, reply)]
         if not shown:
             raise NotFound("There is no such conversation.", "It was deleted, or is another's; ask again.")
@@ -106,15 +145,15 @@ class Asking(Reader):
 
     def keep_reply(self, viewer: Viewer, conversation: str, reply: Reply) -> None:
         """Keep a reply as the last of a conversation, whose id is 32 hexadecimal digits, new or not."""
-        self._conversations.add(viewer.login, conversation, reply)
+        self._conversations.add(_whose(viewer), conversation, reply)
 
     def forget_conversations(self, viewer: Viewer, conversation: str | None = None) -> None:
         """Delete one conversation of ``viewer``, or all."""
-        self._conversations.delete(viewer.login, conversation)
+        self._conversations.delete(_whose(viewer), conversation)
 
     @property
     def _conversations(self) -> Conversations:
-        return Conversations(self.settings.data_dir / "state.db", self.settings.busy_timeout_s)
+        return Conversations(self.settings.data_dir, self.settings.busy_timeout_s)
 
     def _may_still_see(self, viewer: Viewer, reply: Reply) -> bool:
         try:
@@ -291,17 +330,21 @@ def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
     return replace(reply, notices=(*reply.notices, notice))
 
 
-def llm_options(settings: Settings) -> LLMOptions:
-    """What of the settings a model that answers is opened with."""
-    return LLMOptions(
-        ollama_url=settings.ollama_url or OLLAMA_URL,
-        openai_url=settings.chat_base_url or "",
-        openai_key=settings.chat_api_key or "",
-        temperature=settings.llm_temperature,
-        max_tokens=settings.llm_max_tokens,
-        context=settings.llm_context,
-        timeout_s=settings.llm_timeout_s,
-    )
+@contextmanager
+def _stoppable(stop: threading.Event) -> Iterator[None]:
+    """As long as this lasts, `Asking.stop_answers` sets ``stop``."""
+    with _lock:
+        _under_way.add(stop)
+    try:
+        yield
+    finally:
+        with _lock:
+            _under_way.discard(stop)
+
+
+def _whose(viewer: Viewer) -> str:
+    """By what name a viewer's conversations are kept: no guest's is an owner's, whatever they are called."""
+    return viewer.login if viewer.is_owner else f"guest {viewer.login}"
 
 
 def _nobody(_: Draft) -> None:

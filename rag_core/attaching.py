@@ -102,10 +102,12 @@ def _gives_the_same(embedder: Embedder, sample: tuple[str, Vectors] | None) -> b
 
 def maker_at(index: RemoteIndex, address: str) -> Maker:
     """Who fills the index; reads no further than it must. Raises VectorError when nobody of ours does."""
+    is_empty = True
     for record in _records(index, address):
         if "store" in record.doc:
             return _maker(record.doc["store"], address)
-    raise _not_ours(address, "holds no document that says where it is from")
+        is_empty = False
+    raise _nobodys(address, is_empty=is_empty)
 
 
 def gather(index: RemoteIndex, address: str, file: Path, progress: Progress | None) -> Found:
@@ -131,7 +133,7 @@ def gather(index: RemoteIndex, address: str, file: Path, progress: Progress | No
                 progress(count)
         db.execute("COMMIT")
     if maker is None:
-        raise _not_ours(address, "holds no document that says where it is from")
+        raise _nobodys(address, is_empty=not count)
     return Found(file, maker, sample)
 
 
@@ -294,6 +296,16 @@ def _maker(written: Any, address: str) -> Maker:
         if metric in METRICS and isinstance(identity.dimension, int):
             return Maker(str(written["name"]), str(written["embedder"]), identity, metric, spec)
     raise _not_ours(address, "does not say what made its vectors")
+
+
+def _nobodys(address: str, *, is_empty: bool) -> VectorError:
+    if is_empty:
+        return VectorError(
+            f"The vector index {address!r} is empty.",
+            "Attach it when the installation that fills it has sent something; if none fills it any more,"
+            " delete it with the tools of its server.",
+        )
+    return _not_ours(address, "holds no document that says where it is from")
 
 
 def _not_ours(address: str, what: str) -> VectorError:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rag_core import reply_forms
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.replies import Conversation, Reply
+from rag_core.state import State
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _TABLE = """
@@ -31,15 +29,17 @@ CREATE INDEX IF NOT EXISTS ask_turns_by_login ON ask_turns (login, conversation)
 class Conversations:
     """The conversations of every login. Reading makes no file; every method may raise StoreError."""
 
-    def __init__(self, path: Path, busy_timeout_s: float) -> None:
-        self._path = path
-        self._busy_timeout_s = busy_timeout_s
+    def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
+        self._state = State(
+            data_dir, busy_timeout_s, tables=_TABLE,
+            called="The history of questions", without="the history begins anew",
+        )  # fmt: skip
 
     def all_of(self, login: str) -> list[Conversation]:
         """The conversations of a login, the last one first."""
-        if not self._path.exists():
+        if not self._state.is_there:
             return []
-        with self._open() as db:
+        with self._state.open() as db:
             rows = db.execute(
                 """SELECT t.conversation, first.question, t.asked_at, t.count FROM ask_turns first JOIN (
                        SELECT conversation, min(id) AS id, max(asked_at) AS asked_at, count(*) AS count,
@@ -52,9 +52,9 @@ class Conversations:
 
     def replies(self, login: str, conversation: str) -> list[Reply]:
         """What was answered in a conversation, oldest first; nothing for one that is not there."""
-        if not self._path.exists():
+        if not self._state.is_there:
             return []
-        with self._open() as db:
+        with self._state.open() as db:
             rows = db.execute(
                 "SELECT reply FROM ask_turns WHERE login = ? AND conversation = ? ORDER BY id",
                 (login, conversation),
@@ -74,7 +74,7 @@ class Conversations:
             )
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         written = json.dumps(reply_forms.kept(reply))
-        with self._open() as db:
+        with self._state.open() as db:
             db.execute(
                 """INSERT INTO ask_turns (login, conversation, asked_at, question, reply)
                    VALUES (?, ?, ?, ?, ?)""",
@@ -83,29 +83,10 @@ class Conversations:
 
     def delete(self, login: str, conversation: str | None = None) -> None:
         """Forget a conversation of a login, or all."""
-        if not self._path.exists():
+        if not self._state.is_there:
             return
-        with self._open() as db:
+        with self._state.open() as db:
             db.execute(
                 "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)",
                 (login, conversation, conversation),
             )
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction."""
-        try:
-            if not self._path.exists():
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._path.touch(0o600)
-            with closing(sqlite3.connect(self._path, timeout=self._busy_timeout_s)) as db:
-                db.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-                db.executescript(_TABLE)
-                with db:
-                    yield db
-        except (sqlite3.Error, OSError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            raise StoreError(
-                f"The history of questions cannot be read or written: {why}.",
-                "Look at state.db in the data folder; without it the history begins anew.",
-            ) from None

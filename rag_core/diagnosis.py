@@ -16,7 +16,7 @@ from rag_core.extract import hardly_text, is_current, reader_of
 from rag_core.files import display, why_skipped, with_sep
 from rag_core.freshness import file_state
 from rag_core.reports import Diagnosis, Step
-from rag_core.store import Store, documents, embeddings
+from rag_core.store import Store, documents, embeddings, privacy
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
 from rag_core.types import Source
 from rag_core.wording import moment, plural
@@ -60,15 +60,15 @@ def explain(store: Store, path: str, here: Path) -> Diagnosis:
     It stops at the first step that keeps the file from being found; reads no file. Raises StoreError.
     """
     with store.read() as db:
-        places = _places(db, path, here)
-        if not places:
+        found = places(db, path, here)
+        if not found:
             folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
             sentence = f"No folder of store {store.name!r} contains it. Its folders: {folders}."
             called = documents.called(db, path, _NAMESAKES)
             hint = f"It holds {', '.join(map(repr, called))}: write one like that." if called else ""
             advice = _said(hint) if hint else _unread(path) or _ADD_FOLDER
             return _diagnosis(store.name, path, [Step("no", sentence)], advice)
-        tried = [_explain(db, store.name, source, raw) for source, raw in places]
+        tried = [_explain(db, store.name, source, raw) for source, raw in found]
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
 
 
@@ -91,11 +91,11 @@ def _unread(path: str) -> _Advice | None:
     return _said(f"{kind} is not read yet. {_READ}" if kind else _ONLY_TEXT)
 
 
-def _places(db: sqlite3.Connection, path: str, here: Path) -> list[tuple[Source, bytes]]:
+def places(db: sqlite3.Connection, path: str, here: Path | None) -> list[tuple[Source, bytes]]:
     """Each source that could hold ``path``, and the path below its root. What is there on the disk goes
-    before what the store calls so."""
+    before what the store calls so; without ``here`` the path is as the store calls it."""
     by_id = {source.id: source for source in all_sources(db)}
-    files = _absolute(path, here)
+    files = _absolute(path, here) if here else ()
     on_disk = [
         (source, file[len(root) :])
         for file in files
@@ -113,7 +113,7 @@ def _below(folders: Iterable[Source], path: str) -> list[tuple[Source, bytes]]:
     """The folders that hold a file which the store would call ``path``, once it was read."""
     found = []
     for source in folders:
-        inside = os.path.normpath(path.removeprefix(f"{source.label}/") if source.label else path)
+        inside = os.path.normpath(f"{path}/".removeprefix(f"{source.label}/") if source.label else path)
         with suppress(ValueError):  # a NUL or half a character: no file has that name
             raw = os.fsencode(inside)
             whole = with_sep(os.fsencode(source.root)) + raw
@@ -158,7 +158,14 @@ def _follow(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> I
     yield from _reading(store, row)
     yield from _vectors(db, store, row)
     if row["private"]:
-        yield Step("note", "It is private: only the owner finds it."), _NOTHING
+        why = _why_private(db, source, row)
+        yield Step("note", f"It is private, {why}: only the owner finds it."), _NOTHING
+
+
+def _why_private(db: sqlite3.Connection, source: Source, row: sqlite3.Row) -> str:
+    why = ["as the note says"] if row["private"] & privacy.BY_NOTE else []
+    why += [f"by the rule {rule!r}" for rule in privacy.which(db, source.label, row["path"])]
+    return " and ".join(why)
 
 
 def _index(store: str) -> _Advice:
@@ -170,7 +177,7 @@ def _resume(store: str, source: Source) -> _Advice:
     return _or_with(command, "Resume the folder on the Index page", "; then index it")
 
 
-class _Obstacle(NamedTuple):
+class Obstacle(NamedTuple):
     """What keeps a run from reading a file, and what becomes of the text that the store has of it."""
 
     sentence: str
@@ -182,7 +189,7 @@ def _choice(
     db: sqlite3.Connection, store: str, source: Source, raw: bytes, *, kept: bool
 ) -> Iterator[tuple[Step, _Advice]]:
     """Whether the folder and its rules give the file; ``kept`` where the store has its text."""
-    found = _obstacle(db, store, source, raw)
+    found = obstacle(db, store, source, raw)
     if found is None:
         yield Step("ok", "The folder's patterns take it, and no rule leaves it out."), _NOTHING
         if source.paused:
@@ -193,26 +200,27 @@ def _choice(
         yield Step("no", found.sentence), found.advice
 
 
-def _obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> _Obstacle | None:
+def obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> Obstacle | None:
+    """What keeps a run from reading the file ``raw`` of ``source``; None where nothing does."""
     if source.removed:
-        return _Obstacle("The folder is being removed from the store.", _said("Add the folder again."))
+        return Obstacle("The folder is being removed from the store.", _said("Add the folder again."))
     excluded = excluded_below(db, source.root)
     if raw in excluded:
-        return _Obstacle(f"It is excluded. {excluded[raw]}".strip(), _take_back(db, store, source, raw))
+        return Obstacle(f"It is excluded. {excluded[raw]}".strip(), _take_back(db, store, source, raw))
     stays = "What was read of it is still found."
     try:
         reason = why_skipped(Path(source.root), raw, source.include, source.exclude)
     except RagError as error:  # the folder is gone, or cannot be read
-        return _Obstacle(error.message, _Advice(error.on_page, error.suggestion), stays)
+        return Obstacle(error.message, _Advice(error.on_page, error.suggestion), stays)
     if reason is None:
         return None
     if reason.startswith("cannot be"):
         advice = _said("Check that the file is there and that this user may read it.")
-        return _Obstacle(
+        return Obstacle(
             f"It {reason}.", advice, "The next run forgets it." if _is_gone(source, raw) else stays
         )
     advice = _unread(display(raw)) or _rule_advice(reason)
-    return _Obstacle(f"The folder's rules leave it out: it {reason}.", advice)
+    return Obstacle(f"The folder's rules leave it out: it {reason}.", advice)
 
 
 def _take_back(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> _Advice:

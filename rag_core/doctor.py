@@ -17,7 +17,7 @@ from rag_core.embedders.options import providers
 from rag_core.errors import RagError
 from rag_core.extensions import Extension
 from rag_core.extract import Worker, claims
-from rag_core.reports import Step
+from rag_core.reports import Person, Step, Tailscale
 from rag_core.types import StoreInfo
 from rag_core.vectors.foreign import ForeignBackend, backends
 from rag_core.wording import plural, size
@@ -106,6 +106,21 @@ def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str])
     return Step(
         "ok", f"The embedder {opened.identity}{where} is ready; text {destination(opened.server)}.{stores}"
     )
+
+
+def sharing(people: Callable[[], Sequence[Person]], look: Callable[[], Tailscale]) -> list[Step]:
+    """Whether those who may come in find the way here; nothing where nobody may."""
+    try:
+        if not people():
+            return []
+    except RagError as error:
+        return [Step("no", str(error))]
+    found = look()
+    warnings = [Step("note", warning) for warning in found.warnings]
+    if found.forwards:
+        return [Step("ok", f"Those who may come in find this app at {found.address}"), *warnings]
+    see = "`commonplace share status` says what to do."
+    return [Step("note", f"Those who may come in find no way here. {found.sentence} {see}"), *warnings]
 
 
 def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:

@@ -121,7 +121,7 @@ class Embedding:
         while not self._wait():
             self._look()
             with self._store.read() as db:
-                batch = embeddings.pending(db, self._tools.batch_size, MAX_ATTEMPTS)
+                batch = embeddings.pending(db, self._tools.batch_size, MAX_ATTEMPTS, private=not keeps)
             if not batch:
                 return
             try:
@@ -272,9 +272,7 @@ class Embedding:
 
     def _drop_index(self, address: str) -> None:
         try:
-            index = self._tools.open_index(address, 1)
-            if index.owner() == self._store.id:
-                index.drop()
+            self._tools.open_index(address, 1).drop(self._store.id)
         except (VectorError, InvalidInput) as error:
             self._log.say(f"The former vector index {address} is not deleted yet. {error}")
             return

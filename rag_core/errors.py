@@ -3,6 +3,7 @@
 RagError
 ├── InvalidInput        a name, value, pattern or query that cannot be used
 ├── Forbidden       something only the owner may do
+├── TooMany             a guest who asks for more at once than is granted
 ├── NotFound            a store, document or chunk that is not there (for this viewer)
 ├── StoreError          a store file that cannot be opened, read or written
 │   ├── StoreBusy       another runner holds the store
@@ -49,6 +50,10 @@ class InvalidInput(RagError):
 
 class Forbidden(RagError):
     """Something only the owner may do."""
+
+
+class TooMany(RagError):
+    """More than a guest is granted at once; the same is done later."""
 
 
 class NotFound(RagError):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
+from typing import Final
 
 from rag_core import plan
 from rag_core.errors import Forbidden, InvalidInput, NotFound
@@ -16,12 +19,23 @@ from rag_core.reports import SourceInfo
 from rag_core.store import Store, sources, switch, work
 from rag_core.types import Source, Viewer
 
+_LONGEST: Final = 60  # letters of a folder's name that become a store's: a number may follow
+
 
 class Folders(Reader):
     """Every store of one owner, with the folders that it is read from.
 
     Every method here raises Forbidden for a guest.
     """
+
+    def name_after(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
+        """What a store of ``folder`` is called unless the owner says otherwise; ``free``: no store has the
+        name yet."""
+        owner_only(viewer, "choose folders")
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
+        taken = {other.casefold() for other in self.store_names(viewer)} if free else set()
+        numbered = (f"{name}-{number}" for number in count(2))
+        return next(each for each in chain([name], numbered) if each.casefold() not in taken)
 
     def draft_source(
         self,

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from rag_core.store.documents import stored_inode
 from rag_core.types import FileState
+
+_GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
+_PATIENCE_S: Final = 0.25
+_looking = threading.BoundedSemaphore(4)  # a disk that hangs keeps the threads that look at it
 
 _READ: dict[str, FileState] = {"indexed": "fresh", "failed": "failed", "skipped": "skipped"}
 
@@ -20,14 +26,34 @@ def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:
     return {row["id"]: file_state(row) for row in rows}
 
 
+def file_states_soon(rows: Sequence[sqlite3.Row], patience_s: float = _PATIENCE_S) -> dict[int, FileState]:
+    """``file_states`` of what a search shows, for which nobody should wait for a disk that hangs: then each
+    state is ``unknown``."""
+    found: dict[int, FileState] = {}
+
+    def look() -> None:
+        try:
+            found.update(file_states(rows))
+        finally:
+            _looking.release()
+
+    if rows and _looking.acquire(blocking=False):
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        thread.join(patience_s)
+    return {row["id"]: found.get(row["id"], "unknown") for row in rows}
+
+
 def file_state(row: sqlite3.Row) -> FileState:
     """The state of one document, from a row of ``documents`` with the ``root`` of its source."""
     if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)  an index that is attached, and no folder
         return _READ[row["state"]]
     try:
         status = os.stat(os.path.join(row["root"], row["path"]))  # noqa: PTH116, PTH118  (bytes)
-    except (OSError, ValueError):
+    except _GONE:
         return "missing"
+    except OSError:  # such as no permission: the file may well be as it was
+        return "unknown"
     then = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
     now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, stored_inode(status.st_ino))
     if now != then:

@@ -28,7 +28,7 @@ from rag_core.errors import (
 from rag_core.extract import Worker, extract, extractor_number
 from rag_core.extract.naming import title_of_name
 from rag_core.files import display, read_bytes
-from rag_core.plan import MAX_FILE_BYTES, Move, Plan, make_plan, taken_out
+from rag_core.plan import MAX_FILE_BYTES, Move, Plan, forgetting, make_plan, taken_out
 from rag_core.runlog import EndState, Report, RunLog
 from rag_core.store import Store, chunks, embeddings, sources, work
 from rag_core.store import documents as write
@@ -204,6 +204,9 @@ class Runner:
         again: dict[int, Source] = {}  # those that may take what one behind them gave up
         for source in every:
             asked = [request for request in requests if request.wants(source)]
+            if not source.removed and any(request.forget for request in asked):
+                self._apply(forgetting(self._store, source))
+                asked = _since_forgotten(asked)
             whole = [request for request in asked if request.paths is None]
             parts = [request for request in asked if request.paths is not None]
             if whole:
@@ -331,6 +334,12 @@ class Runner:
             write.put_unread(db, file, state, reason, _number(file))
             self._log.result(db, result)
         self._log.count(result)
+
+
+def _since_forgotten(asked: Sequence[work.Request]) -> list[work.Request]:
+    """What was asked after the last request to forget, which voids those before it."""
+    last = max(request.id for request in asked if request.forget)
+    return [request for request in asked if request.id > last]
 
 
 def _number(file: write.FileRecord) -> int:

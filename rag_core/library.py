@@ -1,7 +1,7 @@
-"""The facade: one object that every face (app, CLI, and later REST and MCP) calls.
+"""The facade: one object that every face (app, CLI, REST, MCP) calls.
 
 What any viewer may read is in ``reader``. What only the owner may do is in ``folders``, ``runs``,
-``placement`` and ``services``, and here: stores, single files and their health.
+``placement``, ``hiding`` and ``services``, and here: stores, single files and their health.
 """
 
 from __future__ import annotations
@@ -30,10 +30,14 @@ from rag_core.embedders import (
     with_dimension,
 )
 from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, VectorError
+from rag_core.excerpts import Excerpts
 from rag_core.files import current_folder, display, expanded, real_folder, with_sep
 from rag_core.folders import owner_only
 from rag_core.freshness import file_states
+from rag_core.hiding import Hiding
 from rag_core.overview import Overview
+from rag_core.patience import answered
+from rag_core.pieces import Pieces
 from rag_core.placement import Placement
 from rag_core.portable import Exported, Report
 from rag_core.reader import MAX_TOP_K
@@ -46,7 +50,7 @@ from rag_core.types import METRICS, Document, DocumentView, FileState, Metric, S
 from rag_core.vectors.backends import address_of
 
 
-class Library(Placement, Services, Overview, Asking, Admission):
+class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, Admission):
     """Every store of one owner. Cheap to make, safe to share between threads.
 
     Every method here but ``document`` raises Forbidden for a guest.
@@ -75,7 +79,7 @@ class Library(Placement, Services, Overview, Asking, Admission):
         cannot be made or is another's.
         """
         owner_only(viewer, "create a store")
-        path = self._stores.free_path(viewer, name)
+        path = self._stores.new_path(viewer, name)
         if metric not in METRICS:
             raise InvalidInput(f"There is no metric called {metric!r}.", f"Use {', '.join(METRICS)}.")
         embedder = with_dimension(embedder or self.settings.embedder, dimension, self._embedders.get)
@@ -85,7 +89,7 @@ class Library(Placement, Services, Overview, Asking, Admission):
         address = address_of(backend, name, self._vector_options)
         number = dimension_of(embedder, self._embedders.get) if address else 0
         if address:
-            self._open_remote(address, number, metric).owner()  # nothing is made before it answers
+            answered(self._open_remote(address, number, metric).owner, address)  # nothing is made before
         facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
         Store.create(path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts).close()
         if address:
@@ -93,13 +97,17 @@ class Library(Placement, Services, Overview, Asking, Admission):
         return self.store_info(viewer, name)
 
     def _prepare_new(self, viewer: Viewer, name: str, address: str, dimension: int) -> None:
-        """Make the remote index of a new store; without it there is no store."""
+        """Make the remote index of a new store; without it there is no store, unless something of it may be
+        there: that nobody else could ever fill or delete."""
         store = self._stores.open(viewer, name).store
         try:
             self._stores.remote(store, address, dimension).prepare(store.id)
-        except BaseException:
-            with suppress(VectorError):  # what it made there nobody else could ever fill
+        except BaseException as error:
+            try:
                 self._drop_remote(store)
+            except VectorError:
+                said = f"Store {name!r} is made, but its vector index is not yet: {error}"
+                raise VectorError(said, "The next run makes it.") from error
             self._stores.delete(viewer, name)
             raise
 
@@ -183,7 +191,7 @@ class Library(Placement, Services, Overview, Asking, Admission):
         twins = {other.casefold(): other for other in self.store_names(viewer)}
         if twin := twins.get(name.casefold()):
             raise portable.taken(twin)
-        return self._stores.free_path(viewer, name)
+        return self._stores.new_path(viewer, name)
 
     def verify(
         self,
@@ -335,11 +343,12 @@ class Library(Placement, Services, Overview, Asking, Admission):
         return replace(found, query=query, rank=hit.rank if hit else None, score=hit.score if hit else None)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
-        """The installation, checked: Python, SQLite, folders, models, what packages add, servers, stores and
-        their folders."""
+        """The installation, checked: Python, SQLite, folders, models, what packages add, the way in for
+        others, servers, stores and their folders."""
         owner_only(viewer, "check the installation")
         steps = doctor.installation(self.settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
         steps += doctor.extensions()
+        steps += doctor.sharing(partial(self.people, viewer), partial(self.tailscale, viewer))
         try:
             names = self.store_names(viewer)
         except StoreError as error:

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 OURS = ("rag_core", "ui")
 """Whose level is set. Libraries keep theirs, but for those below."""
 
-CHATTY = ("boto3", "botocore", "urllib3", "httpx", "httpcore", "ollama", "qdrant_client", "chromadb")
+CHATTY = ("boto3", "botocore", "urllib3", "httpx", "httpcore", "ollama", "qdrant_client", "chromadb", "mcp")
 """Who logs requests at debug level, with their bodies and headers: notes, queries, keys. They say no more
 than warnings, whatever level others set for all."""
 

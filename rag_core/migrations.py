@@ -289,11 +289,28 @@ def _version_4(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX embeddings_unreadable ON embeddings (identity_id, hash) WHERE vector = x''")
 
 
+def _version_5(db: sqlite3.Connection) -> None:
+    """What a remote vector index knows of a document stands with its first chunk, so that is sent again, too,
+    where only a later one changed."""
+    db.execute(
+        """CREATE TRIGGER outbox_document_read AFTER UPDATE ON documents
+        WHEN (old.file_hash, old.size, old.encoding, old.title_from, old.date_from)
+             IS NOT (new.file_hash, new.size, new.encoding, new.title_from, new.date_from)
+             AND EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
+            DELETE FROM outbox WHERE key IN (
+                SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0
+            );
+            INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0;
+        END"""
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _version_1,
     _version_2,
     _version_3,
     _version_4,
+    _version_5,
 )
 VERSION = len(MIGRATIONS)
 

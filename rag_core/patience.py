@@ -11,6 +11,9 @@ from typing import TypeVar
 from rag_core.background import in_background
 from rag_core.errors import Unreachable, VectorsUnreachable
 
+ANSWER_S = 20.0
+"""How long the first word of a vector index is waited for by who then goes on for as long as it takes."""
+
 _LONG_S = 0.3
 _GIVEN_UP_S = 15.0
 """How long nobody waits again for a server that could not be reached after a wait."""
@@ -49,3 +52,17 @@ def within(seconds: float, act: Callable[[], _T]) -> _T:
     A timeout of the connection would not do: names are looked up and credentials fetched before there is one.
     """
     return in_background("asking a server", act).result(seconds)
+
+
+def answered(act: Callable[[], _T], server: str) -> _T:
+    """What ``act`` gives, which asks the vector index at ``server``.
+
+    Raises VectorsUnreachable when that takes longer than ``ANSWER_S``.
+    """
+    try:
+        return within(ANSWER_S, act)
+    except TimeoutError:
+        raise VectorsUnreachable(
+            f"The vector index at {server} gives no answer within {ANSWER_S:g} seconds.",
+            "Check that it runs and can be reached, then try again.",
+        ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from rag_core import attaching, index, outbox
 from rag_core.chunk import chunk_spec
@@ -10,6 +11,7 @@ from rag_core.embedders import Embedder, full_name
 from rag_core.embedding import keeps_private
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.folders import owner_only
+from rag_core.patience import answered
 from rag_core.reports import VECTOR_INDEX, Finding, Health
 from rag_core.runs import Runs
 from rag_core.store import Store, identities, switch
@@ -17,6 +19,9 @@ from rag_core.store import outbox as rows
 from rag_core.store.check import EXAMPLES
 from rag_core.store.file import now
 from rag_core.types import StoreInfo, Viewer
+from rag_core.vectors import RemoteIndex
+from rag_core.vectors.agreement import none_there
+from rag_core.vectors.attempts import Refused
 from rag_core.vectors.backends import address_of, backend_of, destination, existing, kinds
 from rag_core.wording import plural
 
@@ -92,7 +97,9 @@ class Placement(Runs):
         if address:
             with store.note() as db:  # first: whatever becomes of this, no index is forgotten
                 switch.retire(db, address)
-            self._stores.remote(store, address, embedder.identity.dimension).prepare(store.id)
+            remote = self._stores.remote(store, address, embedder.identity.dimension)
+            answered(remote.owner, remote.server or address)
+            remote.prepare(store.id)
         with store.write() as db:
             identity_id = identities.add_identity(db, embedder.identity, canary)
             to = switch.Switch(name, identity_id, backend, address)
@@ -129,31 +136,46 @@ class Placement(Runs):
     # --- another installation's index -------------------------------------------------
 
     def attach_store(
-        self, viewer: Viewer, address: str, name: str = "", progress: attaching.Progress | None = None
+        self,
+        viewer: Viewer,
+        address: str,
+        name: str = "",
+        progress: attaching.Progress | None = None,
+        *,
+        take_over: bool = False,
     ) -> StoreInfo:
         """Make a store of the remote vector index at ``address``, which another installation fills; without
-        ``name`` it is called as there. It is only read until it is taken over; attaching it once more
-        brings it up to date.
+        ``name`` it is called as there. It is only read until it is taken over (``take_over``: at once);
+        attaching it once more brings it up to date.
 
         ``progress`` hears how many passages came, and what it raises ends it. Raises InvalidInput for an
         address or name that cannot be used, VectorError when the index cannot be read or is not one of
         ours, EmbedderError when its embedder is not to be had here.
         """
         owner_only(viewer, "attach a store")
-        remote = existing(address, self._vector_options)
+        remote = self._at(address)
         name = name or attaching.maker_at(remote, address).name
         old = self._attached_to(viewer, name, address)
-        path = self._stores.path(name) if old else self._stores.free_path(viewer, name)
+        path = self._stores.path(name) if old else self._stores.new_path(viewer, name)
 
         def replace_old() -> None:
             if old:
-                self._stores.delete(viewer, name)
+                self._stores.delete(viewer, name, keep_grants=True)
 
         attaching.attach(
             remote, address, backend_of(address), path, self._embedders.get,
             replace_old=replace_old, progress=progress,
         )  # fmt: skip
+        if take_over:
+            self._take_over(self._stores.open(viewer, name).store)
         return self.store_info(viewer, name)
+
+    def _at(self, address: str) -> RemoteIndex:
+        """The index that is at ``address``. Raises VectorError, also when there is none; InvalidInput."""
+        try:
+            return answered(partial(existing, address, self._vector_options), address)
+        except Refused as error:
+            raise none_there(address, is_copy=True) if error.is_absence else error from None
 
     def _attached_to(self, viewer: Viewer, name: str, address: str) -> bool:
         """Whether the store called ``name`` is a copy of what is at ``address``."""
@@ -175,13 +197,15 @@ class Placement(Runs):
         info = self.store_info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
-        self.attach_store(viewer, info.address, name, progress)  # or the next run removes what came since
-        store = self._stores.open(viewer, name).store
+        # It is read once more first, or the next run would remove what came since.
+        return self.attach_store(viewer, info.address, name, progress, take_over=True)
+
+    def _take_over(self, store: Store) -> None:
         with store.hold("switch"):
-            self._stores.remote(store, info.address, info.dimension).prepare(store.id, take_over=True)
+            if remote := self._stores.target(store):
+                remote.prepare(store.id, take_over=True)
             with store.write() as db:
                 switch.take_over(db)
-        return self.store_info(viewer, name)
 
     # --- a remote index -------------------------------------------------------------
 
@@ -213,6 +237,7 @@ class Placement(Runs):
             remote = self._stores.target(store)
             if remote is None:
                 return Health(name, now(), (), (), 0.0)
+            answered(remote.owner, remote.server or name)
             remote.prepare(store.id)
             found = outbox.heal(store, remote, private=not keeps_private(store, remote.server))
         return Health(name, now(), (VECTOR_INDEX,), tuple(_findings(found)), 0.0)
@@ -224,9 +249,12 @@ class Placement(Runs):
             if remote is None:
                 return ()
             with store.read() as db:
-                if switch.is_attached(db):
-                    return ()
-            if (owner := remote.owner()) != store.id:
+                is_copy, address = switch.is_attached(db), rows.address(db)
+            owner = answered(remote.owner, remote.server or address)
+            if is_copy:
+                absent = str(none_there(address, is_copy=True))
+                return () if owner else (Finding(VECTOR_INDEX, "note", absent, 1),)
+            if owner != store.id:
                 whose = "belongs to another installation" if owner else "is not there"
                 return (Finding(VECTOR_INDEX, "fault", f"The vector index {whose}.", 1),)
             private = not keeps_private(store, remote.server)
@@ -253,8 +281,8 @@ class Placement(Runs):
     def _drop_index(self, store: Store, address: str) -> None:
         try:
             remote = self._stores.remote(store, address, 1)
-            if remote.owner() == store.id:
-                remote.drop()
+            answered(remote.owner, remote.server or address)
+            remote.drop(store.id)
         except (VectorError, InvalidInput) as error:
             command = f"commonplace store delete {store.name} --leave-index"
             raise VectorError(

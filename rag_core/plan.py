@@ -170,6 +170,12 @@ def make_plan(
     )
 
 
+def forgetting(store: Store, source: Source) -> Plan:
+    """To forget every document of a source, whatever is on the disk."""
+    with store.read() as db:
+        return Plan(source, deleted=tuple(_known(db, source.id).values()))
+
+
 def taken_out(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
     """What can be done without a look at the disk: to forget the documents that the owner took out."""
     with store.read() as db:

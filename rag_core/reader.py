@@ -13,12 +13,16 @@ from rag_core import config
 from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
 from rag_core.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
-from rag_core.embedders.options import OLLAMA_URL, Prompts
+from rag_core.embedders.options import Prompts
 from rag_core.embedders.shared import SharedEmbedders
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, VectorError
+from rag_core.freshness import file_states_soon
+from rag_core.llm import LLMOptions
+from rag_core.people import People
 from rag_core.query import merge, parse
 from rag_core.rank import calibration_for
 from rag_core.search import Scope, Wanted, search
+from rag_core.servers.ollama import OLLAMA_URL
 from rag_core.store import about, find, identities, view
 from rag_core.stores import Opened, Stores, no_store
 from rag_core.types import (
@@ -53,7 +57,8 @@ class Reader:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._vector_options = vector_options(settings)
-        self._stores = Stores(settings.store_dir, settings.busy_timeout_s, self._open_remote)
+        self._people = People(settings.data_dir, settings.busy_timeout_s)
+        self._stores = Stores(settings.store_dir, settings.busy_timeout_s, self._open_remote, self._people)
         self._embedders = SharedEmbedders(embedder_options(settings))
 
     def _open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
@@ -139,13 +144,30 @@ class Reader:
         answer = search(scopes, query, wanted, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
         took_ms = (time.perf_counter() - started) * 1000
-        return replace(
+        answer = replace(
             answer,
             hits=hits,
             notices=(*answer.notices, *(Notice(str(error)) for error in failed)),
             query_time_ms=took_ms,
             has_more=answer.has_more or len(hits) < len(answer.hits),
         )
+        return self.compared(viewer, answer)
+
+    def compared(self, viewer: Viewer, answer: Answer) -> Answer:
+        """An answer with the FileState that the file of each hit has on disk just now; what a disk does not
+        say soon is ``unknown``. For an answer that was kept for a while; a guest's stays as it is."""
+        if not viewer.is_owner:
+            return answer
+        now: dict[tuple[str, int], str] = {}
+        for store in {hit.store for hit in answer.hits}:
+            ids = {hit.document.id for hit in answer.hits if hit.store == store}
+            with self._stores.open(viewer, store).store.read() as db:
+                rows = find.stat_rows(db, ids)
+            now |= {(store, number): state for number, state in file_states_soon(rows).items()}
+        states = (now.get((hit.store, hit.document.id), "unknown") for hit in answer.hits)
+        pairs = zip(answer.hits, states, strict=True)
+        hits = (replace(hit, document=replace(hit.document, state=state)) for hit, state in pairs)
+        return replace(answer, hits=tuple(hits))
 
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
         """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order.
@@ -254,6 +276,19 @@ def embedder_options(settings: Settings) -> EmbedderOptions:
         prompts=tuple((name, Prompts(*written)) for name, written in settings.prompts),
         device=settings.device,
         offline=settings.offline,
+    )
+
+
+def llm_options(settings: Settings) -> LLMOptions:
+    """What of the settings a model that answers is opened with."""
+    return LLMOptions(
+        ollama_url=settings.ollama_url or OLLAMA_URL,
+        openai_url=settings.chat_base_url or "",
+        openai_key=settings.chat_api_key or "",
+        temperature=settings.llm_temperature,
+        max_tokens=settings.llm_max_tokens,
+        context=settings.llm_context,
+        timeout_s=settings.llm_timeout_s,
     )
 
 

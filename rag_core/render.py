@@ -20,13 +20,11 @@ from rag_core.reports import (
     Connection,
     Diagnosis,
     Health,
-    NewToken,
     OllamaModel,
     Repair,
     SourceInfo,
     Status,
     Step,
-    Token,
     Trial,
 )
 from rag_core.screen import plain, plain_json
@@ -69,6 +67,7 @@ def answer(found: Answer) -> dict[str, Any]:
         "total_results": len(found.hits),
         "offset": found.offset,
         "has_more": found.has_more,
+        "unshown": found.unshown,
         "query_time_ms": round(found.query_time_ms, 1),
         "pending": found.pending,
         "warnings": list(found.warnings),
@@ -107,6 +106,7 @@ def hit(found: Hit) -> dict[str, Any]:
         "highlights": [list(span) for span in found.spans],
         "copies": list(found.copies),
         "absolute_path": absolute_path(doc) or None,
+        "state": doc.state,
     }
 
 
@@ -269,16 +269,6 @@ def status(found: Status, viewer: Viewer) -> dict[str, Any]:
 def files(store: str, found: Iterable[Document]) -> dict[str, Any]:
     """The files of a store."""
     return {"store": store, "files": [document(each) for each in found]}
-
-
-def token(found: Token) -> dict[str, Any]:
-    """A token by its name; what it says is kept by nobody."""
-    return {"name": found.name, "created_at": found.created_at}
-
-
-def new_token(made: NewToken) -> dict[str, Any]:
-    """A token just made; ``token`` is told this once."""
-    return {"name": made.name, "token": made.secret, "created_at": made.created_at}
 
 
 def exported(done: Exported) -> dict[str, Any]:
@@ -457,6 +447,7 @@ def connection(found: Connection) -> dict[str, Any]:
         "text": found.goes,
         "used_by": list(found.used_by),
         "embedders": list(found.embedders),
+        "models": list(found.models),
     }
 
 
@@ -465,6 +456,7 @@ def ollama_model(found: OllamaModel) -> dict[str, Any]:
     return {
         "name": found.name,
         "embeds": found.embeds,
+        "chats": found.chats,
         "dimension": found.dimension or None,
         "context": found.context or None,
         "size_bytes": found.size_bytes,

@@ -15,7 +15,7 @@ from rag_core.replies import Quote, Reference, Reply, Statement, marked
 from rag_core.types import Notice
 from rag_core.wording import lines
 
-_MARKS = re.compile(r"[\\`*_{}\[\]()<>#|~$!=^@]|(?<=\w):(?=//)|(?<=www)\.", re.IGNORECASE)
+_MARKS = re.compile(r"[\\`*_{}\[\]()<>#|~$!=^@&]|(?<=\w):(?=//)|(?<=www)\.", re.IGNORECASE)
 _NUMBERS = re.compile(r"\\\[(\d+(?:, \d+)*)\\\](?!\\\(|:)")
 
 
@@ -134,7 +134,7 @@ def markdown(found: Reply) -> str:
 
 
 def _sources(found: Sequence[Reference]) -> str:
-    rows = (f"- [{each.number}] {_escaped(where(each))}" for each in found)
+    rows = (f"- [{each.number}] {_escaped(' '.join(where(each).split()))}" for each in found)
     return "\n".join(["Sources:", "", *rows]) if found else ""
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rag_core.types import Job, Source, StoreInfo
+from rag_core.types import DocumentView, Job, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
 VECTOR_INDEX = "vector index"
 """The check of a remote vector index against its store."""
 
 ProblemKind = Literal["failed", "refused", "skipped"]
-ConnectionKind = Literal["embedder", "vectors"]
+Door = Literal["pages", "rest", "mcp"]
+ConnectionKind = Literal["embedder", "llm", "vectors"]
 ConnectionState = Literal["ready", "not set up", "unreachable", "refused"]
+TailscaleState = Literal[
+    "not installed", "no answer", "logged out", "stopped", "not approved", "starting", "running"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,8 @@ class Connection:
 
     ``sentence`` says how it stands, ``next_step`` what to do, ``on_page`` that for who reads it on a page of
     the app, where it is not the same. ``goes`` says where text goes that it gets. ``used_by`` are stores;
-    ``embedders`` the names that can be chosen because of it. ``unasked``: nobody was asked, as neither a
-    setting nor a store names it.
+    ``embedders`` and ``models`` (that answer) the names that can be chosen because of it. ``unasked``: nobody
+    was asked, as neither a setting nor a store names it. ``chosen``: a setting wants it.
     """
 
     key: str
@@ -74,7 +78,14 @@ class Connection:
     goes: str = ""
     used_by: tuple[str, ...] = ()
     embedders: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     unasked: bool = False
+    chosen: bool = False
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether it is not ready, and something needs it."""
+        return self.state != "ready" and (self.chosen or bool(self.used_by))
 
     @property
     def step_on_page(self) -> str:
@@ -85,10 +96,12 @@ class Connection:
 @dataclass(frozen=True, slots=True)
 class OllamaModel:
     """A model that an Ollama server has. ``embeds``: it gives vectors, of ``dimension`` numbers, for texts of
-    up to ``context`` tokens (0 where it does not say); ``loaded``: it is in memory."""
+    up to ``context`` tokens (0 where it does not say); ``chats``: it can answer questions; ``loaded``: it is
+    in memory."""
 
     name: str
     embeds: bool
+    chats: bool
     dimension: int
     context: int
     size_bytes: int
@@ -184,6 +197,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A document with some of its passages; ``next_key`` is the next one that was asked for and did not
+    fit. (Lines would not do: there are files of one long line.)"""
+
+    view: DocumentView
+    next_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a
     query that was asked, None when it is not among the hits; ``advice`` may be empty, ``on_page`` is what a
@@ -198,6 +220,78 @@ class Diagnosis:
     rank: int | None = None
     score: float | None = None
     on_page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What of a store only its owner meets: ``private`` of its ``documents``, ``by_note`` of them because the
+    note says so, ``by_rule`` because a rule does. ``rules`` says of each rule how many it hides, also of
+    those that are private anyway. ``due``: whether the next run has something to send or remove for it."""
+
+    store: str
+    rules: dict[str, int]
+    documents: int
+    private: int
+    by_note: int
+    by_rule: int
+    due: bool = False
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The rules that hide nothing."""
+        return tuple(rule for rule, count in self.rules.items() if not count)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who may come in by the name that Tailscale knows, besides the owner at this computer: as an
+    owner, too, or as a guest of ``stores``. ``configured``: the configuration names them."""
+
+    login: str
+    is_owner: bool = False
+    stores: tuple[str, ...] = ()
+    may_ask: bool = False
+    since: str = ""
+    configured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What somebody did through one ``door`` without a long break; what was asked for is not kept.
+
+    ``refused``: nobody had let them in.
+    """
+
+    login: str
+    door: Door
+    started_at: str
+    last_at: str
+    requests: int
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tailscale:
+    """How Tailscale stands on this computer, and whether it leads to the app.
+
+    ``sentence`` says how it stands, ``next_step`` what to do, ``command`` what to type for that, and ``undo``
+    what takes it back; the app types nothing. ``name`` is this computer's in the tailnet, ``address`` what
+    guests open, '' until it ``forwards``. ``funnel``: the internet reaches the app, too. ``login`` is whose
+    this computer is, ``logins`` are all that it knows of.
+    """
+
+    state: TailscaleState
+    sentence: str
+    next_step: str = ""
+    command: str = ""
+    undo: str = ""
+    name: str = ""
+    address: str = ""
+    forwards: bool = False
+    funnel: bool = False
+    warnings: tuple[str, ...] = ()
+    login: str = ""
+    logins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,13 @@ class Runs(Folders):
             roots = {source.id: source.root for source in sources.all_sources(db)}
         return list(dict.fromkeys(_asked(each, roots) for each in waiting if each.kind == "index"))
 
+    def index(
+        self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None
+    ) -> Job | None:
+        """Bring a store up to date with its sources, in this thread: `request_index`, then `run`."""
+        self.request_index(viewer, store)
+        return self.run(viewer, store, report)
+
     def run(
         self,
         viewer: Viewer,

@@ -16,7 +16,7 @@ from operator import itemgetter
 from rag_core import notices
 from rag_core.errors import RagError, VectorError
 from rag_core.rank import Calibration, Found, Ranked, information, merge, rank, units
-from rag_core.snippet import best_window, highlight
+from rag_core.snippet import best_window, highlight, tags
 from rag_core.store import Store, embeddings, find
 from rag_core.store.identities import active_identity
 from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Query, Vectors, Viewer
@@ -92,17 +92,18 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
     lists: list[list[Hit]] = []
-    waiting = 0
+    known = waiting = 0
     for name, open_scope in scopes.items():
         try:
-            scope, hits = _search_scope(open_scope(), query, wanted, viewer)
+            scope, listed = _search_scope(open_scope(), query, wanted, viewer)
             if scope.is_outdated:  # a switch ended meanwhile: nothing of two models belongs together
-                scope, hits = _search_scope(open_scope(), query, wanted, viewer)
+                scope, listed = _search_scope(open_scope(), query, wanted, viewer)
             if scope.trouble:
                 by_words[name] = scope.trouble
             with scope.store.read() as db:
                 waiting += find.waiting(db, viewer)
-            lists.append(hits)
+            lists.append(listed.hits)
+            known += listed.known
             searched.append(scope.store)
         except RagError as error:
             failed[name] = error
@@ -110,6 +111,7 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
         raise next(iter(failed.values()))
     found = merge(lists, wanted.depth)
     end = wanted.offset + wanted.top_k
+    goes_on = [hit.relevant for hit in found[end : end + 1]]  # no score behind it is higher
     return Answer(
         query=query,
         stores=tuple(scopes),
@@ -126,11 +128,20 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
         ),
         pending=waiting,
         offset=wanted.offset,
-        has_more=len(found) > end,
+        has_more=True in goes_on,
+        unshown=min(known, MAX_DEPTH) - end if False in goes_on else 0,
     )
 
 
-def _search_scope(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> tuple[Scope, list[Hit]]:
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The beginning of a store's list, and how long the list is at least."""
+
+    hits: list[Hit]
+    known: int
+
+
+def _search_scope(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> tuple[Scope, _Listed]:
     """The store as it could be searched, and its list: by words whatever becomes of its vector index."""
     try:
         return scope, _search_store(scope, query, wanted, viewer)
@@ -140,7 +151,7 @@ def _search_scope(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
         return by_words, _search_store(by_words, query, wanted, viewer)
 
 
-def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> list[Hit]:
+def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> _Listed:
     """The beginning of the store's list, as far as it is wanted.
 
     There is one list for all numbers and offsets, so that pages fit together: first come the best
@@ -151,6 +162,7 @@ def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
     allowed = find.eligible(query, viewer)
     hits: list[Hit] = []
     seen: set[str] = set()
+    known = 0
     reaches = wanted.reaches(mode if query.text else "lexical")
     for by_words, by_meaning, reach in reaches:
         near = _by_meaning(scope, query.filters, mode, allowed, by_meaning) if query.text else {}
@@ -162,13 +174,14 @@ def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
                 continue
             new = [text for text in groups if text not in seen][: reach - len(seen)]
             seen.update(new)
+            known += sum(groups[text][0].score >= (wanted.min_score or 0) for text in new)
             last = hits[-1].score if hits else 1.0
             placed = [_no_better(last, groups[text]) for text in new[: wanted.depth - len(hits)]]
             hits += _hits(db, scope.store.name, placed, viewer)
         cut = _from_score(hits, wanted.min_score)
         if is_all or len(hits) >= wanted.depth or len(cut) < len(hits):
-            return cut
-    return hits
+            return _Listed(cut, known)
+    return _Listed(hits, known)
 
 
 def _fold(ranked: Sequence[Ranked], identities: Mapping[int, str]) -> dict[str, list[Ranked]]:
@@ -259,8 +272,8 @@ def _ranked(
 def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
     if scope.vector is None or not ids:
         return {}
-    found = embeddings.vectors_of(db, scope.identity_id, ids)
-    return {i: float(vector @ scope.vector) for i, vector in found.items()}
+    found, vectors = embeddings.vectors_of(db, scope.identity_id, ids)
+    return dict(zip(found, (vectors @ scope.vector).tolist(), strict=True)) if found else {}
 
 
 # --- rows → hits ------------------------------------------------------------------------
@@ -277,7 +290,9 @@ def _hits(
     seen = [
         [item for item in group if rows[item.found.chunk_id]["document_id"] in documents] for group in groups
     ]
-    return [_hit(store, group, rows, documents) for group in seen if group]
+    bare = {row["document_id"] for row in rows.values() if not row["text"].strip()} & documents.keys()
+    named = find.aliases(db, bare) if bare else {}
+    return [_hit(store, group, rows, documents, named) for group in seen if group]
 
 
 def _hit(
@@ -285,6 +300,7 @@ def _hit(
     group: Sequence[Ranked],
     rows: Mapping[int, sqlite3.Row],
     documents: Mapping[int, Document],
+    named: Mapping[int, tuple[str, ...]],
 ) -> Hit:
     best = group[0]
     row = rows[best.found.chunk_id]
@@ -309,9 +325,11 @@ def _hit(
         anchor_ref=row["anchor_ref"],
         document=documents[row["document_id"]],
         copies=tuple(copies),
+        aliases=named.get(row["document_id"], ()),
     )
 
 
 def _with_highlights(hit: Hit, query: Query) -> Hit:
     spans = highlight(hit.content, query.words, query.phrases)
-    return replace(hit, spans=spans, snippet=best_window(hit.content, spans))
+    hidden = tags(hit.content, hit.document.file_type, spans)
+    return replace(hit, spans=spans, hidden=hidden, snippet=best_window(hit.content, spans, hidden=hidden))

@@ -12,6 +12,8 @@ from rag_core.connections import Check, Found, look
 from rag_core.embedders.options import BUILT_IN, full_name, parse_name
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.folders import owner_only
+from rag_core.llm import server_of
+from rag_core.reader import llm_options
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
 from rag_core.runs import Runs
 from rag_core.types import OWNER, Viewer
@@ -143,10 +145,19 @@ class Services(Runs):
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]
             looks[provider] = provider, _FOREIGN, partial(embedders.foreign, names, self._embedders.get)
-        return [
+        checks = [
             Check(key, name, "vectors" if key in _INDEXES else "embedder", goes, act, tuple(used[key]))
             for key, (name, goes, act) in looks.items()
         ]
+        return [*checks, self._chat_check()]
+
+    def _chat_check(self) -> Check:
+        from rag_core.connections.chat import chat_model
+
+        name, options = self.settings.llm, llm_options(self.settings)
+        act = partial(chat_model, name, options, self.settings.config_file)
+        goes = _goes(server_of(name, options)) if name else "goes nowhere, as no model is chosen"
+        return Check("chat", "Model that answers", "llm", goes, act, chosen=name is not None)
 
     def _owners(self, names: Sequence[str]) -> list[str]:
         """Whose the remote indexes of these stores are. Raises VectorError where one cannot be reached."""

@@ -1,7 +1,8 @@
-"""Which words of a passage to highlight, and which stretch of it to show."""
+"""Which words of a passage to highlight, which stretch of it to show, and what of that is no reading."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -89,8 +90,13 @@ def stem(word: str) -> str:
     return word
 
 
-def best_window(text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH) -> Span:
-    """The stretch of about ``length`` characters with most highlights, cut at words."""
+def best_window(
+    text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH, hidden: Sequence[Span] = ()
+) -> Span:
+    """The stretch of about ``length`` characters with most highlights, cut at words; what is ``hidden``
+    takes no room."""
+    if hidden:
+        return _window_around(text, spans, length, hidden)
     if len(text) <= length:
         return (0, len(text))
     start = _densest(spans, length)
@@ -99,6 +105,17 @@ def best_window(text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH
     while end < len(text) and end > start + length - 20 and not text[end].isspace():
         end -= 1
     return (start, end)
+
+
+def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequence[Span]) -> Span:
+    kept = bytearray(b"\1" * len(text))
+    for start, end in hidden:
+        kept[start:end] = bytes(end - start)
+    places = [at for at in range(len(text)) if kept[at]]
+    now = {at: number for number, at in enumerate(places)}
+    moved = tuple((now[start], now[end - 1] + 1) for start, end in spans)
+    first, last = best_window("".join(text[at] for at in places), moved, length)
+    return (places[first] if first else 0, places[last - 1] + 1 if last < len(places) else len(text))
 
 
 def _densest(spans: tuple[Span, ...], length: int) -> int:
@@ -120,3 +137,60 @@ def _word_start(text: str, position: int) -> int:
         if text[position - step - 1].isspace():
             return position - step
     return position
+
+
+# --- what is no reading -----------------------------------------------------------------
+
+_WITH_TAGS = frozenset({"markdown", "html"})
+_INLINE = (
+    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span strike strong"
+    " sub sup time tt u var wbr"
+).replace(" ", "|")
+_BLOCKS = (
+    "address article aside blockquote br caption center col colgroup dd details div dl dt figcaption figure"
+    " footer h1 h2 h3 h4 h5 h6 header hr img li main nav ol p picture pre section source summary table tbody"
+    " td tfoot th thead tr ul video"
+).replace(" ", "|")
+_VALUE = r"""[^<>"']|"[^"<]*"|'[^'<]*'"""
+_TAG = re.compile(rf"<!--.*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>", re.I | re.S)
+_JOINS = re.compile(rf"</?(?:{_INLINE})\b", re.I)
+_CODE = re.compile(
+    r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
+    r"|(?P<run>`+)[^\n]+?(?<!`)(?P=run)(?!`)",
+    re.M,
+)
+
+
+def tags(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
+    """The HTML tags and comments in a passage that is prose with tags, each as (start, end).
+
+    Those in code are text, those that hold one of the ``spans`` say why the passage was found, and where
+    there is nothing but tags they are all there is to show.
+    """
+    if file_type not in _WITH_TAGS or "<" not in text:
+        return ()
+    code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
+    stay = (*code, *spans)
+    found = [match.span() for match in _TAG.finditer(text)]
+    found = [tag for tag in found if not any(start < tag[1] and tag[0] < end for start, end in stay)]
+    return tuple(found) if "".join(part for part, _ in pieces(text, (), hidden=found)).strip() else ()
+
+
+def pieces(
+    text: str, spans: Iterable[Span], window: Span | None = None, hidden: Sequence[Span] = ()
+) -> Iterator[tuple[str, bool]]:
+    """What is to be read of ``text`` inside ``window`` (default: all): each piece, and whether it is one of
+    ``spans``. What is ``hidden`` is left out; where it parted words there is a space."""
+    position, end = window or (0, len(text))
+    cuts = [(*span, True) for span in spans] + [(*span, False) for span in hidden]
+    for first, last, is_marked in sorted(cuts):
+        first, last = max(first, position), min(last, end)
+        if first < last:
+            yield text[position:first], False
+            yield (text[first:last], True) if is_marked else (_gap(text[first:last]), False)
+            position = last
+    yield text[position:end], False
+
+
+def _gap(tag: str) -> str:
+    return "" if tag.startswith("<!--") or _JOINS.match(tag) else " "

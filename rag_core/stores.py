@@ -14,11 +14,13 @@ from typing import cast
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.patience import Patience
-from rag_core.store import Store, outbox
+from rag_core.people import People
+from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.identities import active_identity, target_identity
 from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
+from rag_core.vectors.agreement import none_there
 from rag_core.vectors.hurried import Hurried
 from rag_core.vectors.local import LocalVectors
 
@@ -38,8 +40,9 @@ class Opened:
 class Stores:
     """Every store of a folder. Safe to share between threads."""
 
-    def __init__(self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote) -> None:
+    def __init__(self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote, people: People) -> None:
         self._folder = folder
+        self._people = people
         self._busy_timeout_s = busy_timeout_s
         self._open_remote = open_remote
         self._remotes: dict[tuple[str, int], RemoteIndex] = {}
@@ -68,8 +71,9 @@ class Stores:
             ) from error
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
-    def free_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """The file that a new store called ``name`` would have.
+    def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
+        """The file that a new store called ``name`` is to have; nobody has a grant of it, whoever could see
+        an earlier one of that name.
 
         Raises InvalidInput for a name that cannot be used, or is taken by another store than
         ``but``: names that differ only in case are one file on some systems.
@@ -82,6 +86,8 @@ class Stores:
         others = (other for other in self.names(viewer) if other != but)
         if twin := next((other for other in others if other.casefold() == name.casefold()), None):
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
+        if name != but:
+            self._people.forget_store(name)
         return self.path(name)
 
     def open(self, viewer: Viewer, name: str) -> Opened:
@@ -109,10 +115,11 @@ class Stores:
         """The vector index of a store for one search. Raises VectorError, InvalidInput."""
         with opened.store.read() as db:
             address, active = outbox.address(db), active_identity(db)
+            absent = none_there(address, is_copy=switch.is_attached(db))
         if not address or active is None:
             return opened.local
         remote = self.remote(opened.store, address, active.identity.dimension)
-        return Hurried(remote, remote.server or address, self._patience)
+        return Hurried(remote, remote.server or address, self._patience, absent)
 
     def target(self, store: Store) -> RemoteIndex | None:
         """The remote vector index that runs of a store send to, None when there is none or nothing to send.
@@ -148,18 +155,22 @@ class Stores:
             raise failed[0]
         return opened, failed
 
-    def delete(self, viewer: Viewer, name: str) -> None:
-        """Remove a store's files, sound or damaged. Raises NotFound, StoreBusy."""
+    def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
+        """Remove a store's files, sound or damaged, and the grants of it, unless the same store comes again.
+        Raises NotFound, StoreBusy."""
         self.require(viewer, name)
         with self._lock:
             store_file.remove(self.path(name), partial(self._close, name))
+        if not keep_grants:
+            self._people.forget_store(name)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
         """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
         self.require(viewer, name)
-        target = self.free_path(viewer, new_name, but=name)
+        target = self.new_path(viewer, new_name, but=name)
         with self._lock:
             store_file.rename(self.path(name), target, partial(self._close, name))
+        self._people.rename_store(name, new_name)
 
     def _close(self, name: str) -> None:
         if known := self._opened.pop(name, None):

@@ -10,6 +10,7 @@ from rag_core.config import Settings
 from rag_core.plan import Plan
 from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
 from rag_core.screen import line, plain, table, width, wrapped
+from rag_core.snippet import pieces
 from rag_core.types import Answer, Document, DocumentLink, DocumentView, Hit, Job, Source, StoreInfo
 from rag_core.wording import (
     duration,
@@ -19,14 +20,20 @@ from rag_core.wording import (
     left_out,
     lines,
     moment,
+    nothing_fits,
+    on_disk,
+    only_title,
     outcome,
     outcomes,
     plural,
     ranked,
     size,
     skips,
+    taken,
     took,
     unreadable,
+    unshown,
+    vectors_in,
 )
 
 _MAX_ROWS = 40
@@ -68,12 +75,17 @@ def show_answer(answer: Answer) -> None:
         click.echo("Nothing more." if answer.offset else "Nothing found.")
         return
     if not answer.convincing:
-        click.echo("Nothing fits well; these are the nearest.")
+        click.echo(nothing_fits(answer))
     for hit in answer.hits:
         _show_hit(hit, several=len(answer.stores) > 1)
-    more = f" More with --offset {answer.offset + len(answer.hits)}." if answer.has_more else ""
-    waiting = f" {plural(answer.pending, 'passage')} to embed." if answer.pending else ""
-    click.secho(f"{found(answer)}{more}{waiting}", dim=True)
+    more = f"More with --offset {answer.offset + len(answer.hits)}."
+    said = [
+        found(answer),
+        unshown(answer),
+        more if answer.has_more or answer.unshown else "",
+        f"{plural(answer.pending, 'passage')} to embed." if answer.pending else "",
+    ]
+    click.secho(" ".join(filter(None, said)), dim=True)
 
 
 def _show_hit(hit: Hit, *, several: bool) -> None:
@@ -85,10 +97,12 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     )  # fmt: skip
     heading = " > ".join(hit.heading_path) or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
-    start, end = hit.snippet
-    text = " ".join(plain(hit.content[start:end]).split())
+    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
+    text = " ".join(plain(read).split()) or line(only_title(hit))
     for row in wrapped(text, room := width() - 5)[: max(4, _SNIPPET // room)]:
         click.echo(f"     {row}")
+    if said := on_disk(hit.document.state):
+        click.secho(f"     {said}", fg="yellow")
     for copy in hit.copies:
         click.secho(f"     also in {line(copy)}", dim=True)
     click.echo()
@@ -118,7 +132,8 @@ def show_document(view: DocumentView) -> None:
     for chunk in view.chunks:
         where = f"{lines(chunk.start_line, chunk.end_line)}  {' > '.join(chunk.heading_path)}"
         click.secho(f"\n{line(where).rstrip()}", dim=True)
-        click.echo(plain(chunk.content[chunk.repeats :].lstrip(" " if chunk.repeats else "")).strip("\r\n"))
+        read = chunk.content[slice(*chunk.shown)]
+        click.echo(plain(read.lstrip(" " if chunk.shown[0] else "")).strip("\r\n"))
     _show_links("Links to", view.links_out)
     _show_links("Linked from", view.links_in)
 
@@ -186,13 +201,13 @@ def show_store(info: StoreInfo) -> None:
         ("size", size(info.size_bytes)),
         ("types", ", ".join(f"{kind} {count:,}" for kind, count in info.types.items())),
     ]
-    rows += [("folder", f"{source.root}: {_patterns(source)}{_marks(source)}") for source in info.sources]
+    rows += [("folder", f"{source.root}: {taken(source)}{_marks(source)}") for source in info.sources]
     for name, value in rows:
         click.echo(f"{name:<10} {line(value)}")
 
 
 def _vectors(info: StoreInfo) -> str:
-    said = [info.address or info.backend]
+    said = [vectors_in(info), *([info.address] if info.address else [])]
     said += ["attached, only read here"] if info.attached else []
     said += [f"{info.unsent:,} to send"] if info.unsent else []
     said += [f"{info.refused:,} refused"] if info.refused else []

@@ -24,7 +24,8 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 LinkType = Literal["wikilink", "embed", "markdown"]
 TitleSource = Literal["front matter", "heading", "file name"]
 Phase = Literal["scanning", "reading", "embedding", "sending", "done"]
-FileState = Literal["fresh", "changed", "missing", "failed", "skipped", "excluded"]
+FileState = Literal["fresh", "changed", "missing", "unknown", "failed", "skipped", "excluded"]
+PrivateBy = Literal["note", "rule"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 Outcome = Literal[
     "added", "changed", "reread", "moved", "unchanged", "deleted", "excluded", "skipped", "failed"
@@ -36,18 +37,21 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who is asking. Every read of the library takes one and shows nothing else."""
+    """Who is asking. Every read of the library takes one and shows nothing else.
+
+    ``may_ask``: the owner's language model answers them.
+    """
 
     login: str
     is_owner: bool = False
     stores: frozenset[str] = frozenset()
+    may_ask: bool = False
 
     def may_see(self, store: str) -> bool:
         """Whether this viewer may know that ``store`` exists."""
         return self.is_owner or store in self.stores
 
-
-OWNER = Viewer(login="owner", is_owner=True)
+OWNER = Viewer(login="owner", is_owner=True, may_ask=True)
 
 
 # --- files → extract → chunk ------------------------------------------------------------
@@ -230,13 +234,15 @@ class Document:
     indexed_at: str
     root: str
     path_in_source: str
+    private_by: tuple[PrivateBy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1;
     ``similarity`` (cosine) and ``bm25`` (higher is better) are raw, None where unknown.
-    ``spans`` are (start, end) offsets to highlight inside ``content``."""
+    ``spans`` are (start, end) offsets to highlight inside ``content``, ``hidden`` those of the HTML tags
+    that its ``snippet`` is read without. ``aliases`` are those of a document that has no text of its own."""
 
     rank: int
     score: float
@@ -257,13 +263,17 @@ class Hit:
     anchor_ref: str
     document: Document
     copies: tuple[str, ...] = ()
+    hidden: tuple[tuple[int, int], ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """A chunk in reading order; ``is_hit`` marks the one that was asked for.
 
-    The first ``repeats`` characters of ``content`` are the end of the chunk before (the overlap).
+    The first ``repeats`` characters of ``content`` are the end of the chunk before (the overlap). From
+    ``shown[0]`` to ``shown[1]`` it is read among the others, so that the text stands there once and the hit
+    whole.
     """
 
     key: str
@@ -272,7 +282,8 @@ class Neighbour:
     end_line: int
     heading_path: tuple[str, ...]
     is_hit: bool
-    repeats: int = 0
+    repeats: int
+    shown: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +327,8 @@ class Notice:
 class Answer:
     """All that a search gives back. ``hits`` holds the best ``top_k`` behind the first ``offset``,
     whether good or not; ``convincing`` says whether anything in the whole list is good enough,
-    ``has_more`` whether the list goes on and may be asked for."""
+    ``has_more`` whether it goes on with what is good enough, and may be asked for. ``unshown`` is how many
+    near misses follow at least, which are there to be asked for as well."""
 
     query: Query
     stores: tuple[str, ...]
@@ -328,6 +340,7 @@ class Answer:
     query_time_ms: float = 0.0
     offset: int = 0
     has_more: bool = False
+    unshown: int = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import PurePath
 
-from rag_core.reports import Diagnosis
-from rag_core.types import Answer, Job
+from rag_core.reports import Diagnosis, Privacy
+from rag_core.types import Answer, Hit, Job, Source, StoreInfo
 
 
 def plural(count: int, noun: str) -> str:
@@ -113,6 +113,75 @@ def shared_files(root: str, others: Iterable[str]) -> str:
     return f"{root!r} {place}, which the store has already. {once}"
 
 
+def said_of_privacy(found: Privacy) -> str:
+    """How many documents of a store are private, and why, in a sentence."""
+    if not found.private:
+        return f"None of its {plural(found.documents, 'document')} is private."
+    why = [f"{found.by_note:,} by the note itself"] if found.by_note else []
+    why += [f"{found.by_rule:,} by rule"] if found.by_rule else []
+    are = "is" if found.private == 1 else "are"
+    return f"{found.private:,} of {plural(found.documents, 'document')} {are} private: {', '.join(why)}."
+
+
+def taken(source: Source) -> str:
+    """The files that a folder gives, in words where its patterns mean all."""
+    every = {*source.include} <= {"**/*"}
+    without = f" without {' '.join(source.exclude)}" if source.exclude else ""
+    return ("every file" if every else " ".join(source.include)) + without
+
+
+_MOST_ROOTS = 4
+
+
+def roots(sources: Iterable[Source]) -> str:
+    """Where the paths of a store begin on this computer; '' when nobody is to know."""
+    there = sorted((source for source in sources if source.root and not source.removed), key=_labelled)
+    said = [
+        f"what begins with {source.label}/ is in {_shown(source.root)}"
+        if source.label
+        else f"paths begin in {_shown(source.root)}"
+        for source in there[:_MOST_ROOTS]
+    ]
+    if rest := len(there) - len(said):
+        said.append(f"and so on for {plural(rest, 'more folder')}")
+    sentence = "; ".join(said)
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+
+
+def top_folder(sources: Iterable[Source]) -> str:
+    """What the folder is called whose paths have no name before them; '' when nobody is to know."""
+    names = [PurePath(_shown(source.root)).name for source in sources if not (source.label or source.removed)]
+    return ", ".join(dict.fromkeys(filter(None, names)))
+
+
+def _labelled(source: Source) -> bool:
+    return bool(source.label)
+
+
+def _shown(root: str) -> str:
+    """A path that may hold bytes which are no text."""
+    return root.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def vectors_in(info: StoreInfo) -> str:
+    """Where the vectors of a store are, in words; its address is what programs take."""
+    kind, _, rest = info.address.partition("://")
+    server, _, name = rest.partition("/")
+    at = f"on the server {server}" if server else "in a folder of this computer"
+    match kind:
+        case "":
+            return "in the store's own file"
+        case "s3vectors":
+            return f"in Amazon S3 Vectors, index {name!r} of the bucket {server!r}"
+        case "qdrant":
+            collection, _, own = name.partition("#")
+            return f"in Qdrant {at}, collection {collection!r}, those marked {own!r}"
+        case "chroma":
+            return f"in Chroma {at}, collection {name!r}"
+        case _:
+            return f"in the vector index {kind!r}"
+
+
 def ranked(found: Diagnosis) -> str:
     """Which place a file has for the query that was asked."""
     if found.rank is None:
@@ -139,7 +208,61 @@ def found(answer: Answer) -> str:
     return f"{shown} {took}. {_fit(answer)}"
 
 
+def nothing_fits(answer: Answer) -> str:
+    """That no passage is good enough, and by what that was judged: another mode may judge otherwise."""
+    by = _judged_by(answer)
+    return f"Nothing fits well{f' {by}' if by else ''}. These are the nearest passages."
+
+
+def unshown(answer: Answer) -> str:
+    """How many near misses behind those shown nobody is led to; '' for none."""
+    if not answer.unshown:
+        return ""
+    misses, are = ("near miss", "is") if answer.unshown == 1 else ("near misses", "are")
+    return f"At least {answer.unshown:,} more {misses} {are} not shown."
+
+
+def only_title(hit: Hit) -> str:
+    """What there is of a document without text."""
+    names = f"also called {', '.join(hit.aliases)}" if hit.aliases else ""
+    tags = " ".join(f"#{tag}" for tag in hit.document.tags)
+    return " · ".join(part for part in ("There is only the title", names, tags) if part)
+
+
+def on_disk(state: str) -> str:
+    """What has become of the file of a passage since it was read; '' when it is as it was, or for a guest."""
+    match state:
+        case "changed":
+            return "The file has changed since it was indexed."
+        case "missing":
+            return "The file is gone from where it was."
+        case "unknown":
+            return "Whether the file has changed since it was indexed cannot be told just now."
+        case "failed":
+            return "The file could not be read the last time; this is its last good text."
+        case _:
+            return ""
+
+
+def _judged_by(answer: Answer) -> str:
+    """By what passages were compared with the query; '' where there were only filters."""
+    if not answer.query.text:
+        return ""
+    if answer.mode == "vector":
+        return "by meaning alone"
+    if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
+        return "by words alone"
+    return "by words and meaning together"
+
+
 def _fit(answer: Answer) -> str:
+    by, said = _judged_by(answer), _fits(answer)
+    if not by.endswith("alone"):
+        return said
+    return f"{by.capitalize()}, {said[0].lower()}{said[1:]}"
+
+
+def _fits(answer: Answer) -> str:
     fit = sum(hit.relevant for hit in answer.hits)
     near = len(answer.hits) - fit
     fits, misses = "fits" if fit == 1 else "fit", "is a near miss" if near == 1 else "are near misses"

@@ -23,6 +23,12 @@ QUIET = [
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
 PATIENCE_MS = 20_000
+MOST_STOPS = 40
+# What a screen reader would call the element that has the focus, or nearly so.
+FOCUSED = """() => {
+    const e = document.activeElement;
+    return (e && e !== document.body && e.tagName !== "MAIN" && (e.ariaLabel || e.innerText)) || "";
+}"""
 UNTIL_STILL = """async patience => {
     await document.fonts.ready;
     const begun = performance.now();
@@ -99,3 +105,14 @@ def watch(folder: Path, environment: dict[str, str], **options: Any) -> Iterator
         page.on("pageerror", lambda e: watched.errors.append(str(e)))
         yield watched
         context.close()
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what is called ``name`` has the focus."""
+    stops = []
+    for _ in range(MOST_STOPS):
+        page.keyboard.press("Tab")
+        stops.append(str(page.evaluate(FOCUSED)))
+        if name in stops[-1]:
+            return
+    raise AssertionError(f"{name!r} is not among the next stops of the Tab key: {stops}")

@@ -22,7 +22,10 @@ pytest_plugins = [
     "tests.embedder_servers",
     "tests.installed_packages",
     "tests.pages",
+    "tests.private_logs",
     "tests.sea_store",
+    "tests.speakers",
+    "tests.tailscale_program",
     "tests.vector_fixtures",
 ]
 

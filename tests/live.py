@@ -14,8 +14,10 @@ from pathlib import Path
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
+
+from tests.private_logs import watch
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -46,16 +48,23 @@ class Server:
 
     def get(self, path: str, *headers: tuple[str, str]) -> tuple[int, dict[str, str], str]:
         """Send exactly these headers, plus a Host unless one is given."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
-            connection.putrequest("GET", path, skip_host=True, skip_accept_encoding=True)
-            for name, value in self._with_host(headers):
+        return self.send("GET", path, b"", *headers)
+
+    def send(
+        self, method: str, path: str, body: bytes, *headers: tuple[str, str], at: str = "127.0.0.1"
+    ) -> tuple[int, dict[str, str], str]:
+        """As `get`, with a method and a body; its length goes along unless headers say otherwise."""
+        with closing(http.client.HTTPConnection(at, self.port, timeout=20)) as connection:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            length = [("Content-Length", str(len(body)))] if body else []
+            for name, value in [*self._with_host(headers), *length]:
                 connection.putheader(name, value)
-            connection.endheaders()
+            connection.endheaders(body or None)
             response = connection.getresponse()
             body = response.read().decode(errors="replace")
             return response.status, {name.lower(): value for name, value in response.getheaders()}, body
 
-    def handshake(self, *headers: tuple[str, str]) -> int:
+    def handshake(self, *headers: tuple[str, str], at: str = "127.0.0.1") -> int:
         """The status of a websocket handshake: 101 is in, 403 is refused."""
         lines = [
             "GET /_stcore/stream HTTP/1.1",
@@ -65,7 +74,7 @@ class Server:
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
             *(f"{name}: {value}" for name, value in self._with_host(headers)),
         ]
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as raw:
+        with socket.create_connection((at, self.port), timeout=10) as raw:
             raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
             return int(raw.recv(4096).split(b" ", 2)[1])
 
@@ -76,14 +85,20 @@ class Server:
 
 def visit(server: Server, page: str) -> list[ForwardMsg]:
     """Open a page as the browser does, and return what the scripts sent until they ended."""
-    messages: list[ForwardMsg] = []
     origin = Origin(f"http://{server.host}")
     with connect(f"ws://{server.host}/_stcore/stream", origin=origin, proxy=None) as ws:
-        ws.send(BackMsg(rerun_script={"page_name": page}).SerializeToString())  # type: ignore[arg-type]
-        while not messages or messages[-1].WhichOneof("type") != "script_finished":
-            message = ForwardMsg()
-            message.ParseFromString(ws.recv(timeout=10, decode=False))
-            messages.append(message)
+        return run_page(ws, page)
+
+
+def run_page(ws: ClientConnection, page: str, query: str = "") -> list[ForwardMsg]:
+    """Have a page run over a websocket, and return what it sent until it ended."""
+    messages: list[ForwardMsg] = []
+    asked = {"page_name": page, "query_string": query}
+    ws.send(BackMsg(rerun_script=asked).SerializeToString())  # type: ignore[arg-type]
+    while not messages or messages[-1].WhichOneof("type") != "script_finished":
+        message = ForwardMsg()
+        message.ParseFromString(ws.recv(timeout=10, decode=False))
+        messages.append(message)
     return messages
 
 
@@ -118,4 +133,6 @@ def start(folder: Path, **environment: str) -> Iterator[Server]:
             yield Server(process, int(line.rpartition(":")[2]), folder)
         finally:
             process.kill()
+            process.wait()
+            watch.logged((folder / "log").read_text())
             print((folder / "log").read_text())

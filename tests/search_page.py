@@ -23,4 +23,4 @@ def said(page: AppTest) -> list[str]:
 
 def titles(page: AppTest) -> list[str]:
     cards = re.findall(r"<article.*?<h2>(.*?)</h2>", markup(page), re.DOTALL)
-    return [html.unescape(title) for title in cards]
+    return [html.unescape(re.sub("<[^>]*>", "", title)) for title in cards]

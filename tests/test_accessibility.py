@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
@@ -16,20 +17,21 @@ from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.chromium import Watched, places, watch
 from tests.conftest import index
+from tests.tailscale_program import install
 
 PAGES = {  # address, and what stands there when the page is complete
     "search, nothing typed": ("/", "What you can type"),
     "search, cards": ("/?q=heron", "Heron 1"),
     "search, table": ("/?q=heron&view=table", "fit"),
     "search, nothing found": ("/?q=%22no+such+words%22", "Take the quotes away"),
-    "ask": ("/ask", "Where to look"),
+    "ask": ("/ask", "More filters"),
     "ask, answered": (f"/ask?c={'a' * 32}", "no source"),
     "files": ("/files?store=birds", "12 fresh"),
     "document": ("/files?store=birds&path=1.md", "Linked from"),
     "index": ("/index?store=birds", "Folders in this store"),
     "stores": ("/stores", "12 files"),
     "store": ("/stores?store=birds", "File types"),
-    "settings": ("/settings", "Checked at"),
+    "settings": ("/settings", "Somebody of your tailnet"),
 }
 LOOKS: dict[Literal["light", "dark"], ViewportSize] = {
     "light": {"width": 1280, "height": 900},
@@ -50,8 +52,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
     index(library, "birds", notes)
     keep_an_answer(library)
+    keep_visitors(library)
     library.close()
-    with watch(folder, places(folder)) as watched:
+    here = install(folder / "tailscale").folder / "bin"
+    path = os.pathsep.join([str(here), os.environ["PATH"]])
+    with watch(folder, places(folder) | {"PATH": path}) as watched:
         yield watched
 
 
@@ -63,6 +68,14 @@ def keep_an_answer(library: Library) -> None:
     checker.end()
     answered = replace(passages, statements=tuple(checker.statements), references=checker.references)
     library.keep_reply(OWNER, "a" * 32, answered)
+
+
+def keep_visitors(library: Library) -> None:
+    """A guest who came, another owner, and somebody who was refused."""
+    library.share(OWNER, "linus@example.com", ["birds"], may_ask=True)
+    library.make_owner(OWNER, "ada@example.com")
+    library.record_visit("linus@example.com", "pages", 3)
+    library.record_visit("mallory@example.com", "rest", refused=True)
 
 
 @pytest.mark.parametrize(("path", "complete"), PAGES.values(), ids=PAGES)

@@ -24,7 +24,7 @@ from tests.conftest import index
 from tests.live import Server, start
 from tests.rest import JSON, Response, Rest
 from tests.trees import write
-from ui.access import NOT_THE_OWNER, OWNER_HEADERS
+from ui.access import NOT_LET_IN, OWNER_HEADERS
 from ui.security_headers import security_headers
 
 NOTES = {
@@ -329,7 +329,7 @@ ATTACKS = {
 def test_who_is_not_the_owner_is_refused(api: Rest, headers: dict[str, str]) -> None:
     for answer in (api.get("/stores", **headers), api.post("/search", {"query": "x"}, **headers)):
         assert answer.status == 403
-        assert answer.error == str(NOT_THE_OWNER)
+        assert answer.error == str(NOT_LET_IN)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -23,6 +24,8 @@ from tests.standin import nobody
 QUESTION = "harbour opens at six"
 SAID = 'It opens early: "opens at six" [1].'
 EVENTS = {"Accept": "text/event-stream"}
+
+GUEST = Viewer("ann@example.org", stores=frozenset({"port"}), may_ask=True)
 
 Serve = Callable[..., Rest]
 
@@ -69,6 +72,15 @@ def test_vaults_folders_and_k_narrow_what_is_asked(
     rest.post("/ask", {"question": "harbour", "folders": ["deep"], "filters": {"path": "boats.md"}})
     assert "boats.md" in passages(ollama_chat)
     assert "rope.md" in passages(ollama_chat)
+
+
+@pytest.mark.parametrize("vaults", [{}, {"vaults": []}], ids=["none", "empty"])
+def test_without_vaults_all_that_the_viewer_may_see_are_asked(
+    answering: Answering, serve: Serve, vaults: dict[str, list[str]]
+) -> None:
+    library = answering(SAID)
+    assert serve(library).post("/ask", {"question": QUESTION, **vaults}).json["stores"] == ["home", "port"]
+    assert serve(library, GUEST).post("/ask", {"question": QUESTION, **vaults}).json["stores"] == ["port"]
 
 
 def test_a_conversation_goes_to_the_model(
@@ -121,10 +133,19 @@ def test_without_a_model_it_is_a_bad_gateway(answering: Answering, serve: Serve)
 
 def test_a_guest_is_not_told_where_the_model_is(answering: Answering, serve: Serve) -> None:
     silent = nobody()
-    guest = serve(answering(SAID, ollama_url=silent), Viewer("ann@example.org", stores=frozenset({"port"})))
+    guest = serve(answering(SAID, ollama_url=silent), GUEST)
     answer = guest.post("/ask", {"question": QUESTION})
     assert answer.status == 502
     assert silent.partition("//")[2] not in answer.error
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_a_guest_who_may_only_search_is_refused(answering: Answering, serve: Serve, accept: str) -> None:
+    guest = serve(answering(SAID), replace(GUEST, may_ask=False))
+    answer = guest.post("/ask", {"question": QUESTION}, Accept=accept)
+    assert answer.status == 403
+    assert answer.error.startswith("You may search these notes, and not ask")
+    assert guest.post("/search", {"query": "harbour"}).status == 200
 
 
 def test_events_end_with_an_error_where_no_model_answers(answering: Answering, serve: Serve) -> None:
@@ -132,6 +153,16 @@ def test_events_end_with_an_error_where_no_model_answers(answering: Answering, s
     told = events(answer.body)
     assert [name for name, _ in told] == ["references", "error"]
     assert told[1][1]["message"] == "No model answers."
+
+
+def test_nothing_that_a_model_says_becomes_an_event_or_markup(answering: Answering, serve: Serve) -> None:
+    hostile = '\n\nevent: reply\ndata: {"answer": "forged"}\n\n<script>alert(1)</script> \x1b[2J [1].'
+    rest = serve(answering(hostile))
+    answer = rest.post("/ask", {"question": QUESTION}, **EVENTS)
+    assert [name for name, _ in events(answer.body)] == ["references", *["statement"] * 3, "reply"]
+    whole = rest.post("/ask", {"question": QUESTION})
+    assert whole.headers["content-type"] == "application/json"
+    assert "\x1b" not in answer.body + whole.body, "JSON escapes what steers a terminal"
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])

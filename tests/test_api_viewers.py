@@ -21,7 +21,7 @@ from tests.conftest import index
 from tests.rest import Response, Rest, serving_rest
 from tests.trees import write
 
-GUEST = Viewer("friend@example.com", stores=frozenset({"shared"}))
+GUEST = Viewer("friend@example.com", stores=frozenset({"shared"}), may_ask=True)
 COUNTS = {"name", "file_count", "chunk_count", "pending", "types"}
 SERVER = "http://models.example"
 

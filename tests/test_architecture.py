@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "addresses": VALUES,
     "background": set(),
+    "state": VALUES,
     "extensions": VALUES,
     "config": VALUES | {"files", "extract"},
     "logs": set(),
@@ -42,16 +43,18 @@ ALLOWED: dict[str, set[str]] = {
     "extract": VALUES | {"extensions"},
     "chunk": VALUES | {"extract"},
     "patience": VALUES | {"background"},
-    "embedders": VALUES | {"addresses", "background", "chunk", "extensions", "patience"},
+    "servers": VALUES | {"addresses"},
+    "embedders": VALUES | {"addresses", "background", "chunk", "extensions", "patience", "servers"},
     "migrations": VALUES,
     "store": VALUES | {"words", "files", "extract", "migrations", "wording"},
     "vectors": VALUES | {"addresses", "extensions", "extract", "patience", "store"},
     "outbox": VALUES | {"store", "vectors"},
-    "stores": VALUES | {"config", "patience", "store", "vectors"},
+    "people": VALUES | {"config", "state"},
+    "stores": VALUES | {"config", "patience", "people", "store", "vectors"},
     "freshness": VALUES | {"store"},
     "diagnosis": VALUES | {"extract", "files", "store", "freshness", "wording"},
     "doctor": VALUES | {"addresses", "embedders", "extensions", "extract", "vectors", "wording"},
-    "connections": VALUES | {"addresses", "background", "embedders", "vectors", "wording"},
+    "connections": VALUES | {"addresses", "background", "embedders", "llm", "servers", "vectors", "wording"},
     "portable": VALUES | {"embedders", "files", "migrations", "store", "wording"},
     "plan": VALUES | {"files", "extract", "store", "wording"},
     "runlog": VALUES | {"store"},
@@ -59,24 +62,44 @@ ALLOWED: dict[str, set[str]] = {
     "index": VALUES | STEPS - {"query", "snippet", "rank"} | {"embedding", "store", "plan", "runlog"},
     "notices": VALUES | {"extract", "store"},
     "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
-    "reader": VALUES | {"config", "stores"} | STEPS | STATE | READ,
-    "llm": VALUES | {"addresses", "embedders"},
+    "reader": VALUES | {"config", "freshness", "llm", "people", "servers", "stores"} | STEPS | STATE | READ,
+    "llm": VALUES | {"addresses", "servers"},
     "answers": VALUES | {"chunk", "llm", "words"},
     "reply_forms": VALUES | {"wording"},
-    "conversations": VALUES | {"reply_forms"},
-    "asking": VALUES
-    | {"addresses", "answers", "config", "conversations", "embedders", "llm", "query", "reader"},
+    "access_forms": VALUES,
+    "conversations": VALUES | {"reply_forms", "state"},
+    "asking": VALUES | {"addresses", "answers", "conversations", "llm", "query", "reader"},
     "folders": {"reader"} | VALUES | {"files", "store", "plan", "index"},
     "runs": {"folders"} | VALUES | {"files", "store", "index"},
-    "services": {"reader", "folders", "runs"} | VALUES | {"addresses", "embedders", "connections", "vectors"},
+    "services": {"reader", "folders", "runs"}
+    | VALUES
+    | {"addresses", "connections", "embedders", "llm", "vectors"},
+    "hiding": {"folders"} | VALUES | {"files", "store"},
     "attaching": VALUES | {"chunk", "embedders", "extract", "files", "store", "vectors"},
     "placement": {"runs", "folders"}
     | VALUES
-    | {"attaching", "chunk", "embedders", "embedding", "index", "outbox", "store", "vectors", "wording"},
-    "tokens": VALUES | {"config"},
-    "admission": VALUES | {"folders", "reader", "tokens"},
+    | {"attaching", "chunk", "embedders", "embedding", "index", "outbox", "patience", "store", "vectors"}
+    | {"wording"},
+    "pieces": {"runs", "folders"} | VALUES | {"diagnosis", "files", "index", "store"},
+    "excerpts": VALUES | {"chunk", "reader", "store", "stores"},
+    "tokens": VALUES | {"config", "state"},
+    "tailscale": VALUES | {"background", "config"},
+    "admission": VALUES | {"folders", "people", "reader", "tailscale", "tokens"},
     "overview": VALUES | {"runs"},
-    "library": {"admission", "asking", "overview", "reader", "folders", "runs", "placement", "services"}
+    "library": {
+        "admission",
+        "asking",
+        "excerpts",
+        "pieces",
+        "overview",
+        "patience",
+        "reader",
+        "folders",
+        "runs",
+        "placement",
+        "services",
+    }
+    | {"hiding"}
     | VALUES
     | {"config", "stores", "freshness", "diagnosis", "doctor", "portable"}
     | STEPS
@@ -85,14 +108,18 @@ ALLOWED: dict[str, set[str]] = {
     "screen": set(),
     "render": {"screen"} | VALUES | {"config", "plan", "portable"},
     "wording": VALUES,
-    "terminal": {"screen"} | VALUES | {"config", "plan", "wording"},
+    "terminal": {"screen"} | VALUES | {"config", "plan", "snippet", "wording"},
     "jobs": VALUES | {"index", "library"},
     "serving": VALUES,
     "api": VALUES | {"asking", "library", "query", "render", "reply_forms"},
+    "mcp_server": VALUES
+    | {"api", "jobs", "library", "query", "reader", "render", "reply_forms", "screen", "wording"},
     "cli": VALUES
     | {
+        "access_forms",
         "config",
         "logs",
+        "mcp_server",
         "embedders",
         "files",
         "query",
@@ -109,18 +136,25 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"} | VALUES,
 }
 ENGINE_ONLY = {
+    "people",
+    "state",
     "admission",
+    "tailscale",
+    "excerpts",
     "overview",
+    "pieces",
     "tokens",
     "answers",
     "asking",
     "conversations",
     "llm",
     "addresses",
+    "servers",
     "background",
     "attaching",
     "patience",
     "placement",
+    "hiding",
     "embedding",
     "store",
     "search",
@@ -211,13 +245,13 @@ def test_reading_and_writing_do_not_know_each_other() -> None:
 @pytest.mark.parametrize("path", CORE_FILES, ids=name_of)
 def test_module_imports_only_what_it_may(path: Path) -> None:
     me = home(path)
-    version = {"__version__"} if me in ("api", "cli", "portable") else set()
+    version = {"__version__"} if me in ("api", "cli", "mcp_server", "portable") else set()
     assert core_imports(path) - {me} - version <= ALLOWED[me]
 
 
 @pytest.mark.parametrize("path", CORE_FILES, ids=name_of)
 def test_engine_knows_nothing_of_the_app(path: Path) -> None:
-    speaks_http = {"starlette"} if home(path) == "api" else set()
+    speaks_http = {"starlette"} if home(path) in ("api", "mcp_server") else set()
     assert not {name.split(".")[0] for name, _ in imports(path)} & APP - speaks_http
 
 

@@ -14,8 +14,8 @@ from rag_core.attaching import Maker, _maker
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError, InvalidInput, VectorError
 from rag_core.library import Library
-from rag_core.types import OWNER
-from rag_core.vectors import VectorRecord
+from rag_core.types import OWNER, Viewer
+from rag_core.vectors import RemoteIndex, VectorRecord
 from tests.conftest import index
 from tests.s3vectors import Faults, Server
 from tests.stored import contents, store_of
@@ -43,6 +43,13 @@ def second(zoo: Library, tmp_path: Path) -> Iterator[Library]:
     library._vector_options = zoo._vector_options
     yield library
     library.close()
+
+
+def at(library: Library) -> RemoteIndex:
+    """The index of the store."""
+    found = library._stores.target(library._stores.open(OWNER, "zoo").store)
+    assert found is not None
+    return found
 
 
 def about(library: Library, store: str = "zoo") -> list[tuple[Any, ...]]:
@@ -97,6 +104,24 @@ def test_attaching_again_brings_it_up_to_date(zoo: Library, second: Library, not
     assert [document.path for document in second.documents(OWNER, "zoo")] == ["deep/badger.md", "heron.md"]
 
 
+def test_what_a_rule_hides_there_is_private_here_and_a_copy_takes_no_rules(
+    zoo: Library, second: Library
+) -> None:
+    zoo.set_private_rules(OWNER, "zoo", ["deep/**"])
+    index(zoo, "zoo")
+    second.attach_store(OWNER, ADDRESS)
+    guest = Viewer("ada@example.org", stores=frozenset({"zoo"}))
+    assert [document.path for document in second.documents(guest, "zoo")] == ["otter.md"]
+    assert second.private_rules(OWNER, "zoo") == ()
+    with pytest.raises(InvalidInput, match="attached"):
+        second.set_private_rules(OWNER, "zoo", ["otter.md"])
+    zoo.set_private_rules(OWNER, "zoo", [])
+    index(zoo, "zoo")
+    second.attach_store(OWNER, ADDRESS)
+    assert len(second.documents(guest, "zoo")) == 2
+    assert second.verify(OWNER, "zoo").sound
+
+
 def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, notes: Path) -> None:
     second.attach_store(OWNER, ADDRESS)
     for change in (
@@ -117,6 +142,57 @@ def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, n
     (notes / "fox.md").write_text("The fox ran.\n")
     job = index(zoo, "zoo")
     assert "belongs to another installation" in job.message
+    there = {*at(second).keys()}
+    with pytest.raises(VectorError, match="belongs to another installation"):
+        zoo.heal(OWNER, "zoo")
+    assert {*at(second).keys()} == there
+
+
+def test_it_is_attached_and_taken_over_at_once(zoo: Library, second: Library) -> None:
+    assert not second.attach_store(OWNER, ADDRESS, take_over=True).attached
+    assert second.verify(OWNER, "zoo").sound
+    with pytest.raises(InvalidInput, match="exists already"):  # it is its own now, and no copy to replace
+        second.attach_store(OWNER, ADDRESS)
+
+
+def test_a_copy_whose_index_moved_says_what_to_do_wherever_one_looks(zoo: Library, second: Library) -> None:
+    second.attach_store(OWNER, ADDRESS)
+    zoo.switch_store(OWNER, "zoo", "hashing:64")
+    zoo.run(OWNER, "zoo")
+    gone = f"There is no vector index at {ADDRESS!r}."
+    [notice] = second.search(OWNER, "crabs", ["zoo"]).warnings
+    [finding] = second.verify(OWNER, "zoo").findings
+    said = [notice, finding.sentence]
+    for act in (lambda: second.attach_store(OWNER, ADDRESS), lambda: second.take_over_store(OWNER, "zoo")):
+        with pytest.raises(VectorError) as refused:
+            act()
+        said.append(str(refused.value))
+    assert [text for text in said if not (gone in text and "attach that one" in text)] == []
+    assert second.search(OWNER, "crabs", ["zoo"]).hits
+    second.delete_store(OWNER, "zoo")
+    assert second.attach_store(OWNER, zoo.store_info(OWNER, "zoo").address).chunk_count == 2
+
+
+def test_after_an_edit_of_a_later_passage_the_copy_is_told_of_the_whole_document(
+    zoo: Library, second: Library, notes: Path
+) -> None:
+    otter = notes / "otter.md"
+    otter.write_text(otter.read_text("utf-8").replace("crabs and urchins", "mussels, and urchins"), "utf-8")
+    job = index(zoo, "zoo")
+    assert job.texts_embedded == 1
+    second.attach_store(OWNER, ADDRESS)
+    assert about(second) == about(zoo)
+    [here], [there] = (
+        [document for document in library.documents(OWNER, "zoo") if document.path == "otter.md"]
+        for library in (zoo, second)
+    )
+    assert (here.file_hash, here.size) == (there.file_hash, there.size)
+
+
+def test_an_empty_index_is_told(zoo: Library, second: Library) -> None:
+    zoo.create_store(OWNER, "void", "hashing")
+    with pytest.raises(VectorError, match=r"void/main' is empty\. Attach it when"):
+        second.attach_store(OWNER, "s3vectors://commonplace-void/main")
 
 
 def test_deleting_an_attached_store_leaves_the_index(zoo: Library, second: Library) -> None:
@@ -138,7 +214,7 @@ def test_a_name_that_is_taken_is_refused(zoo: Library, second: Library) -> None:
 
 
 def test_an_address_where_nothing_is_makes_no_store(second: Library) -> None:
-    with pytest.raises(VectorError, match="refused"):
+    with pytest.raises(VectorError, match="There is no vector index at"):
         second.attach_store(OWNER, "s3vectors://commonplace-nothing/main")
     with pytest.raises(InvalidInput, match="no vector index called"):
         second.attach_store(OWNER, "ftp://x/y")

@@ -43,12 +43,13 @@ def index_by_clicking(app: Watched) -> None:
     """Make a store and index the folder ``garden`` with the mouse alone but for the name."""
     page = app.page
     page.get_by_role("link", name="Choose a folder").click()
-    page.get_by_label("Name of the new store").fill("plants")
-    page.get_by_role("button", name="Create store").click()
     page.get_by_role("button", name="Browse").click()
     page.get_by_role("dialog").get_by_role("button", name="garden").click()
     expect(page.get_by_text("No folder inside.")).to_be_visible()
     page.get_by_role("button", name="Use this folder").click()
+    expect(page.get_by_label("Name of the new store")).to_have_value("garden")
+    page.get_by_label("Name of the new store").fill("plants")
+    page.get_by_role("button", name="Create store").click()
     expect(page.get_by_text("4 files")).to_be_visible()
     page.get_by_role("button", name="Index now").click()
     expect(page.get_by_role("link", name="Search this store")).to_be_visible()

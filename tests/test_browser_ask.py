@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from playwright.sync_api import expect
 from rag_core.config import Settings
 from rag_core.library import Library
 from tests.chat_servers import Messages, OllamaChat
-from tests.chromium import Watched, places, watch
+from tests.chromium import Watched, places, tab_to, watch
 from tests.conftest import index
 from tests.standin import serving
 from tests.trees import write
@@ -89,6 +90,16 @@ def test_a_number_leads_to_its_passage(app: Watched) -> None:
     assert page.evaluate("location.hash") == "#turn-1-1"
 
 
+def test_a_passage_opens_its_document_there(app: Watched) -> None:
+    page = app.page
+    address = page.url
+    page.get_by_role("link", name="port/harbour.md :: # Harbour, lines 1-3").first.click()
+    expect(page).to_have_url(re.compile(r"/files\?store=port&path=harbour\.md&passage="))
+    expect(page.locator(".cp-here")).to_contain_text("The harbour opens at six.")
+    page.goto(address)
+    expect(page.locator(".cp-answer")).to_be_visible()
+
+
 def test_the_answer_is_copied_with_its_sources(app: Watched) -> None:
     page = app.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -119,5 +130,27 @@ def test_a_phone_shows_all_of_it_in_one_column(app: Watched) -> None:
     wide = f"{all_of_it}.filter(e => e.scrollWidth > 391 && e.offsetWidth)"
     assert page.evaluate(f"{wide}.map(e => e.className)") == []
     page.get_by_role("button", name="Delete all").click()
+    page.get_by_role("button", name="Delete 1 conversation").click()
     expect(page.get_by_text("Earlier questions")).to_have_count(0)
     expect(page.locator(".cp-answer")).to_have_count(0)
+
+
+def test_asking_needs_no_mouse(app: Watched, talker: Talker) -> None:
+    """A folder is chosen, a question asked and stopped, a passage reached: all with the keys."""
+    page, keys = app.page, app.page.keyboard
+    page.set_viewport_size({"width": 1280, "height": 900})
+    talker.go.clear()
+    app.open("/ask")
+    tab_to(page, "Ask your notes")
+    keys.type("harbour opens at six")
+    keys.press("Enter")
+    expect(page.locator(".cp-true")).to_have_text('"opens at six"')
+    tab_to(page, "Stop")
+    keys.press("Space")
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+    talker.go.set()
+    app.rest()
+    tab_to(page, "Passage 1")
+    keys.press("Enter")
+    expect(page.locator("#turn-1-1")).to_be_in_viewport()
+    tab_to(page, "Ask a follow-up")

@@ -38,8 +38,9 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     app.settle()  # until then cards still move, and the click would meet another one's link
     page.get_by_role("link", name="Open document").first.click()
     expect(page.get_by_role("heading", name="A long note", level=1)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/files\?store=notes&path=long\.md&passage=[0-9a-f-]{36}$"))
+    expect(page).to_have_url(re.compile(r"/files\?store=notes&path=long\.md&passage=[0-9a-f-]{36}&search="))
     expect(page.locator("#marked")).to_contain_text("subject40")
+    expect(page.locator("#marked mark", has_text="subject40")).to_be_visible()
     expect(page.locator("#marked")).to_be_in_viewport()
     page.go_back()
     expect(page.get_by_label("Search your notes")).to_have_value("subject40")
@@ -70,4 +71,43 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     expect(page.get_by_text("1 of 3 files")).to_be_visible()
 
     assert app.elsewhere == []
+    assert app.errors == []
+
+
+def test_a_row_of_the_table_is_opened_in_one_press(app: Watched) -> None:
+    page = app.page
+    app.open("/files?store=notes&q=map")
+    expect(page.locator("[data-testid=stDataFrame] td", has_text="map.md")).to_be_attached()
+    table = page.locator("[data-testid=stDataFrame] canvas").first
+    table.click(position={"x": 33 + 35, "y": 18 + 35}, force=True)
+    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/files\?store=notes&path=map\.md$"))
+    page.go_back()
+    expect(page.get_by_text("1 of 3 files")).to_be_visible()
+
+
+def test_a_title_on_a_card_is_a_link_to_the_marked_passage_and_back(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=subject40&mode=lexical")
+    page.get_by_role("article").first.get_by_role("link").click()
+    expect(page.locator("#marked mark", has_text="subject40")).to_be_visible()
+    page.get_by_role("link", name="Back to the results").click()
+    expect(page.get_by_label("Search your notes")).to_have_value("subject40")
+    expect(page.get_by_role("article").first).to_contain_text("subject40")
+
+
+def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> None:
+    page = app.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    app.open("/")
+    page.get_by_role("link", name="Files").click()
+    expect(page.get_by_text("3 files", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    tops = [link.bounding_box() for link in page.locator(".st-key-narrow_pages a").all()]
+    assert len({box["y"] for box in tops if box}) == 1, "the pages fit into one line"
+    page.get_by_role("link", name="map.md").click()
+    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
+    page.get_by_role("link", name="Stores").click()
+    expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
     assert app.errors == []

@@ -59,7 +59,7 @@ def index(server: Relay, place: ChromaPlace) -> Iterator[Chroma]:
     index.prepare(ME)
     yield index
     server.faults.clear()
-    index.drop()
+    index.drop(ME)
 
 
 def record(key: str = "k", **changes: Any) -> VectorRecord:
@@ -128,7 +128,7 @@ def test_a_collection_that_another_program_made_is_not_taken_for_ours(
         index.prepare(ME)
     index.prepare(ME, take_over=True)
     assert index.owner() == ME
-    index.drop()
+    index.drop(ME)
     theirs._server._session.close()  # type: ignore[attr-defined]
 
 
@@ -144,7 +144,7 @@ def test_an_index_can_be_opened_by_its_address_alone(server: Relay, place: Chrom
     there = Chroma.at(str(place), options(server))
     assert there.place == made.place
     assert there.owner() == ME
-    made.drop()
+    made.drop(ME)
     with pytest.raises(VectorError, match="does not exist"):
         Chroma.at(str(place), options(server))
 
@@ -172,8 +172,8 @@ def test_the_server_that_gets_texts_is_named(server: Relay, place: ChromaPlace) 
 
 
 def test_a_dropped_collection_is_gone_and_dropping_it_again_is_no_error(index: Chroma) -> None:
-    index.drop()
-    index.drop()
+    index.drop(ME)
+    index.drop(ME)
     assert index.owner() == ""
     with pytest.raises(VectorError, match="does not exist"):
         [*index.keys()]
@@ -182,7 +182,7 @@ def test_a_dropped_collection_is_gone_and_dropping_it_again_is_no_error(index: C
 def test_a_collection_that_was_made_anew_meanwhile_is_found(server: Relay, index: Chroma) -> None:
     index.put([record()])
     other = Chroma(index.place, options(server))
-    other.drop()
+    other.drop(ME)
     other.prepare(ME)
     with pytest.raises(VectorError, match="does not exist"):
         index.put([record()])
@@ -196,7 +196,7 @@ def test_a_server_that_cannot_filter_by_lists_is_told(server: Relay, place: Chro
     index = Chroma(place, options(server))
     with pytest.raises(VectorError, match=r"is too old.* Use Chroma 1\.5 or newer"):
         index.prepare(ME)
-    index.drop()
+    index.drop(ME)
 
 
 def test_an_exact_search_looks_at_everything_and_can_be_changed_back(server: Relay, index: Chroma) -> None:
@@ -250,7 +250,7 @@ def test_vectors_have_the_length_one_there(server: Relay, place: ChromaPlace, me
     for query in (note.vector * np.float32(3), -note.vector, QUERY):
         [match] = index.search(query, 1)
         assert match.similarity == pytest.approx(float(unit(query) @ unit(note.vector)), abs=1e-6)
-    index.drop()
+    index.drop(ME)
 
 
 def test_requests_hold_as_many_records_as_the_server_takes(
@@ -450,7 +450,7 @@ def test_a_proxy_learns_nothing_of_what_stays_on_this_machine(
     index = Chroma(place, options(server))
     index.prepare(ME)
     assert index.owner() == ME
-    index.drop()
+    index.drop(ME)
 
 
 def test_a_damaged_folder_is_told(tmp_path: Path) -> None:

@@ -53,12 +53,12 @@ def test_addresses_are_read(address: str, parts: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["qdrant://host/notes", "chroma://", "chroma://host/", "chroma://me:hunter2@host/notes", "chroma:///a"],
+    ["qdrant://host/notes", "chroma://", "chroma://host/", "chroma://me:open-sesame@host/notes", "chroma:///a"],
 )
 def test_bad_addresses_are_refused(address: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_chroma(address)
-    assert "hunter2" not in str(caught.value)
+    assert "open-sesame" not in str(caught.value)
 
 
 def test_every_metric_has_a_name_here() -> None:

@@ -255,9 +255,9 @@ def test_index_of_a_store_without_folders_says_what_to_name(run: Run) -> None:
 # --- query ------------------------------------------------------------------------------
 
 SEED_KEYS = "query store results total_results query_time_ms".split()
-OUR_KEYS = "stores mode convincing offset has_more pending warnings".split()
+OUR_KEYS = "stores mode convincing offset has_more unshown pending warnings".split()
 SEED_RESULT_KEYS = "rank score file_path file_type start_line end_line content metadata".split()
-OUR_RESULT_KEYS = "store id relevant similarity bm25 reasons highlights copies absolute_path".split()
+OUR_RESULT_KEYS = "store id relevant similarity bm25 reasons highlights copies absolute_path state".split()
 METADATA_KEYS = (
     "title tags indexed_at file_hash chunk_index heading_path folder anchor_type anchor_ref date"
 ).split()

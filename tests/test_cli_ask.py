@@ -15,6 +15,7 @@ from tests.answering import Answering, passages
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.command import Result, Run
 from tests.configured import configure
+from tests.trees import write
 
 Ask = Callable[..., Result]
 QUESTION = "harbour opens at six"
@@ -84,6 +85,19 @@ def test_what_a_model_says_does_not_steer_the_terminal(ask: Ask, ollama_chat: Ol
     ollama_chat.script = say("\x1b]0;owned\x07\x1b[2J Red \x1b[31m [1].")
     assert "\x1b" not in ask(QUESTION).out
     assert "\x1b" not in ask(QUESTION, "--json").out
+
+
+def test_what_a_note_holds_does_not_steer_the_terminal(
+    ask: Ask, run: Run, notes: Path, ollama_chat: OllamaChat
+) -> None:
+    write(notes, {"port/red\x1b[31m.md": "# Heron \x1b]0;x\x07\n\nThe heron\x1b[2J waits.\n"})
+    assert run("index", "--store", "port").status == 0
+    ollama_chat.script = say('It "waits" [1].')
+    shown = ask("heron waits", "--k", "1")
+    assert shown.out.startswith('It "waits" [1].')
+    assert "\x1b" not in shown.out + shown.err
+    ollama_chat.script = say()
+    assert "\x1b" not in ask("heron waits", "--k", "1").out
 
 
 @pytest.mark.usefixtures("ask")

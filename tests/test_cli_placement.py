@@ -16,8 +16,8 @@ from tests.s3vectors.http import REGION
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with Server() as stand_in:
         for name, value in {
-            "AWS_ACCESS_KEY_ID": "nobody",
-            "AWS_SECRET_ACCESS_KEY": "nothing",
+            "AWS_ACCESS_KEY_ID": "AKIASESAME",
+            "AWS_SECRET_ACCESS_KEY": "open-sesame",
             "COMMONPLACE_S3_REGION": REGION,
             "COMMONPLACE_S3_ENDPOINT_URL": stand_in.url,
         }.items():
@@ -81,10 +81,45 @@ def test_attach_and_take_over(zoo: Run, notes: Path, monkeypatch: pytest.MonkeyP
     assert zoo("store", "take-over", "sea").out.startswith("Store 'sea' is yours now.")
 
 
+def test_attach_may_take_over_at_once(zoo: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "second"))
+    done = zoo("store", "attach", "s3vectors://commonplace-zoo/main", "sea", "--take-over")
+    assert done.out.startswith("Store 'sea' is yours now.")
+    assert "attached" not in zoo("store", "info", "sea").out
+
+
 def test_private_notes_stay_until_they_are_let_go(zoo: Run) -> None:
     assert "may not go" in zoo("store", "private", "zoo").out
     assert "may go" in zoo("store", "private", "zoo", "--send").out
     assert "may not go" in zoo("store", "private", "zoo", "--keep").out
+
+
+def test_rules_for_private_notes_are_added_shown_and_taken_away(zoo: Run, notes: Path) -> None:
+    (notes / "deep").mkdir()
+    (notes / "deep" / "stoat.md").write_text("The stoat ran.\n")
+    zoo("index", "--store", "zoo")
+    assert "1 of 3 documents is private: 1 by the note itself." in zoo("store", "private", "zoo").out
+    said = zoo("store", "private", "zoo", "--hide", "deep/**", "--hide", "*.key.md").out
+    assert "2 of 3 documents are private: 1 by the note itself, 1 by rule." in said
+    assert "  deep/**: 1 document\n  *.key.md: hides nothing yet\n" in said
+    assert "follow with the next run: commonplace index --store zoo" in said
+    shown = zoo("store", "private", "zoo", "--show", "*.key.md", "--json").json
+    assert shown["private_rules"] == {"deep/**": 1}
+    assert (shown["documents"], shown["private"]) == (3, 2)
+    assert (shown["private_by_note"], shown["private_by_rule"], shown["sends_private"]) == (1, 1, False)
+    zoo("index", "--store", "zoo")
+    assert zoo("store", "info", "zoo", "--json").json["unsent"] == 0
+    assert zoo("store", "verify", "zoo").status == 0  # the index has one copy left, as it should
+
+
+def test_a_rule_that_cannot_be_and_one_that_is_none_are_refused(zoo: Run) -> None:
+    refused = zoo("store", "private", "zoo", "--hide", "../x")
+    assert (refused.status, "leaves its folder" in refused.err) == (2, True)
+    refused = zoo("store", "private", "zoo", "--show", "x/**")
+    assert (refused.status, "has no rule 'x/**'. There are none." in " ".join(refused.err.split())) == (
+        2,
+        True,
+    )
 
 
 def test_an_unknown_kind_is_refused(run: Run) -> None:

@@ -38,7 +38,7 @@ def test_verify_names_what_is_broken_and_what_to_do(run: Run, stores: Path) -> N
     result = run("verify")
 
     assert result.status == 1
-    assert "a: 1 fault in 19 checks" in result.out
+    assert "a: 1 fault in 20 checks" in result.out
     assert "fault offsets: 1 passage with a place in the file that cannot be." in result.out
     assert "Next: commonplace repair --store a" in result.out
     assert "b: sound" in result.out

@@ -17,7 +17,7 @@ from rag_core.config.tables import _FOLDER, _SIZES, _STORE
 ROOT = Path(__file__).resolve().parents[1]
 MAKER = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
 ROWS: list[Any] = MAKER["other_tools"]()
-COMES_LATER = {*LATER.values(), "reading images", "watching folders", "the MCP server"}
+COMES_LATER = {*LATER.values(), "reading images", "watching folders"}
 
 
 def test_the_page_about_configuration_is_made_from_the_table() -> None:

@@ -11,7 +11,8 @@ from typing import get_args
 import pytest
 
 from rag_core import config
-from rag_core.config.keys import BY_NAME, BY_VARIABLE, KEYS, LATER, STORE_NAME, Choice, Key, Whole, shown
+from rag_core.config.keys import BY_NAME, BY_VARIABLE, KEYS, LATER, STORE_NAME, Key, shown
+from rag_core.config.kinds import Choice, Whole
 from rag_core.config.origin import DEFAULT, Origin
 from rag_core.config.settings import Settings
 from rag_core.config.tree import Scalar

@@ -10,9 +10,10 @@ from rag_core import config
 from rag_core.config import Settings
 from rag_core.config.keys import EMBEDDER
 from rag_core.embedders import EmbedderOptions, full_name
-from rag_core.embedders.options import OLLAMA_URL, Prompts, parse_name
+from rag_core.embedders.options import Prompts, parse_name
 from rag_core.errors import InvalidInput
 from rag_core.reader import embedder_options
+from rag_core.servers.ollama import OLLAMA_URL
 from tests.configured import refusal, settings
 
 
@@ -103,13 +104,13 @@ def test_a_key_comes_from_the_environment_or_env_and_is_not_part_of_any_text(tmp
 
 def test_without_an_address_of_its_own_the_embedding_server_is_that_of_the_chat_model(tmp_path: Path) -> None:
     chat = "chat_base_url: http://chat:1/v1\n"
-    keys = "COMMONPLACE_CHAT_API_KEY=sk-chat\n"
+    keys = "COMMONPLACE_CHAT_API_KEY=sk-sesame-chat\n"
     alone = options(settings(tmp_path, chat, keys))
-    assert (alone.openai_url, alone.openai_key) == ("http://chat:1/v1", "sk-chat")
+    assert (alone.openai_url, alone.openai_key) == ("http://chat:1/v1", "sk-sesame-chat")
     apart = options(settings(tmp_path, f"{chat}embedding_base_url: http://own:2/v1\n", keys))
     assert (apart.openai_url, apart.openai_key) == ("http://own:2/v1", "")
-    both = options(settings(tmp_path, chat, f"{keys}COMMONPLACE_EMBEDDING_API_KEY=sk-own\n"))
-    assert (both.openai_url, both.openai_key) == ("http://chat:1/v1", "sk-own")
+    both = options(settings(tmp_path, chat, f"{keys}COMMONPLACE_EMBEDDING_API_KEY=sk-sesame-own\n"))
+    assert (both.openai_url, both.openai_key) == ("http://chat:1/v1", "sk-sesame-own")
 
 
 def test_prompts_belong_to_embedders_by_any_of_their_names(tmp_path: Path) -> None:

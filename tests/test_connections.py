@@ -27,7 +27,7 @@ def test_where_nothing_is_set_up_each_says_so_and_what_to_do(make: Make) -> None
     found = make().connections(OWNER)
     assert {each.key for each in found} == {
         *("minilm", "ollama", "openai", "sentence-transformers", "mlx"),
-        *("s3vectors", "qdrant", "chroma"),
+        *("s3vectors", "qdrant", "chroma", "chat"),
     }
     engines = {"qdrant", "chroma"}  # both work in this process, too
     assert {each.state for each in found if each.key in engines} == {"ready"}
@@ -176,7 +176,7 @@ def test_a_damaged_store_uses_nothing(make: Make, notes: Path) -> None:
     library = make()
     index(library, "s", notes)
     (library.settings.store_dir / "torn.db").write_bytes(b"no database" * 1000)
-    assert len(library.connections(OWNER)) == 8
+    assert len(library.connections(OWNER)) == 9
 
 
 def test_checks_log_nothing_private(

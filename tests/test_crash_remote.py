@@ -31,7 +31,7 @@ from tests.s3vectors.http import REGION
 RUN_ROUNDS = ROUNDS // 3
 ATTACH_ROUNDS = ROUNDS // 6
 FILES = 40
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIASESAME", "AWS_SECRET_ACCESS_KEY": "open-sesame"}
 FAR = "https://far.example.org"
 PASSING = ("429", "503", "lost")
 

@@ -49,6 +49,10 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
         "needs Amazon S3 Vectors",
         "test_cli_placement.py::test_attach_and_take_over",
     ),
+    "tailscale serve": (
+        "changes what this computer opens to others",
+        "test_tailscale.py::test_the_command_is_for_the_port_that_the_app_listens_on",
+    ),
     "commonplace model install": (
         "fetches 84 MB",
         "test_packaging.py::test_the_installed_program_knows_the_model_that_is_there",

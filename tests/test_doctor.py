@@ -179,7 +179,13 @@ def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) ->
 
 
 def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
-    assert last(ask(library, vault / "private.md")) == "It is private: only the owner finds it."
+    said = "It is private, as the note says: only the owner finds it."
+    assert last(ask(library, vault / "private.md")) == said
+    library.set_private_rules(OWNER, "s", ["sub/**", "private.*"])
+    said = "It is private, by the rule 'sub/**': only the owner finds it."
+    assert last(ask(library, vault / "sub" / "b.md")) == said
+    said = "It is private, as the note says and by the rule 'private.*': only the owner finds it."
+    assert last(ask(library, vault / "private.md")) == said
 
 
 def test_paused_and_removed_folders_are_named(library: Library, vault: Path) -> None:

@@ -72,6 +72,20 @@ def test_the_chunks_one_after_another_are_the_text(
     assert without_space(reads(view(library, name))) == without_space(text)
 
 
+def test_whichever_chunk_is_asked_for_the_text_is_shown_once_and_that_one_whole(
+    library: Library, notes: Path
+) -> None:
+    write(notes, {"long.md": long_note(60)})
+    index(library, "s", notes)
+    for key in ("", *(chunk.key for chunk in view(library, "long.md").chunks)):
+        chunks = library.document(OWNER, "s", "long.md", key).chunks
+        shown = [chunk.content[slice(*chunk.shown)] for chunk in chunks]
+        assert without_space("".join(shown)) == without_space(long_note(60))
+        assert [text for text, chunk in zip(shown, chunks, strict=True) if chunk.is_hit] == [
+            chunk.content for chunk in chunks if chunk.is_hit
+        ]
+
+
 def test_overlapping_chunks_say_how_much_they_repeat(library: Library, notes: Path) -> None:
     write(notes, {"long.md": long_note(60)})
     index(library, "s", notes)

@@ -355,7 +355,7 @@ class Index:
     server = ""
     def prepare(self, owner, *, take_over=False): pass
     def owner(self): return ""
-    def drop(self): pass
+    def drop(self, owner): pass
     def put(self, records, settled=None):
         return Receipt(tuple([record.key for record in records] + ["never given"]))
     def delete(self, keys, settled=None):

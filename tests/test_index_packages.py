@@ -28,7 +28,7 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     index = _index(extra, nobody() if on_server else "", tmp_path / "x")
-    for act in (lambda: index.prepare("me"), lambda: index.search(vectors(1, 16)[0], 5), index.drop):
+    for act in (lambda: index.prepare("me"), lambda: index.search(vectors(1, 16)[0], 5), index.owner):
         with pytest.raises(VectorError) as caught:
             act()
         assert caught.value.suggestion == f"Install it: `pip install 'commonplace[{extra}]'`."

@@ -267,10 +267,10 @@ def test_a_model_that_only_embeds_cannot_chat(ollama_chat: OllamaChat) -> None:
 
 
 def test_the_key_is_sent_and_never_told(openai_chat: OpenAIChat) -> None:
-    openai_chat.key, openai_chat.script = "sk-right", say("At six.")
-    right = LLMOptions(openai_url=openai_chat.url, openai_key="sk-right")
+    openai_chat.key, openai_chat.script = "sk-sesame-right", say("At six.")
+    right = LLMOptions(openai_url=openai_chat.url, openai_key="sk-sesame-right")
     assert Talker("openai:talker", openai_chat, right).says() == "At six."
-    wrong = LLMOptions(openai_url=openai_chat.url, openai_key="sk-wrong")
+    wrong = LLMOptions(openai_url=openai_chat.url, openai_key="sk-sesame-wrong")
     trouble = Talker("openai:talker", openai_chat, wrong).trouble()
     assert trouble.endswith("refuses the key (status 401).")
     assert "sk-" not in trouble + repr(wrong)

@@ -116,8 +116,8 @@ def test_the_key_is_sent_and_a_refused_one_is_not_repeated(openai: OpenAIServer,
     openai.key = KEY
     assert opened(openai_key=KEY).identity.dimension == 384
     with pytest.raises(Unreachable, match="refuses the key") as caught:
-        opened(openai_key="sk-wrong")
-    assert "sk-wrong" not in str(caught.value)
+        opened(openai_key="sk-sesame-wrong")
+    assert "sk-sesame-wrong" not in str(caught.value)
     assert "COMMONPLACE_EMBEDDING_API_KEY" in caught.value.suggestion
 
 

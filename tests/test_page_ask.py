@@ -7,18 +7,23 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag_core.errors import StoreError
+from rag_core.library import Library
 from rag_core.types import OWNER
 from tests import pages
 from tests.answering import Answering, asked
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.configured import configure
+from tests.conftest import index
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
-from ui import access, ask_jobs
+from tests.trees import write
+from ui import access, ask_jobs, work
 from ui.deps import library
 
 QUESTION = "harbour opens at six"
@@ -34,7 +39,7 @@ def talker(owner: None, home: Path, answering: Answering, ollama_chat: OllamaCha
     configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
     ollama_chat.script = say(ANSWER)
     yield ollama_chat
-    ask_jobs.stop_all()
+    work.stop_all()
 
 
 def page(**params: str) -> AppTest:
@@ -62,7 +67,7 @@ def begin(app: AppTest, question: str = QUESTION) -> AppTest:
 def ask(app: AppTest, question: str = QUESTION) -> AppTest:
     """Ask, and wait for the answer."""
     begin(app, question)
-    until(lambda: not any(job.running for job in ask_jobs._jobs.values()))
+    until(lambda: not any(each.running for each in work.known().values()))
     return drawn(app.run())
 
 
@@ -101,7 +106,8 @@ def test_nothing_of_model_or_note_is_markup(talker: OllamaChat, notes: Path) -> 
     own = library()
     own.request_index(OWNER, "port")
     own.run(OWNER, "port")
-    talker.script = say(f'{HOSTILE} [1]. <b>Bold</b> [2](http://evil.example) "{HOSTILE}" [1]')
+    links = "[2](http://evil.example) [1](javascript:alert(1)) <a href='javascript:alert(1)'>x</a>"
+    talker.script = say(f'{HOSTILE} [1]. <b>Bold</b> {links} "{HOSTILE}" [1]')
     app = ask(page(), f"{QUESTION} <i>{'x'}</i>")
     body = markup(app)
     assert "&lt;script&gt;" in body
@@ -125,6 +131,7 @@ def test_the_answer_can_be_copied_as_markdown_with_its_sources() -> None:
 def test_where_nothing_fits_the_page_says_so() -> None:
     app = ask(page(), "quantum zebra xylophone")
     assert "Nothing in the notes fits this question" in said(app)
+    assert not app.code, "there is nothing to copy"
 
 
 def test_a_question_that_cannot_be_asked_is_told() -> None:
@@ -148,10 +155,15 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     configure(home)
     app = page()
     assert "set llm in config.yaml" in said(app)
-    assert [link.proto.page for link in app.get("page_link")] == ["settings"]
+    [link] = [each for each in app.get("page_link") if each.proto.label.startswith("Where config.yaml is")]
+    assert link.proto.page == "settings"
     app = ask(app)
     assert "There is no answer; these are the passages that fit best." in said(app)
     assert "The harbour opens at six." in said(app)
+    [warning] = app.warning
+    assert "No model is set up to answer questions" in warning.value.replace("\\", "").replace("\u2060", "")
+    assert markup(app).count("<details open>") == markup(app).count("<details") > 0, "all can be read"
+    assert "not cited" not in said(app)
 
 
 def test_a_model_that_does_not_answer_is_told_with_the_passages(talker: OllamaChat, home: Path) -> None:
@@ -191,7 +203,7 @@ def under_way(app: AppTest) -> ask_jobs.Job:
 
 def begun(app: AppTest) -> AppTest:
     begin(app)
-    until(lambda: bool(under_way(app).draft.statements))
+    until(lambda: bool(under_way(app).now.statements))
     return drawn(app.run())
 
 
@@ -224,6 +236,16 @@ def test_an_answer_is_stopped_by_its_button_and_what_was_said_stays() -> None:
     assert not app.text_input(key="ask_box").disabled
 
 
+def test_an_answer_that_could_not_be_kept_is_shown_with_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("The history of questions cannot be written: No space left on device.", "Make room.")
+
+    monkeypatch.setattr(Library, "keep_reply", full)
+    app = ask(page())
+    assert "opens at six" in said(app)
+    assert "No space left on device. Make room." in said(app)
+
+
 # --- conversations ----------------------------------------------------------------------
 
 
@@ -239,18 +261,24 @@ def test_earlier_questions_are_listed_and_can_be_deleted() -> None:
     first = ask(page())
     second = ask(page(), "boats harbour dawn")
     app = page()
-    links = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
-    assert links == ["boats harbour dawn", QUESTION]
+    kept = [each.proto for each in app.get("page_link") if each.proto.query_string.startswith("c=")]
+    assert [each.label.replace("\\", "") for each in kept] == ["boats harbour dawn", QUESTION]
     press(app, f"ask_delete_{conversation(first)}")
     assert [each.id for each in library().conversations(OWNER)] == [conversation(second)]
     press(app, "ask_delete_all")
+    press(app, "ask_delete_keep")
+    assert [each.id for each in library().conversations(OWNER)] == [conversation(second)]
+    press(app, "ask_delete_all")
+    press(app, "ask_delete_sure")
     assert library().conversations(OWNER) == []
     assert not has_key(app, "ask_delete_all")
+    assert not has_key(app, "ask_delete_sure")
 
 
 def test_deleting_what_is_shown_shows_an_empty_page() -> None:
     app = ask(page())
     press(app, "ask_delete_all")
+    press(app, "ask_delete_sure")
     assert "c" not in app.query_params
     assert "cp-asked" not in markup(app)
 
@@ -261,14 +289,84 @@ def test_a_conversation_that_is_not_there_is_told() -> None:
     assert "opens at six" in said(ask(app))
 
 
-def test_stores_and_folder_narrow_the_question(talker: OllamaChat) -> None:
+def filters_in_address(app: AppTest) -> dict[str, str]:
+    params = {name: value for name, value in app.query_params.items() if name != "c"}
+    return {name: value[-1] if isinstance(value, list) else value for name, value in params.items()}
+
+
+# --- where to look ----------------------------------------------------------------------
+
+
+def test_ticked_stores_and_a_folder_narrow_the_question_and_stand_in_the_address(talker: OllamaChat) -> None:
     app = page()
-    app.multiselect(key="ask_stores").set_value(["port"])
+    assert [box.value for box in app.checkbox] == [True, True]
+    app.checkbox(key="ask_tick_home").uncheck()
     drawn(app.run())
-    app.selectbox(key="ask_folder").set_value("deep")
+    app.selectbox(key="ask_path").set_value("deep")
+    drawn(app.run())
+    assert filters_in_address(app) == {"store": "port", "path": "deep"}
     ask(app, "harbour")
     assert "deep/rope.md" in asked(talker)[-1]["content"]
     assert "harbour.md" not in asked(talker)[-1]["content"]
+    assert filters_in_address(app) == {"store": "port", "path": "deep"}, "a follow-up looks there, too"
+
+
+def test_no_store_ticked_is_all_of_them() -> None:
+    app = page(store="home")
+    assert [box.value for box in app.checkbox] == [True, False]
+    app.checkbox(key="ask_tick_home").uncheck()
+    drawn(app.run())
+    assert [box.value for box in app.checkbox] == [True, True]
+    assert "store" not in app.query_params
+    assert library().conversation(OWNER, conversation(ask(app)))[0].stores == ("home", "port")
+
+
+@pytest.mark.parametrize(
+    ("params", "there", "gone"),
+    [
+        ({"path": "deep"}, "deep/rope.md", "boats.md"),
+        ({"path": "/"}, "boats.md", "rope.md"),
+        ({"tag": "sea"}, "sea.md", "boats.md"),
+        ({"type": "text"}, "log.txt", "boats.md"),
+        ({"after": "2031-01-01"}, "sea.md", "boats.md"),
+        ({"before": "1999-01-01"}, "old.md", "boats.md"),
+        ({"store": "home"}, "shed.md", "boats.md"),
+    ],
+    ids=str,
+)
+def test_every_filter_of_the_address_applies(
+    talker: OllamaChat, notes: Path, params: dict[str, str], there: str, gone: str
+) -> None:
+    more = {
+        "port/sea.md": "---\ntags: [sea]\ndate: 2031-05-05\n---\n# Sea\n\nThe harbour and the sea.\n",
+        "port/old.md": "---\ndate: 1998-05-05\n---\n# Old\n\nThe old harbour.\n",
+        "port/log.txt": "Log of the harbour.\n",
+        "home/shed.md": "# Shed\n\nFrom the shed one sees the harbour.\n",
+    }
+    write(notes, more)
+    index(library(), "port")
+    index(library(), "home")
+    ask(page(**params, k="20"), "harbour")
+    assert there in asked(talker)[-1]["content"]
+    assert gone not in asked(talker)[-1]["content"]
+
+
+def test_the_number_of_passages_is_at_most_twenty(talker: OllamaChat) -> None:
+    assert page(k="21").number_input(key="ask_k").value == 5
+    box = page(k="1").number_input(key="ask_k")
+    assert (box.value, box.min, box.max) == (1, 1, 20)
+    ask(page(k="1"), "harbour")
+    assert "[2] [Vault" not in asked(talker)[-1]["content"]
+
+
+def test_a_store_in_the_address_that_is_not_there_is_told() -> None:
+    assert "'nowhere'" in said(page(store="nowhere"))
+
+
+def test_a_new_conversation_keeps_the_filters() -> None:
+    app = ask(page(path="deep"), "harbour")
+    [link] = [each for each in app.get("page_link") if each.proto.label == "New conversation"]
+    assert link.proto.query_string == "path=deep"
 
 
 # --- a guest ----------------------------------------------------------------------------
@@ -278,7 +376,7 @@ def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(
     monkeypatch: pytest.MonkeyPatch, talker: OllamaChat, home: Path
 ) -> None:
     ask(page(), "harbour password sesame")
-    guest = type(GUEST)(GUEST.login, stores=frozenset({"port"}))
+    guest = replace(GUEST, stores=frozenset({"port"}), may_ask=True)
     monkeypatch.setattr(access, "viewer", lambda: guest)
     app = page()
     assert "password" not in said(app)
@@ -288,3 +386,8 @@ def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(
     without = said(page())
     assert "config.yaml" not in without
     assert "No model answers questions here" in without
+
+
+def test_a_guest_who_may_only_search_has_no_box_for_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "viewer", lambda: replace(GUEST, stores=frozenset({"port"})))
+    assert not has_key(page(), "ask_box")

@@ -15,12 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests import pages
+from tests.chat_servers import OllamaChat, say
 from tests.configured import configure
 from tests.ollama_server import Model, OllamaServer
 from tests.openai_server import OpenAIServer
 from tests.pages import HOSTILE, drawn, has_key, markup, press
 from tests.standin import nobody, serving
-from ui import access, tasks
+from ui import access, tasks, work
 from ui.access import REFUSAL
 from ui.deps import library
 from ui.task_status import library_name
@@ -61,7 +62,7 @@ def held(home: Path) -> Iterator[Held]:
         configure(home, f"ollama_url: {server.url}\n")
         yield server
         server.go.set()
-        tasks.stop_all()
+        work.stop_all()
 
 
 @pytest.fixture
@@ -251,3 +252,23 @@ def test_every_setting_is_there_with_where_it_is_from_and_no_secret(
 def test_a_variable_that_means_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_TOPK", "7")
     assert "COMMONPLACE_TOPK means nothing to Commonplace" in texts(page())
+
+
+# --- the model that answers ---------------------------------------------------------------
+
+
+def test_the_model_that_answers_is_asked_and_what_could_be_chosen_stands_with_its_line(
+    home: Path, ollama_chat: OllamaChat
+) -> None:
+    ollama_chat.script = say("Yes.")
+    configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
+    app = page()
+    assert "'ollama:talker' answers in " in texts(app)
+    assert [code.value for code in app.code] == ["llm: ollama:talker"]
+
+
+def test_without_a_model_the_page_says_how_to_choose_one(home: Path, ollama_chat: OllamaChat) -> None:
+    configure(home, f"ollama_url: {ollama_chat.url}\n")
+    said = texts(page())
+    assert "No model is chosen to answer questions. These could: ollama:talker." in said
+    assert "Next: Write `llm: ollama:talker` into" in said.replace("<code>", "`").replace("</code>", "`")

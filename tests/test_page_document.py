@@ -115,14 +115,18 @@ def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_she
     assert f'<a href="#marked">Go to lines {wanted.start_line}-{wanted.end_line}</a>' in markup(page)
 
 
-def test_what_a_passage_repeats_is_shown_once_but_for_the_marked_one(long_shelf: DocumentView) -> None:
+def test_what_a_passage_repeats_is_shown_once_and_the_marked_one_whole(long_shelf: DocumentView) -> None:
     second = long_shelf.chunks[1]
     repeated = second.content[: second.repeats]
     assert repeated
     body = markup(open_page(store="notes", path="long.md"))
     assert html.unescape(body).count(repeated) == 1
     body = markup(open_page(store="notes", path="long.md", passage=second.key))
-    assert html.unescape(body).count(repeated) == 2
+    assert html.unescape(body).count(repeated) == 1
+    [marked] = [text for kind, _, text in passages(body) if kind == "cp-here"]
+    assert marked == second.content.strip()
+    shown = "".join(text for _, _, text in passages(body))
+    assert re.sub(r"\s", "", shown) in re.sub(r"\s", "", long_note(15 * PAGE))
 
 
 def test_a_passage_leads_to_itself_marked(shelf: Path) -> None:
@@ -217,6 +221,25 @@ def test_a_document_says_when_it_was_read_by_the_clock_of_this_computer(shelf: P
         db.execute("UPDATE documents SET indexed_at = '2026-03-01T20:30:00Z'")
     store.close()
     assert "read 2026-03-02 05:30" in said(open_page(store="notes", path="tea.md"))
+
+
+def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(shelf: Path) -> None:
+    [key] = [chunk.key for chunk in library().document(OWNER, "notes", "tea.md").chunks][:1]
+    page = open_page(
+        store="notes", path="tea.md", passage=key, search='q=dried+tea+"the pot"&view=table&evil=1'
+    )
+    assert re.findall("<mark>(.*?)</mark>", markup(page)) == ["Tea", "pot", "the pot", "the pot", "dried"]
+    assert page_links(page)["Back to the results"] == "q=dried+tea+%22the+pot%22&view=table"
+    written = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark', markup(page))
+    searches = {dict(parse_qsl(html.unescape(each)))["search"] for each in written}
+    assert searches == {"q=dried+tea+%22the+pot%22&view=table"}
+
+
+@pytest.mark.parametrize("search", ["", "x", "evil=1", "q=" + "a" * 3000, "view=table"])
+def test_a_senseless_search_in_the_address_highlights_nothing(shelf: Path, search: str) -> None:
+    page = open_page(store="notes", path="tea.md", search=search)
+    assert "<mark>" not in markup(page)
+    assert len(passages(markup(page))) == 2
 
 
 # --- states and actions ---------------------------------------------------------------

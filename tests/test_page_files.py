@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
@@ -15,7 +18,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.files_page import idle, open_page, page_links, said
 from tests.live import ROOT
-from tests.pages import GUEST, HOSTILE, drawn, press
+from tests.pages import GUEST, HOSTILE, drawn, markup, press
 from tests.stored import store_of
 from tests.trees import write
 from ui.deps import library
@@ -81,6 +84,28 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"]) / 1000
     assert str(rows.loc["tea.md", "Read"]) > "2020"
     assert "5 files · 1 failed" in said(page)
+
+
+def test_where_paths_begin_is_told_to_the_owner(shelf: Path, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "plan.md").write_text("The plan.\n")
+    assert f"Paths begin in {shelf}." in said(open_page(store="notes"))
+    index(library(), "notes", tmp_path / "work")
+    expected = f"Paths begin in {shelf}; what begins with work/ is in {tmp_path / 'work'}."
+    assert expected in said(open_page(store="notes"))
+
+
+def test_a_narrow_window_has_the_files_as_links(shelf: Path) -> None:
+    (shelf / "tea.md").unlink()
+    found = re.findall(
+        r'<li><a href="files\?([^"]*)">.*?</a><p class="cp-quiet">(.*?)</p>', markup(open_page())
+    )
+    listed = {dict(parse_qsl(html.unescape(query)))["path"]: quiet for query, quiet in found}
+    assert list(listed) == sorted([*NOTES, "bad.md"])
+    assert (listed["tea.md"], listed["coffee.md"]) == ("Tea · missing", "Coffee")
+    write(shelf, {f"many/{number}.md": "Words.\n" for number in range(60)})
+    index(library(), "notes")
+    assert "And 15 more files: type words to find them." in said(open_page())
 
 
 def test_the_states_are_counted_and_choosing_one_shows_its_files_with_the_reason(shelf: Path) -> None:

@@ -72,8 +72,10 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 # --- the store --------------------------------------------------------------------------
 
 
-def test_a_first_store_is_created_and_stands_in_the_address() -> None:
+def test_a_first_store_is_created_and_stands_in_the_address(notes: Path) -> None:
     app = page()
+    assert not app.get("form")  # the folder comes first: it is what there is
+    app = with_folder(notes)
     app.text_input(key="index_new_name").set_value("garden")
     press(app, "index_create_store")
     assert app.selectbox(key="index_store").value == "garden"
@@ -81,13 +83,23 @@ def test_a_first_store_is_created_and_stands_in_the_address() -> None:
     assert library().store_info(OWNER, "garden").embedder == "minilm"
 
 
-def test_the_first_store_has_a_name_already() -> None:
-    press(page(), "index_create_store")
-    assert library().store_names(OWNER) == ["notes"]
+def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        (tmp_path / place / "My notes, 2026").mkdir(parents=True)
+        (tmp_path / place / "My notes, 2026" / "a.md").write_text("Words.\n")
+    app = press(with_folder(tmp_path / "one" / "My notes, 2026"), "index_create_store")
+    assert library().store_names(OWNER) == ["My-notes-2026"]
+    assert "**1 file**" in texts(app)  # the folder is still there to be looked at
+    app = press(app, "index_new_store")
+    app = drawn(app.text_input(key=FOLDER).set_value(str(tmp_path / "two" / "My notes, 2026")).run())
+    assert app.text_input(key="index_new_name").value == "My-notes-2026-2"
+    app.text_input(key="index_new_name").set_value("other")
+    press(app, "index_create_store")
+    assert library().store_names(OWNER) == ["My-notes-2026", "other"]
 
 
-def test_a_bad_name_is_refused_in_place_with_both_sentences() -> None:
-    app = page()
+def test_a_bad_name_is_refused_in_place_with_both_sentences(notes: Path) -> None:
+    app = with_folder(notes)
     app.text_input(key="index_new_name").set_value("my notes!")
     press(app, "index_create_store")
     assert "'my notes!' cannot be a store's name. Use 1 to 63 letters" in errors(app)
@@ -120,8 +132,9 @@ def test_a_broken_store_says_so_and_does_not_hide_the_others(store: str) -> None
     assert app.text_input(key=FOLDER).value == ""
 
 
-def test_a_second_store_can_be_named_and_given_up(store: str) -> None:
-    app = press(page(), "index_new_store")
+def test_a_second_store_can_be_named_and_given_up(store: str, notes: Path) -> None:
+    app = press(with_folder(notes), "index_new_store")
+    assert app.text_input(key="index_new_name").value == "notes"
     assert app.selectbox(key="index_embedder").value == "minilm"
     app = press(app, "index_keep_store")
     assert app.selectbox(key="index_store").value == "mine"

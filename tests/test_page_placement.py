@@ -23,7 +23,7 @@ from tests.s3vectors import Faults, Server
 from tests.s3vectors.http import REGION
 from tests.stored import store_of
 from tests.test_jobs import until
-from ui import store_facts, tasks
+from ui import store_facts, tasks, work
 from ui.deps import library
 from ui.task_status import library_name
 
@@ -35,8 +35,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A stand-in that the settings name."""
     with Server() as stand_in:
         for name, value in {
-            "AWS_ACCESS_KEY_ID": "nobody",
-            "AWS_SECRET_ACCESS_KEY": "nothing",
+            "AWS_ACCESS_KEY_ID": "AKIASESAME",
+            "AWS_SECRET_ACCESS_KEY": "open-sesame",
             "COMMONPLACE_S3_REGION": REGION,
             "COMMONPLACE_S3_ENDPOINT_URL": stand_in.url,
         }.items():
@@ -53,7 +53,7 @@ def sea(server: Server, owner: None, notes: Path) -> Iterator[None]:
     index(library(), "sea", notes)
     yield
     jobs.stop_all()
-    tasks.stop_all()
+    work.stop_all()
 
 
 def page(**parameters: str) -> AppTest:

@@ -7,16 +7,18 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
+from tests import pages
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params
 from tests.search_page import open_page, titles
 from tests.trees import write
-from ui import hits, results
+from ui import hits
 from ui.deps import library
 from ui.filters import with_parents
 from ui.results import table_key
@@ -129,7 +131,7 @@ def test_a_passage_that_is_gone_says_so(notes: Index, monkeypatch: pytest.Monkey
 
 def test_a_card_shows_its_path_once(notes: Index) -> None:
     page = open_page(q="coffee boiling", k="1")
-    assert markup(page).count("coffee.md") == 1
+    assert re.sub("<[^>]*>", "", markup(page)).count("coffee.md") == 1
     # What is copied is not shown: ui/hits.css hides it by the name of the container around it.
     assert '[class*="st-key-place_card_"] .stCode pre { display: none; }' in hits.STYLE.read_text("utf-8")
 
@@ -159,7 +161,7 @@ def test_a_passage_of_one_line_is_on_a_line(index: Index) -> None:
 
 def test_near_misses_stand_apart(notes: Index) -> None:
     page = open_page(q="xylophone quantum")
-    assert results.NOTHING_FITS in markup(page)
+    assert "Nothing fits well by words and meaning together. These are the nearest" in markup(page)
     assert "cp-near" in markup(page)
 
 
@@ -447,3 +449,69 @@ def test_folders_stand_as_people_count_and_before_what_is_in_them() -> None:
     assert list(with_parents(dict.fromkeys(names, 1))) == [
         "2026", "B", "week 2", "week 2/a", "week 2/A", "week 2/A/1", "week 2 (old)", "week 10", "²",
     ]  # fmt: skip
+
+
+# --- what a card says beyond the passage --------------------------------------------------
+
+
+def test_a_title_leads_to_the_passage_and_back_to_the_search(notes: Index) -> None:
+    page = open_page(q="coffee boiling", type="markdown", k="1")
+    [(written, title)] = re.findall(r'<h2><a href="files\?([^"]*)">(.*?)</a></h2>', markup(page))
+    link = dict(parse_qsl(html.unescape(written)))
+    assert (title, link["path"], link["passage"]) == ("Coffee", "coffee.md", keys("coffee boiling")[0])
+    page = pages.open_page("files", **link)
+    assert "<mark>Coffee</mark> wants water nearly <mark>boiling</mark>" in markup(page)
+    back = {each.proto.label: each.proto.query_string for each in page.get("page_link")}
+    assert back["Back to the results"] == "q=coffee+boiling&type=markdown&k=1"
+
+
+def test_a_card_says_what_has_become_of_its_file(notes: Index, tmp_path: Path) -> None:
+    assert "cp-stale" not in markup(open_page(q="coffee tea"))
+    (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n")
+    (tmp_path / "notes" / "coffee.md").unlink()
+    said = markup(open_page(q="coffee tea"))
+    assert '<p class="cp-stale">The file has changed since it was indexed.</p>' in said
+    assert '<p class="cp-stale">The file is gone from where it was.</p>' in said
+
+
+def test_a_note_of_only_a_title_says_so_and_what_it_is_called(index: Index) -> None:
+    index({"Harbour.md": '---\ntitle: Harbour plans\naliases: ["<b>Quay</b>"]\ntags: [town]\n---\n'})
+    said = markup(open_page(q="harbour"))
+    assert "There is only the title · also called &lt;b&gt;Quay&lt;/b&gt; · #town" in said
+    table = open_page(q="harbour", view="table").dataframe[0].value
+    assert list(table["Passage"]) == ["There is only the title · also called <b>Quay</b> · #town"]
+
+
+def test_tags_are_left_out_of_a_card_and_stand_in_the_whole_passage(index: Index) -> None:
+    index({"pot.md": '# Pot\n\n<div align="center"><img src="a.png"></div>\n\nThe pot is warm.<br>Very.\n'})
+    page = open_page(q="pot warm")
+    assert "&lt;" not in markup(page)
+    opened = markup(open_card(page, keys("pot warm")[0]))
+    assert "&lt;div align=&quot;center&quot;&gt;&lt;img src=&quot;a.png&quot;&gt;&lt;/div&gt;" in opened
+
+
+def test_near_misses_are_no_reason_to_go_on_and_are_counted(index: Index) -> None:
+    index({f"{number}.md": f"# Heron {number}\n\nIt waits {number} times.\n" for number in range(25)})
+    page = open_page(q="xylophone quantum")
+    assert not has_key(page, "page_after")
+    assert "At least 15 more near misses are not shown." in markup(page)
+
+
+def test_what_was_judged_is_said_where_modes_may_differ(notes: Index) -> None:
+    assert "By words alone, it fits." in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
+    assert "Nothing fits well by meaning alone." in markup(open_page(q="xylophone", mode="vector"))
+    assert " alone" not in markup(open_page(q="type:python"))
+
+
+def test_the_folder_without_a_name_has_one_for_the_owner(
+    notes: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page(q="coffee boiling", k="1")
+    assert "Top of notes (3)" in page.selectbox(key="search_path").options
+    assert f'title="{tmp_path}/notes/coffee.md"' in markup(page)
+    opened = markup(open_card(page, keys("coffee boiling")[0]))
+    assert f"<dt>Folder</dt><dd>Top folder · {tmp_path}/notes</dd>" in opened
+    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
+    page = open_page(q="coffee boiling", k="1")
+    assert "Top folder (2)" in page.selectbox(key="search_path").options
+    assert str(tmp_path) not in markup(page)

@@ -62,9 +62,9 @@ def test_a_mistake_in_the_settings_is_shown_with_its_line(home: Path) -> None:
     assert "Did you mean 'top_k'?" in said
 
 
-def test_a_new_store_is_offered_the_configured_embedder(home: Path) -> None:
+def test_a_new_store_is_offered_the_configured_embedder(home: Path, notes: Path) -> None:
     configure(home, "embedder: hashing:64\n")
-    app = index_page.page()
+    app = index_page.with_folder(notes)
     assert app.selectbox(key="index_embedder").value == "hashing:64"
     app.text_input(key="index_new_name").set_value("zoo")
     press(app, "index_create_store")

@@ -50,9 +50,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 
 def pages(library: Library, query: str, top_k: int, viewer: Viewer = OWNER, **wish: object) -> list[Answer]:
-    """All pages until one says that there is no more."""
+    """All pages until one says that there is no more, not even near misses."""
     answers = [library.search(viewer, query, top_k=top_k, **wish)]
-    while answers[-1].has_more:
+    while answers[-1].has_more or answers[-1].unshown:
         offset = answers[-1].offset + len(answers[-1].hits)
         top_k = min(top_k, 1000 - offset)
         answers.append(library.search(viewer, query, top_k=top_k, offset=offset, **wish))
@@ -145,3 +145,41 @@ def test_deepest_page_is_answered_and_offers_no_further_one(
     last = library.search(OWNER, "amber sky", top_k=10, offset=40)
     assert len(last.hits) == 10
     assert not last.has_more
+
+
+# --- what is worth going on to ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("top_k", [3, 30])
+def test_the_list_goes_on_as_long_as_it_fits_and_counts_the_near_misses(
+    library: Library, mode: Mode, top_k: int
+) -> None:
+    query = "amber fjord inlet"
+    (whole,) = pages(library, query, 1000, mode=mode)
+    fit = sum(hit.relevant for hit in whole.hits)
+    for offset in (0, max(0, fit - top_k), fit):
+        answer = library.search(OWNER, query, mode=mode, top_k=top_k, offset=offset)
+        end = offset + top_k
+        assert answer.has_more == (fit > end)
+        if fit > end:
+            assert answer.unshown == 0
+        else:
+            assert 0 < answer.unshown <= len(whole.hits) - end
+            assert library.search(OWNER, query, mode=mode, top_k=1, offset=end).hits
+
+
+def test_the_near_misses_of_a_small_store_are_counted_exactly(library: Library) -> None:
+    answer = library.search(OWNER, "xylophone quantum", ["small"], top_k=4)
+    assert not answer.convincing
+    assert not answer.has_more
+    (whole,) = pages(library, "xylophone quantum", 1000, stores=["small"])
+    assert answer.unshown == len(whole.hits) - 4
+    least = whole.hits[7].score
+    kept = library.search(OWNER, "xylophone quantum", ["small"], top_k=4, min_score=least)
+    assert kept.unshown == sum(hit.score >= least for hit in whole.hits) - 4
+
+
+def test_what_filters_alone_find_all_fits(library: Library) -> None:
+    answer = library.search(OWNER, "type:markdown", top_k=5)
+    assert (answer.has_more, answer.unshown) == (True, 0)

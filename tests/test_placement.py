@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,9 @@ from rag_core.errors import InvalidInput, StoreBusy, VectorError
 from rag_core.library import Library
 from rag_core.store import lock
 from rag_core.types import OWNER, Answer, Viewer
+from rag_core.vectors.backends import address_of
+from rag_core.vectors.chroma_place import ChromaOptions
+from rag_core.vectors.qdrant_place import QdrantOptions
 from tests.conftest import index
 from tests.s3vectors import Faults, Server
 from tests.s3vectors.http import REGION
@@ -27,8 +31,8 @@ ANIMALS = ("otter", "badger", "stoat")
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
     with Server() as stand_in:
         yield stand_in
 
@@ -205,7 +209,7 @@ def test_an_index_that_was_deleted_is_made_again_by_heal(zoo: Library) -> None:
     opened = store_of(zoo, "zoo")
     there = zoo._stores.target(opened)
     assert there is not None
-    there.drop()
+    there.drop(opened.id)
     opened.close()
     assert [each.sentence for each in zoo.verify(OWNER, "zoo").findings] == ["The vector index is not there."]
     zoo.heal(OWNER, "zoo")
@@ -297,6 +301,64 @@ def test_an_index_that_was_made_for_a_store_that_was_not_is_deleted(
     remote.create_store(OWNER, "zoo", "hashing")
 
 
+def test_a_store_whose_index_may_be_half_made_stays_and_the_next_run_makes_it(
+    remote: Library, notes: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_once(server, monkeypatch, "ListTagsForResource", 1000)
+    with pytest.raises(VectorError, match=r"is made, but its vector index is not yet.*next run makes it"):
+        remote.create_store(OWNER, "zoo", "hashing")
+    monkeypatch.undo()
+    (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
+    index(remote, "zoo", notes)
+    assert keys_there(remote) == keys_here(remote) != set()
+
+
+def test_deleting_that_was_cut_off_between_index_and_bucket_is_ended_by_deleting_again(
+    zoo: Library, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_once(server, monkeypatch, "DeleteVectorBucket", 1000)
+    with pytest.raises(VectorError, match="cannot be deleted"):
+        zoo.delete_store(OWNER, "zoo")
+    monkeypatch.undo()
+    assert [*server.service._buckets["commonplace-zoo"].indexes] == []
+    zoo.delete_store(OWNER, "zoo")
+    assert server.service._buckets == {}
+
+
+def test_a_silent_index_holds_nobody_for_long(
+    zoo: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.patience.ANSWER_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        options = zoo._vector_options
+        for backend, theirs in (
+            ("s3vectors", replace(options, s3=replace(options.s3, endpoint_url=url))),
+            ("chroma", replace(options, chroma=ChromaOptions(url=url))),
+            ("qdrant", replace(options, qdrant=QdrantOptions(url=url))),
+        ):
+            zoo._vector_options = theirs
+            address = address_of(backend, "zoo", theirs)
+            zoo._stores._remotes.clear()
+            opened = store_of(zoo, "zoo")
+            with opened.write() as db:
+                db.execute("UPDATE meta SET value = ? WHERE key = 'remote'", (address,))
+            opened.close()
+            [finding] = zoo.verify(OWNER, "zoo").findings
+            assert "gives no answer within 0.2 seconds" in finding.sentence
+            for act in (zoo.heal, zoo.delete_store):
+                with pytest.raises(VectorError, match="gives no answer within"):
+                    act(OWNER, "zoo")
+            for ask in (
+                lambda address=address: zoo.attach_store(OWNER, address, "copy"),
+                lambda kind=backend: zoo.create_store(OWNER, "new", "hashing", backend=kind),
+                lambda kind=backend: zoo.switch_store(OWNER, "zoo", "hashing:64", kind),
+            ):
+                with pytest.raises(VectorError, match="gives no answer within"):
+                    ask()
+            assert zoo.store_names(OWNER) == ["zoo"]
+
+
 def test_a_store_knows_from_its_first_moment_where_its_index_is(
     remote: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,7 +373,7 @@ def test_a_run_fills_an_index_that_was_deleted_with_everything(zoo: Library, not
     opened = store_of(zoo, "zoo")
     there = zoo._stores.target(opened)
     assert there is not None
-    there.drop()
+    there.drop(opened.id)
     opened.close()
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     index(zoo, "zoo")

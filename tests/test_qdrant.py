@@ -159,12 +159,12 @@ def test_a_dropped_store_takes_the_collection_with_it_unless_another_is_there(qd
     first, second = opened(options(qdrant), "first"), opened(options(qdrant), "second")
     for index in (first, second):
         index.put([record()])
-    first.drop()
+    first.drop(ME)
     assert len([*second.keys()]) == 1
     assert second.owner() == ME
-    first.drop()
-    second.drop()
-    second.drop()
+    first.drop(ME)
+    second.drop(ME)
+    second.drop(ME)
     assert not qdrant.engine.collection_exists("notes")
     assert first.owner() == second.owner() == ""
 

@@ -48,23 +48,23 @@ def test_addresses_are_read(address: str, parts: tuple[str, str, str]) -> None:
     "address",
     [
         "s3vectors://notes", "qdrant://host/notes", "qdrant://host/#work", "qdrant://host/a b#work", "qdrant://",
-        "qdrant://host/notes#a/b", "qdrant://me:hunter2@host/notes#work", "qdrant://host:x/notes#work",
+        "qdrant://host/notes#a/b", "qdrant://me:open-sesame@host/notes#work", "qdrant://host:x/notes#work",
         "qdrant://host/..#work",
     ],
 )  # fmt: skip
 def test_bad_addresses_are_refused(address: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_qdrant(address)
-    assert "hunter2" not in str(caught.value)
+    assert "open-sesame" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "url", ["host:6333", "ftp://host", "http://me:hunter2@host", "http://host?key=hunter2", "http://"]
+    "url", ["host:6333", "ftp://host", "http://me:open-sesame@host", "http://host?key=open-sesame", "http://"]
 )
 def test_a_server_without_an_address_or_with_a_key_in_it_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="not the address of a server") as caught:
         QdrantOptions(url=url)
-    assert "hunter2" not in str(caught.value)
+    assert "open-sesame" not in str(caught.value)
 
 
 def test_a_key_is_not_shown() -> None:

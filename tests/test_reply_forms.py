@@ -13,7 +13,7 @@ from rag_core.types import Notice
 
 HOSTILE = (
     "![x](http://evil.example/x.png) <img src=http://evil.example/y> [click](javascript:alert) [[note]]"
-    " www.evil.example mail@evil.example `code` $x$ #tag"
+    " www.evil.example mail@evil.example `code` $x$ #tag &#33;[x](javascript:alert)"
 )
 
 
@@ -72,7 +72,14 @@ def test_nothing_in_markdown_fetches_or_leads_anywhere() -> None:
     markdown = reply_forms.markdown(
         reply_of(f"{HOSTILE} [1](http://evil.example) [1]: http://evil.example [1]", HOSTILE)
     )
-    for live in ("![", "](", "<img", "[[", "http:", "www.", "@", "`", "$", "[1]:"):
+    for live in ("![", "](", "<img", "[[", "http:", "www.", "@", "`", "$", "[1]:", "&"):
         assert not any(
             markdown[at - 1 : at] != "\\" for at in range(len(markdown)) if markdown.startswith(live, at)
         ), live
+
+
+def test_a_path_over_several_lines_is_one_line_of_the_sources() -> None:
+    path = "a\n\n# Heading\r\n[1]: http://evil.example\u2028> quote.md"
+    markdown = reply_forms.markdown(reply_of("It opens [1].", path))
+    [source] = markdown.partition("Sources:")[2].strip().splitlines()
+    assert source.startswith("- [1] port/a \\# Heading \\[1\\]: http\\://evil.example \\> quote.md")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
 
 from rag_core.library import Library
 from rag_core.types import OWNER
+from tests.answering import Answering
+from tests.chat_servers import Messages, OllamaChat
+from tests.configured import configure
 from tests.live import start
+from tests.rest import Rest
 from tests.runner import WAIT_S
 from tests.stored import long_note
 
@@ -47,3 +55,31 @@ def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
 
     with start(tmp_path / "second", COMMONPLACE_HOME=str(home)):
         until(lambda: len(library.jobs(OWNER, "s")) == 2)
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_an_answer_to_a_script_does_not_hold_up_the_end_of_the_app(
+    answering: Answering, home: Path, tmp_path: Path, ollama_chat: OllamaChat, accept: str
+) -> None:
+    go = threading.Event()
+
+    def endless(_: Messages) -> Iterator[str]:
+        yield 'It "opens at six" [1]. '
+        while not go.wait(0.02):
+            yield "And so on. "
+
+    answering(endless)
+    configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
+    (tmp_path / "app").mkdir()
+    try:
+        with start(tmp_path / "app", COMMONPLACE_HOME=str(home)) as server, ThreadPoolExecutor(1) as pool:
+            question = pool.submit(Rest(server.port).post, "/ask", {"question": "harbour"}, Accept=accept)
+            until(lambda: bool(ollama_chat.bodies("/api/chat")))
+            server.process.terminate()
+            server.process.wait(WAIT_S)
+            answer = question.result(WAIT_S)
+    finally:
+        go.set()
+    assert answer.status == 200
+    assert '"ending": "stopped"' in answer.body or '"ending":"stopped"' in answer.body
+    assert "opens at six" in answer.body

@@ -101,12 +101,18 @@ def test_an_index_can_be_opened_by_its_address_alone(amazon: Server) -> None:
 
 def test_a_dropped_index_takes_its_bucket_with_it_unless_another_is_there(amazon: Server) -> None:
     old, new = opened(amazon), opened(amazon, replace(PLACE, index="main-2"))
-    old.drop()
+    old.drop(ME)
     assert [*new.keys()] == []
-    new.drop()
-    new.drop()
+    new.drop(ME)
+    new.drop(ME)
     with pytest.raises(VectorError, match="vector bucket could not be found"):
         [*new.keys()]
+
+
+def test_only_its_owner_drops_an_index(amazon: Server) -> None:
+    index = opened(amazon)
+    index.drop("owner-2")
+    assert index.owner() == ME
 
 
 # --- what is sent -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is highlighted in a passage, and which stretch of it is shown."""
+"""What is highlighted in a passage, which stretch of it is shown, and what of that is no reading."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.snippet import SNIPPET_LENGTH, best_window, highlight
+from rag_core.snippet import SNIPPET_LENGTH, best_window, highlight, pieces, tags
 from rag_core.words import fold, query_words
 
 LETTERS = st.text("ab ß éİﬁ价格ก็\u0301\n-_Az9", max_size=60)
@@ -99,3 +99,62 @@ def test_window_is_cut_between_words() -> None:
     text = "needle " + "filler " * 100 + "needle needle " + "filler " * 100
     start, end = best_window(text, highlight(text, ("needle",)))
     assert re.fullmatch(r"(filler|needle)( filler| needle)*\s?", text[start:end])
+
+
+# --- tags -------------------------------------------------------------------------------
+
+
+def read(text: str, query: str = "", file_type: str = "markdown") -> str:
+    """What is shown of a passage on a card."""
+    spans = highlight(text, query_words(query))
+    hidden = tags(text, file_type, spans)
+    window = best_window(text, spans, hidden=hidden)
+    return "".join(piece for piece, _ in pieces(text, spans, window, hidden))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('<div align="center">A pot<br>of tea</div>', " A pot of tea "),
+        ("<img src=\"a>b.png\" alt='x'/>Tea, <b>ver</b>y <!-- not yet --> hot", " Tea, very  hot"),
+        ("Use `<br>` and ``<div>`` in code, <br>not here", "Use `<br>` and ``<div>`` in code,  not here"),
+        ("```html\n<div>stays</div>\n```\n<p>Read me", "```html\n<div>stays</div>\n```\n Read me"),
+        ("~~~\n<p>open to the end", "~~~\n<p>open to the end"),
+        ("a < b and b > c, <T> and <https://a.example>", "a < b and b > c, <T> and <https://a.example>"),
+        ("<br><br>", "<br><br>"),
+    ],
+)
+def test_tags_are_left_out_of_what_is_read_and_nothing_else(text: str, shown: str) -> None:
+    assert read(text) == shown
+
+
+def test_a_tag_that_holds_a_word_of_the_query_stays() -> None:
+    text = 'Tea<br> <img src="heron.png"> is hot'
+    assert read(text, "heron") == 'Tea  <img src="heron.png"> is hot'
+
+
+@pytest.mark.parametrize("file_type", ["python", "text", "xml"])
+def test_where_tags_are_the_text_they_stay(file_type: str) -> None:
+    assert read("<b>if</b>", file_type=file_type) == "<b>if</b>"
+
+
+def test_tags_take_no_room_from_what_is_shown() -> None:
+    text = (
+        '<img src="https://a.example/badge.svg" width="20">' * 20 + "word " * 200 + "needle " + "word " * 50
+    )
+    assert read(text).lstrip().startswith("word word")
+    assert len(read(text).strip()) > SNIPPET_LENGTH * 0.8
+    assert "needle" in read(text, "needle")
+
+
+@given(st.text("ab <>/!-`~\"'=\n", max_size=80), st.text("ab", max_size=2))
+def test_what_is_read_is_the_text_but_for_whole_tags(text: str, query: str) -> None:
+    spans = highlight(text, query_words(query))
+    hidden = tags(text, "markdown", spans)
+    assert all(text[start] == "<" and text[end - 1] == ">" for start, end in hidden)
+    kept = "".join(piece for piece, _ in pieces(text, spans))
+    assert kept == text
+    marked = [piece for piece, is_marked in pieces(text, spans, None, hidden) if is_marked]
+    assert marked == [text[start:end] for start, end in spans]
+    start, end = best_window(text, spans, 20, hidden)
+    assert 0 <= start <= end <= len(text)

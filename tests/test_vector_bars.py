@@ -19,8 +19,10 @@ from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
 from rag_core.vectors.local import LocalVectors
 from rag_core.vectors.qdrant import Qdrant
 from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
+from rag_core.vectors.s3_place import S3Options, S3Place, bucket_name
+from rag_core.vectors.s3vectors import S3Vectors
 from tests.vector_bench import FILTERS, Bench, Note, assert_same, bench_store, vault, vectors
-from tests.vector_services import QDRANT_SWITCH, Services
+from tests.vector_services import QDRANT_SWITCH, S3_SWITCH, Services
 
 COUNT = 5000
 DIMENSION = 64
@@ -39,13 +41,19 @@ def chroma(options: ChromaOptions) -> Open:
     return lambda exact: Chroma(place, replace(options, exact=exact))
 
 
+def s3vectors(options: S3Options) -> Open:
+    bucket = bucket_name(options.bucket_prefix, f"contract-{uuid.uuid4().hex[:12]}")
+    return lambda _: S3Vectors(S3Place(bucket, "main", DIMENSION), options)
+
+
 KINDS: dict[str, Callable[[Services], Open]] = {
+    "s3vectors": lambda services: s3vectors(services.s3),
     "qdrant_folder": lambda services: qdrant(QdrantOptions(path=services.folder / "qdrant")),
     "chroma_server": lambda services: chroma(services.chroma),
 }
 if QDRANT_SWITCH in os.environ:
     KINDS["qdrant_server"] = lambda services: qdrant(services.qdrant)
-LINKED = [kind for kind in KINDS if kind != "qdrant_folder"]
+LINKED = [kind for kind in KINDS if kind not in ("s3vectors", "qdrant_folder")]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +88,14 @@ def open_bench(
 ) -> Iterator[Callable[[bool], Bench]]:
     """Opens the index under trial with the notes in it, exact or as it is by default."""
     request.getfixturevalue("no_waiting_for_the_disk")
-    open_index = KINDS[request.param](services)
+    with pytest.MonkeyPatch.context() as patch:
+        if S3_SWITCH not in os.environ:
+            patch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
+            patch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
+        yield from _opened(KINDS[request.param](services), store, records)
+
+
+def _opened(open_index: Open, store: Store, records: list[VectorRecord]) -> Iterator[Callable[[bool], Bench]]:
     first = open_index(False)
     first.prepare("me")
     assert len(first.put(records).sent) == COUNT
@@ -91,7 +106,7 @@ def open_bench(
         return Bench(store, lambda _: (index, index), DIMENSION)
 
     yield open_bench
-    first.drop()
+    first.drop("me")
 
 
 @pytest.mark.parametrize("name", FILTERS)

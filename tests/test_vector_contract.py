@@ -67,7 +67,7 @@ def remote(make: Callable[[int], RemoteIndex]) -> Iterator[Opener]:
 
     yield open_index
     for index in opened[:1]:
-        index.drop()
+        index.drop(OWNER_ID)
 
 
 @contextmanager
@@ -150,8 +150,8 @@ def bench(
 ) -> Iterator[OpenBench]:
     """Opens the index under trial for vectors of some dimension, empty."""
     if not os.environ.get(S3_SWITCH):
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
     if request.param is shelf_of_a_package:
         request.getfixturevalue("example_package")
     with ExitStack() as stack:
@@ -327,8 +327,8 @@ def test_the_environment_points_this_suite_at_other_services(services: Services)
             S3_SWITCH: "my-own-prefix",
             f"{S3_SWITCH}_REGION": REGION,
             f"{S3_SWITCH}_ENDPOINT": s3.url,
-            "AWS_ACCESS_KEY_ID": "nobody",
-            "AWS_SECRET_ACCESS_KEY": "nothing",
+            "AWS_ACCESS_KEY_ID": "AKIASESAME",
+            "AWS_SECRET_ACCESS_KEY": "open-sesame",
             QDRANT_SWITCH: qdrant.url,
             f"{QDRANT_SWITCH}_KEY": "sesame",
             CHROMA_SWITCH: chroma.url,

@@ -3,34 +3,42 @@
 Threat. The app listens on one loopback port, and everything on this computer that can open a
 socket can reach it: a web page in the owner's browser (other origins, other localhost ports, DNS
 rebinding), a reverse proxy or tunnel that forwards strangers, a forged identity header. Whoever
-gets a websocket reads all notes, so HTTP *and* websockets pass one gate before any page runs.
+gets a websocket reads notes, so HTTP *and* websockets pass one gate before any page runs.
 The loopback peer address alone proves nothing (a proxy has it too), nor does the Host header (a
 tailnet peer may send any), so the owner needs all of it at once: loopback peer, loopback Host,
 no trace of a proxy, and no foreign Origin. What cannot be judged is refused.
 
-Out of scope: another program running as, or beside, the owner on the same computer.
+Others come through ``tailscale serve`` and nothing else. It deletes the identity headers that a
+client sends and sets its own, for people and not for tagged machines; keeps the Host; and says whom
+it forwards for, in exactly one X-Forwarded-For. So a login counts when it stands alone in its header
+and is plain (what is encoded or a list is not looked into), the peer is loopback, the Host is a name
+of the tailnet, nothing speaks of Funnel (which lets the internet in) or of another proxy, and the
+X-Forwarded headers are what Serve writes. A server that puts the address in X-Forwarded-For in the
+place of the peer's (uvicorn does, unless `ui.serve` tells it not to) leaves a peer that is not
+loopback: nobody gets in that way. Who a login is, the library says, every time.
 
-A script that sends one of the owner's tokens is the owner, on the REST interface alone and through a proxy,
-too: no page, proxy or rebound name can know a token, so it proves more than the way that it came. Whoever
-sends one that is not known is refused, wherever from.
+Out of scope: another program running as, or beside, the owner on the same computer; it can also say
+that it is ``tailscale serve``.
 
-The gate hands the verdict on in two ``x-commonplace-*`` headers, after deleting any that came in.
+A script that sends one of the owner's tokens is the owner, on REST and MCP alone and through a proxy,
+too: no page, proxy or rebound name can know a token, so it proves more than the way that it came.
+Whoever sends one that is not known is refused, wherever from.
+
+The gate (`ui.gate`) hands the verdict on in two ``x-commonplace-*`` headers, after deleting any that came in.
 """
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
-import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import streamlit as st
-from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rag_core.config.keys import HOST_NAME, LOGIN_NAME
 from rag_core.errors import RagError
 from rag_core.types import OWNER, Viewer
 
@@ -38,23 +46,29 @@ LOGIN_HEADER: Final = "x-commonplace-login"
 ROLE_HEADER: Final = "x-commonplace-role"
 OWNER_HEADERS: Final = {LOGIN_HEADER: OWNER.login, ROLE_HEADER: "owner"}
 API: Final = "/api/"
-NOT_THE_OWNER: Final = RagError(
-    "Commonplace answers only to its owner, on the computer it runs on.",
-    "Open it there at the address it printed when it started, without a proxy in between.",
+MCP: Final = "/mcp"
+NOT_LET_IN: Final = RagError(
+    "Commonplace does not let you in.",
+    "Open it on the computer it runs on, or ask its owner to share a store with you.",
 )
-REFUSAL: Final = str(NOT_THE_OWNER)
-NO_SUCH_TOKEN: Final = RagError(
-    "This token is not known, or was revoked.", "Make one with `commonplace token create NAME`."
-)
+REFUSAL: Final = str(NOT_LET_IN)
 
-_OWN_PREFIX: Final = "x-commonplace-"
 _LOOPBACK_HOST: Final = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.ASCII)
-_PROXY_PREFIXES: Final = ("x-forwarded", "tailscale-")
+_PORT: Final = re.compile(r":\d{1,5}\Z", re.ASCII)
+_TAILNET: Final = ".ts.net"
+_LOGIN: Final = "tailscale-user-login"
+_FUNNEL: Final = "tailscale-funnel"
+_FORWARDED: Final = "x-forwarded"
+_TAILSCALE: Final = "tailscale-"
+_BY_SERVE: Final = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"})
 _PROXY_HEADERS: Final = frozenset(
-    {"forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"}
-)
-_POLICY_VIOLATION: Final = 1008
-_UNREADABLE: Final = RagError("The tokens cannot be read.", "`commonplace token list` says why.")
+    {
+        "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-host",
+        "true-client-ip", "fastly-client-ip", "cdn-loop",
+    }
+)  # fmt: skip
+_PROXY_PREFIXES: Final[tuple[str, ...]] = ("cf-", "x-envoy-", "x-amzn-")
+
 _LOG = logging.getLogger(__name__)
 
 Header = tuple[str, str]
@@ -66,44 +80,114 @@ class Refused:
 
     reason: str
     status: int = 403
-    said: RagError = NOT_THE_OWNER
+    said: RagError = NOT_LET_IN
+    retry_after_s: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Whose a request is: ``login`` was verified by Tailscale; without one it is the owner's at this
+    computer, or of who holds a ``token``."""
+
+    login: str = ""
+    token: str = field(default="", repr=False)
 
 
 # --- the decision, pure -----------------------------------------------------------------
 
 
-def decide(peer: str | None, headers: Iterable[Header], *, has_token: bool = False) -> Viewer | Refused:
+def decide(
+    peer: str | None, headers: Iterable[Header], *, token: str = "", hosts: Sequence[str] = ()
+) -> Sender | Refused:
     """Judge one HTTP request or websocket handshake.
 
     ``peer`` is the address of the other end of the socket, None where there is none; ``headers``
-    are (name, value) pairs as received, repeats included. ``has_token``: it holds a token of the owner.
+    are (name, value) pairs as received, repeats included. ``token`` is one that is known to be the owner's.
+    ``hosts`` are names of this computer in the tailnet besides those that end in .ts.net.
     """
-    pairs = [(name.lower(), value) for name, value in headers]
-    hosts = [value for name, value in pairs if name == "host"]
-    origins = [value for name, value in pairs if name == "origin"]
-    if not has_token and not is_loopback(peer):  # behind a proxy it may be whoever the proxy names
-        return Refused("the peer is not this computer")
-    if len(hosts) != 1 or len(origins) > 1:
+    sent: dict[str, list[str]] = {}
+    for name, value in headers:
+        sent.setdefault(name.lower(), []).append(value)
+    origins, asked_host = sent.get("origin", []), sent.get("host", [])
+    if len(asked_host) != 1 or len(origins) > 1:
         return Refused("the Host or Origin header is missing or repeated")
-    if not has_token and not _LOOPBACK_HOST.fullmatch(hosts[0].lower()):
-        return Refused("the Host is not this computer")
-    if not has_token and any(came_through_proxy(name) for name, _ in pairs):
-        return Refused("the request came through a proxy")
-    if origins and not same_origin(origins[0], hosts[0]):
+    verdict = Sender(token=token) if token else _by_its_way(peer, asked_host[0], sent, hosts)
+    if isinstance(verdict, Refused):
+        return verdict
+    if origins and not same_origin(origins[0], asked_host[0]):
         return Refused("another origin asked")
-    if is_cross_site(dict(pairs)):
+    if is_cross_site(sent):
         return Refused("another site embedded or fetched this")
-    return OWNER
+    return verdict
+
+
+def _by_its_way(
+    peer: str | None, host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str]
+) -> Sender | Refused:
+    """The owner here, or a login, from the way that a request came."""
+    if not is_loopback(peer):  # behind a proxy it may be whoever the proxy names
+        return Refused("the peer is not this computer")
+    if _LOGIN in sent:
+        return _by_tailscale(host, sent, hosts)
+    if any(map(came_through_proxy, sent)):
+        return Refused("the request came through a proxy")
+    if not _LOOPBACK_HOST.fullmatch(host.lower()):
+        return Refused("the Host is not this computer")
+    return Sender()
+
+
+def _by_tailscale(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str]) -> Sender | Refused:
+    """A login that ``tailscale serve`` sends, when everything else is as that sends it."""
+    logins, sources = sent[_LOGIN], sent.get("x-forwarded-for", [])
+    if any(name.startswith(_FUNNEL) for name in sent):
+        return Refused("the request came through Tailscale Funnel")
+    if any(came_through_proxy(name) and not _serve_sends(name) for name in sent):
+        return Refused("the request came through another proxy, too")
+    if not is_tailnet_host(host, hosts):
+        return Refused("the Host is none of the tailnet's (`access_hosts`)")
+    if len(sources) != 1 or not _is_remote(sources[0]):
+        return Refused("X-Forwarded-For is not one address of another computer")
+    if sent.get("x-forwarded-host", [host]) != [host]:
+        return Refused("X-Forwarded-Host is not the Host")
+    if sent.get("x-forwarded-proto", ["https"]) not in (["https"], ["http"]):
+        return Refused("X-Forwarded-Proto is not what Tailscale sends")
+    if len(logins) != 1 or not LOGIN_NAME.fullmatch(logins[0]) or logins[0].lower() == OWNER.login:
+        return Refused("the login of Tailscale is not one plain login")
+    return Sender(login=logins[0].lower())
+
+
+def _serve_sends(name: str) -> bool:
+    return name in _BY_SERVE or name.startswith(_TAILSCALE)
+
+
+def _is_remote(address: str) -> bool:
+    try:
+        return not ipaddress.ip_address(address).is_unspecified and not is_loopback(address)
+    except ValueError:
+        return False
+
+
+def is_tailnet_host(host: str, hosts: Sequence[str] = ()) -> bool:
+    """Whether a Host header is a name of this computer in the tailnet, as far as a name can tell."""
+    name = _PORT.sub("", host.lower())
+    if not HOST_NAME.fullmatch(name) or _LOOPBACK_HOST.fullmatch(name):
+        return False
+    return name in hosts or name.endswith(_TAILNET)
 
 
 def sent_token(path: str, headers: Iterable[Header]) -> str | None:
-    """The token that a request to the REST interface holds; '' for credentials of another kind or more than
+    """The token that a request to REST or MCP holds; '' for credentials of another kind or more than
     one, None for no credentials, and everywhere else."""
     sent = [value for name, value in headers if name.lower() == "authorization"]
-    if not path.startswith(API) or not sent:
+    if not is_program(path) or not sent:
         return None
     scheme, _, token = sent[0].partition(" ")
     return token.strip() if scheme.lower() == "bearer" and len(sent) == 1 else ""
+
+
+def is_program(path: str) -> bool:
+    """Whether a path is one that programs ask, not pages."""
+    return path.startswith((API, f"{MCP}/")) or path == MCP
 
 
 def is_loopback(peer: str | None) -> bool:
@@ -118,7 +202,7 @@ def is_loopback(peer: str | None) -> bool:
 
 def came_through_proxy(name: str) -> bool:
     """Whether a (lower-case) header is one that only a proxy adds."""
-    return name in _PROXY_HEADERS or name.startswith(_PROXY_PREFIXES)
+    return name in _PROXY_HEADERS or name.startswith((_FORWARDED, _TAILSCALE, *_PROXY_PREFIXES))
 
 
 def same_origin(origin: str, host: str) -> bool:
@@ -126,75 +210,14 @@ def same_origin(origin: str, host: str) -> bool:
     return origin.lower() in {f"http://{host.lower()}", f"https://{host.lower()}"}
 
 
-def is_cross_site(headers: Mapping[str, str]) -> bool:
+def is_cross_site(sent: Mapping[str, Sequence[str]]) -> bool:
     """Whether the browser says that another site or port made this request.
 
     Images, scripts and no-cors fetches carry no Origin, only ``Sec-Fetch-*``. Following a link
     from elsewhere (mode ``navigate``) stays allowed.
     """
-    site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode")
-    return site not in {"none", "same-origin"} and mode != "navigate"
-
-
-# --- the gate, ASGI ---------------------------------------------------------------------
-
-
-class AccessGate:
-    """ASGI middleware: lets in whom `decide` lets in, and tells the app who it is.
-
-    ``knows_token`` says whether a token is the owner's; it may take a moment, and raise RagError.
-    """
-
-    def __init__(self, app: ASGIApp, knows_token: Callable[[str], bool] = lambda _: False) -> None:
-        self.app = app
-        self.knows_token = knows_token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Judge HTTP and websocket scopes; pass the lifespan on."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        verdict = await self._verdict(scope, headers)
-        if isinstance(verdict, Refused):
-            _LOG.warning("Refused a %s request: %s.", scope["type"], verdict.reason)
-            await _refuse(verdict, scope, receive, send)
-            return
-        await self.app({**scope, "headers": _introduce(scope["headers"], verdict)}, receive, send)
-
-    async def _verdict(self, scope: Scope, headers: list[Header]) -> Viewer | Refused:
-        token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
-        peer = (scope.get("client") or (None,))[0]
-        if token is None:
-            return decide(peer, headers)
-        try:
-            known = bool(token) and await asyncio.to_thread(self.knows_token, token)
-        except RagError:
-            return Refused("the tokens cannot be read", 500, _UNREADABLE)
-        if not known:
-            return Refused("its token is not known", 401, NO_SUCH_TOKEN)
-        return decide(peer, headers, has_token=True)
-
-
-def _introduce(raw: Iterable[tuple[bytes, bytes]], viewer: Viewer) -> list[tuple[bytes, bytes]]:
-    kept = [(name, value) for name, value in raw if not name.lower().startswith(_OWN_PREFIX.encode())]
-    role = "owner" if viewer.is_owner else "guest"
-    return [*kept, (LOGIN_HEADER.encode(), viewer.login.encode()), (ROLE_HEADER.encode(), role.encode())]
-
-
-async def _refuse(verdict: Refused, scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
-        return
-    body, kind = f"{verdict.said}\n".encode(), b"text/plain; charset=utf-8"
-    if scope["path"].startswith(API):
-        body, kind = json.dumps(verdict.said.as_dict()).encode(), b"application/json"
-    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body))]
-    if verdict.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": verdict.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    sites, modes = sent.get("sec-fetch-site", ["none"]), sent.get("sec-fetch-mode", [])
+    return not {*sites} <= {"none", "same-origin"} and modes != ["navigate"]
 
 
 # --- in a page --------------------------------------------------------------------------
@@ -206,15 +229,25 @@ def _headers() -> Mapping[str, str]:
 
 
 def viewer() -> Viewer | None:
-    """Who is looking at the page now, as the gate verified it; None means no access."""
-    return viewer_of(_headers())
+    """Who is looking at the page now: whom the gate verified, with what the library grants them at this
+    moment; None means no access."""
+    try:
+        return viewer_of(_headers())
+    except RagError:
+        _LOG.exception("Who may come in cannot be read.")
+        return None
 
 
 def viewer_of(headers: Mapping[str, str]) -> Viewer | None:
-    """Whose a request is, from its headers as the gate passes them on; None is nobody's."""
-    if headers.get(ROLE_HEADER) == "owner" and headers.get(LOGIN_HEADER) == OWNER.login:
-        return OWNER
-    return None
+    """Whose a request is, from its headers as the gate passes them on; None is nobody's. Raises RagError."""
+    login, role = headers.get(LOGIN_HEADER), headers.get(ROLE_HEADER)
+    if not login or role not in ("owner", "guest"):
+        return None
+    if login == OWNER.login:
+        return OWNER if role == "owner" else None
+    from ui import deps  # only now: its caches want a running server
+
+    return deps.library().viewer_for(login)
 
 
 def require_viewer() -> Viewer:

@@ -10,10 +10,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from rag_core.replies import Draft, Quote, Reference, Statement, fault
 from rag_core.reply_forms import address, where
 from ui.hits import PROSE, marked, one_line
+
+State = Literal["coming", "answered", "unanswered"]
+"""Whether there is an answer to the question above some passages."""
 
 _NUMBERS = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
 
@@ -72,13 +76,14 @@ def _links(found: Sequence[int], number: int) -> str:
     return f'<span class="cp-number">[{", ".join(links)}]</span>'
 
 
-def sources(references: Sequence[Reference], number: int, *, opened: bool) -> str:
-    """The passages of turn ``number``, what was quoted of them marked; those that are cited are open."""
-    cards = "".join(_source(each, number, opened=opened) for each in references)
+def sources(references: Sequence[Reference], number: int, state: State, *, opened: bool = True) -> str:
+    """The passages of turn ``number``, what was quoted of them marked. ``opened``: those that are cited can
+    be read at once; without an answer, all."""
+    cards = "".join(_source(each, number, state, opened=opened) for each in references)
     return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>' if cards else ""
 
 
-def _source(each: Reference, number: int, *, opened: bool) -> str:
+def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
     mono = "" if each.file_type in PROSE else " cp-mono"
     place = html.escape(one_line(where(each)))
     link = f'<a href="{html.escape(address(each))}">{place}</a>'
@@ -88,14 +93,16 @@ def _source(each: Reference, number: int, *, opened: bool) -> str:
     return (
         f'<section class="cp-source" id="{_anchor(number, each.number)}">'
         f'<p><span class="cp-number">[{each.number}]</span> {link}{private}</p>'
-        f"<details{' open' if opened and each.cited else ''}><summary>{_named(each)}</summary>"
+        f"<details{' open' if opened and (each.cited or state == 'unanswered') else ''}>"
+        f"<summary>{_named(each, state)}</summary>"
         f'<div class="cp-passage{here}{mono}">{body}</div></details></section>'
     )
 
 
-def _named(each: Reference) -> str:
+def _named(each: Reference, state: State) -> str:
     quoted = f", {len(each.spans)} quoted" if each.spans else ""
-    return f"Passage {each.number}{quoted}" if each.cited else f"Passage {each.number}, not cited"
+    missed = ", not cited" if state == "answered" and not each.cited else ""
+    return f"Passage {each.number}{quoted}{missed}"
 
 
 def waiting(draft: Draft) -> str:

@@ -1,23 +1,19 @@
-"""Answers under way, each in a thread of its own.
-
-They belong to this process and not to a session: a click, a reload or a closed tab does not stop one, and
-its conversation shows it again. What it came to is kept as the conversation's next turn.
-"""
+"""Answers under way, one in a conversation. What one came to is kept as the conversation's next turn."""
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, cast
 
 from rag_core.errors import RagError
 from rag_core.library import Library
 from rag_core.replies import DEFAULT_K, Draft, Reply, Turn
-from rag_core.types import Filters, Viewer
+from rag_core.types import Filters, Notice, Viewer
+from ui import work
+from ui.work import Key, Work
 
-_LOG = logging.getLogger(__name__)
+_ASK: Final = "ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,106 +27,76 @@ class Question:
     history: tuple[Turn, ...] = ()
 
 
-class Job:
-    """One answer under way. ``draft`` is how far it is. At its end the ``reply`` is ``kept``, or there is an
-    ``error``, with a reply where only keeping it failed."""
+class Job(Work[Draft, Reply]):
+    """One answer under way. It has a ``result`` only where that could not be kept; else it is a turn of the
+    conversation now."""
 
     def __init__(self, library: Library, viewer: Viewer, conversation: str, question: Question) -> None:
+        super().__init__("The answer", Draft(looking=True))
         self.question: Final = question
-        self.draft = Draft(looking=True)
-        self.reply: Reply | None = None
-        self.error: RagError | None = None
-        self.kept = False
         self._library = library
         self._viewer = viewer
         self._conversation = conversation
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
 
     @property
-    def running(self) -> bool:
-        """Whether it is still at work."""
-        return self._thread.is_alive()
+    def kept(self) -> bool:
+        """Whether it ended well, and nothing is left to say."""
+        return not self.running and self.error is None and self.result is None
 
-    @property
-    def stopping(self) -> bool:
-        """Whether it was stopped."""
-        return self._stop.is_set()
+    def is_for(self, viewer: Viewer) -> bool:
+        """Whether ``viewer`` may still have all that it was begun for."""
+        before = self._viewer
+        return viewer.is_owner or (viewer.may_ask and before.stores <= viewer.stores)
 
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End it now; what was said stays."""
-        self._stop.set()
-
-    def join(self, timeout: float) -> None:
-        """Wait for its end, ``timeout`` seconds at most."""
-        self._thread.join(timeout)
-
-    def _work(self) -> None:
+    def _act(self) -> Reply | None:
         asked = self.question
+        reply = self._library.ask(
+            self._viewer, asked.text, asked.stores, k=asked.k, filters=asked.filters,
+            history=asked.history, on_text=self._hear, stop=self._stop,
+        )  # fmt: skip
         try:
-            self.reply = self._library.ask(
-                self._viewer, asked.text, asked.stores, k=asked.k, filters=asked.filters,
-                history=asked.history, on_text=self._hear, stop=self._stop,
-            )  # fmt: skip
-            self._library.keep_reply(self._viewer, self._conversation, self.reply)
-            self.kept = True
+            self._library.keep_reply(self._viewer, self._conversation, reply)
         except RagError as error:
-            self.error = error
-        except Exception:
-            _LOG.exception("an answer ended with an error")
-            self.error = RagError("The answer ended with an error.", "The log of the app says why.")
+            notice = Notice(str(error), on_page=error.for_page())
+            return replace(reply, notices=(*reply.notices, notice))
+        return None
 
     def _hear(self, draft: Draft) -> None:
-        self.draft = draft
-
-
-_jobs: dict[tuple[str, str, str], Job] = {}
-_lock = threading.Lock()
+        self.now = draft
 
 
 def start(library: Library, viewer: Viewer, conversation: str, question: Question) -> None:
     """Answer a question in a conversation, unless one is being answered there already."""
-    key = _key(library, viewer, conversation)
-    with _lock:
-        if key not in _jobs or _jobs[key].kept or not _jobs[key].running:
-            _jobs[key] = Job(library, viewer, conversation, question)
-            _jobs[key].start()
+    for key, ended in work.known(_ASK).items():  # whose page was closed
+        if isinstance(ended, Job) and ended.kept:
+            work.close(key, ended)
+    work.start(_key(library, viewer, conversation), Job(library, viewer, conversation, question))
 
 
 def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
     """The answer under way in a conversation, or the last one where it could not be kept."""
     key = _key(library, viewer, conversation)
-    with _lock:
-        job = _jobs.get(key)
-        if job is not None and job.kept:
-            del _jobs[key]  # it is a turn of the conversation now
-            return None
-        return job
+    job = cast("Job | None", work.known(*key).get(key))
+    if job is not None and not job.is_for(viewer):
+        forget(library, viewer, [conversation])
+        return None
+    if job is not None and job.kept:
+        work.close(key, job)
+        return None
+    return job
 
 
 def forget(library: Library, viewer: Viewer, conversations: Sequence[str]) -> None:
     """Stop what is under way in these conversations, and forget it."""
-    with _lock:
-        gone = [_jobs.pop(_key(library, viewer, each), None) for each in conversations]
-    for job in gone:
-        if job is not None:
-            job.stop()
-            job.join(5.0)
+    keys = [_key(library, viewer, each) for each in conversations]
+    jobs = {key: job for key in keys for job in work.known(*key).values()}
+    for job in jobs.values():
+        job.cancel()
+    for key, job in jobs.items():
+        job.join(5.0)
+        work.close(key, job)
 
 
-def stop_all(timeout: float = 5.0) -> None:
-    """Stop everything in this process and wait ``timeout`` seconds for each."""
-    with _lock:
-        running = [job for job in _jobs.values() if job.running]
-    for job in running:
-        job.stop()
-    for job in running:
-        job.join(timeout)
-
-
-def _key(library: Library, viewer: Viewer, conversation: str) -> tuple[str, str, str]:
-    return str(library.settings.data_dir), viewer.login, conversation
+def _key(library: Library, viewer: Viewer, conversation: str) -> Key:
+    role = "owner" if viewer.is_owner else "guest"
+    return _ASK, str(library.settings.data_dir), role, viewer.login, conversation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,21 +13,25 @@ import streamlit as st
 from rag_core import reply_forms
 from rag_core.errors import NotFound, RagError
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
-from rag_core.types import Filters, Viewer
-from ui import ask_html, ask_jobs, hits
+from rag_core.types import Viewer
+from ui import access, ask_html, ask_jobs, filters, hits
+from ui.access import require_viewer
+from ui.ask_history import ASK_PAGE, PARAM
 from ui.ask_jobs import Job, Question
-from ui.deps import facets, library
-from ui.messages import show_error
+from ui.deps import library
+from ui.messages import show_error, show_warning
+from ui.search_state import DEFAULT, State
 
-PARAM: Final = "c"
 BOX: Final = "ask_box"
 SETTINGS_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "settings.py"
-ASK_PAGE: Final = SETTINGS_PAGE.with_name("ask.py")
 _POLL_S: Final = 0.3
-_MOST_KEPT: Final = 50
-_LONGEST: Final = 100
-_STORES, _FOLDER, _K = "ask_stores", "ask_folder", "ask_k"
-_ERROR: Final = "ask_error"
+_WHERE: Final = State(
+    "ask_",
+    ("type", "tag", "path", "after", "before", "k", "store"),
+    lambda: replace(DEFAULT, k=DEFAULT_K),
+    most=MAX_K,
+    beside=(PARAM,),
+)
 _INTRODUCTION: Final = (
     "A model answers from the passages that fit your question best. Every quote is compared with its passage"
     " word for word; what is not there is marked."
@@ -46,8 +51,6 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
         _show_turn(reply, number, last=number == len(turns) and job is None)
     if job is not None:
         _show_job(job, len(turns) + 1)
-    if error := st.session_state.pop(_ERROR, None):
-        show_error(error)
     _offer_question(viewer, stores, turns, busy=job is not None and job.running)
 
 
@@ -77,7 +80,7 @@ def _introduce(viewer: Viewer) -> None:
         )
     )
     st.page_link(
-        SETTINGS_PAGE, label="Where config.yaml is, and which models Ollama has", icon=":material/settings:"
+        SETTINGS_PAGE, label="Where config.yaml is, and which models could answer", icon=":material/settings:"
     )
 
 
@@ -90,44 +93,43 @@ def _show_turn(reply: Reply, number: int, *, last: bool) -> None:
     with said:
         if reply.statements:
             st.html(ask_html.answer(reply.statements, number))
-        st.html(hits.paragraphs(*_remarks(reply)))
-        with st.container(key=f"copy_answer_{number}"):
-            st.code(reply_forms.markdown(reply), language=None)
+        st.html(hits.sentences(reply.message, "Stopped." if reply.ending == "stopped" else ""))
+        if reply.notices:
+            show_warning(*(notice.on_page or notice.message for notice in reply.notices))
+        if reply.found:
+            with st.container(key=f"copy_answer_{number}"):
+                st.code(reply_forms.markdown(reply), language=None)
     with beside:
         if reply.references:
-            st.html(ask_html.sources(reply.references, number, opened=last))
-
-
-def _remarks(reply: Reply) -> list[str]:
-    said = [reply.message, "Stopped." if reply.ending == "stopped" else ""]
-    return [*said, *(notice.on_page or notice.message for notice in reply.notices)]
+            state: ask_html.State = "answered" if reply.statements else "unanswered"
+            st.html(ask_html.sources(reply.references, number, state, opened=last))
 
 
 def _show_job(job: Job, number: int) -> None:
     st.html(ask_html.question(job.question.text, number))
     if job.running:
         st.fragment(_show_draft, run_every=_POLL_S)(job, number)
+    elif job.result is not None:
+        _show_turn(job.result, number, last=True)
     elif job.error is not None:
-        if job.reply is not None:
-            _show_turn(job.reply, number, last=True)
         show_error(job.error)
 
 
 def _show_draft(job: Job, number: int) -> None:
-    if not job.running:
+    if not job.running or not job.is_for(require_viewer()):
         st.rerun()
-    draft = job.draft
+    draft = job.now
     said, beside = st.columns([3, 2], gap="medium")
     with said:
         if draft.statements or draft.rest.strip():
             st.html(ask_html.answer(draft.statements, number, draft.rest))
         st.html(ask_html.waiting(draft))
         st.button(
-            "Stop", key="ask_stop", icon=":material/stop_circle:", on_click=job.stop, disabled=job.stopping
+            "Stop", key="ask_stop", icon=":material/stop_circle:", on_click=job.cancel, disabled=job.stopping
         )
     with beside:
         if draft.references:
-            st.html(ask_html.sources(draft.references, number, opened=True))
+            st.html(ask_html.sources(draft.references, number, "coming"))
 
 
 # --- the next question ------------------------------------------------------------------
@@ -140,91 +142,40 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
             label, key=BOX, label_visibility="collapsed", placeholder=label, autocomplete="off", disabled=busy
         )
         st.form_submit_button(
-            "Ask", type="primary", key="ask_submit", disabled=busy, on_click=_ask, args=(viewer, list(turns))
+            "Ask", type="primary", key="ask_submit", disabled=busy, on_click=_ask, args=(list(turns),)
         )
-    with st.expander("Where to look", type="compact", key="ask_where"):
-        _choose_where(viewer, stores)
+    offered = filters.choices(viewer, stores, _WHERE.stores_in_url(stores))
+    _WHERE.restore(offered)
+    filters.show(offered, _WHERE, ticks=True)
+    if gone := _WHERE.unknown_store(stores):
+        _say_unknown(viewer, gone)
 
 
-def _choose_where(viewer: Viewer, stores: Sequence[str]) -> None:
-    if len(stores) > 1:
-        st.multiselect("Stores", stores, key=_STORES, placeholder="All stores")
-    folders = [folder for folder in facets(viewer, st.session_state.get(_STORES, []))["folders"] if folder]
-    left, right = st.columns(2)
-    left.selectbox("Folder", sorted(folders), index=None, key=_FOLDER, placeholder="Any folder")
-    right.number_input("Passages to answer from", 1, MAX_K, DEFAULT_K, key=_K)
+def _say_unknown(viewer: Viewer, store: str) -> None:
+    """That a store in the address is not there, and which are."""
+    try:
+        library().store_info(viewer, store)
+    except RagError as error:
+        show_error(error)
 
 
-def _ask(viewer: Viewer, turns: Sequence[Reply]) -> None:
+def _ask(turns: Sequence[Reply]) -> None:
     """As a callback: begin with the answer, in a conversation whose id stands in the address."""
-    text = st.session_state[BOX].strip()
-    if not text:
+    text, now = st.session_state[BOX].strip(), access.viewer()  # who the page was drawn for may do less now
+    if not text or now is None:
         return
-    folder = st.session_state.get(_FOLDER)
-    question = Question(
-        text,
-        tuple(st.session_state.get(_STORES, ())),
-        st.session_state.get(_K, DEFAULT_K),
-        Filters(paths=(folder,) if folder else ()),
-        tuple(reply.turn for reply in turns),
-    )
+    where, history = _WHERE.current(), tuple(reply.turn for reply in turns)
+    question = Question(text, where.store, where.k, where.filters, history)
     if not turns:
         st.query_params[PARAM] = uuid.uuid4().hex
-    ask_jobs.start(library(), viewer, st.query_params[PARAM], question)
+    ask_jobs.start(library(), now, st.query_params[PARAM], question)
     st.session_state[BOX] = ""
 
 
-# --- earlier conversations --------------------------------------------------------------
-
-
-def show_history(viewer: Viewer) -> None:
-    """The conversations that were kept, with ways to open and to delete them."""
-    try:
-        kept = library().conversations(viewer)
-    except RagError as error:
-        show_error(error)
-        return
-    if not kept:
-        return
-    with st.expander(f"Earlier questions ({len(kept):,})", key="ask_history"):
-        for each in kept[:_MOST_KEPT]:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"ask_kept_{each.id}"):
-                st.page_link(
-                    ASK_PAGE,
-                    label=hits.label(_short(each.title)),
-                    query_params={PARAM: each.id},
-                    width="stretch",
-                )
-                st.button(
-                    "Delete",
-                    key=f"ask_delete_{each.id}",
-                    type="tertiary",
-                    on_click=_forget,
-                    args=(viewer, [each.id]),
-                )
-        st.button(
-            "Delete all", key="ask_delete_all", icon=":material/delete:", on_click=_forget,
-            args=(viewer, [each.id for each in kept]),
-        )  # fmt: skip
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
-
-
-def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
-    own = library()
-    ask_jobs.forget(own, viewer, conversations)
-    try:
-        for each in conversations:
-            own.forget_conversations(viewer, each)
-    except RagError as error:
-        st.session_state[_ERROR] = error
-    if st.query_params.get(PARAM) in conversations:
-        del st.query_params[PARAM]
-
-
 def start_anew() -> None:
-    """A link to an empty page, where a conversation is shown."""
+    """A link to a page without a conversation and with the same filters, where one is shown."""
     if st.query_params.get(PARAM):
-        st.page_link(ASK_PAGE, label="New conversation", icon=":material/add_comment:")
+        st.page_link(
+            ASK_PAGE, label="New conversation", icon=":material/add_comment:",
+            query_params=_WHERE.url_params(),
+        )  # fmt: skip

@@ -16,10 +16,12 @@ from ui.deps import library
 from ui.task_status import found as tasks_of
 
 _LIFE_S: Final = 60
+_MOST_MODELS: Final = 30
 _ASK_ALL: Final = "settings_ask_all"
 
 _KINDS: Final[Mapping[ConnectionKind, str]] = {
     "embedder": "Turning text into vectors",
+    "llm": "Answering questions",
     "vectors": "Keeping vectors outside a store's own file",
 }
 _Colour = Literal["green", "gray", "orange", "red"]
@@ -55,7 +57,7 @@ def show_connections(viewer: Viewer) -> list[Connection]:
 
 def _show(each: Connection) -> None:
     name, icon, colour = _BADGES[each.state]
-    if each.used_by and each.state != "ready":
+    if each.is_missed:
         colour = "red"
     with st.container(border=True, gap="xsmall", key=f"settings_row_{each.key}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -64,6 +66,18 @@ def _show(each: Connection) -> None:
         step = f"Next: {each.step_on_page}" if each.step_on_page else ""
         st.html(hits.sentences(each.sentence, step))
         st.html(hits.paragraphs(f"Text {each.goes}.{_stores(each.used_by)}"))
+        if each.models:
+            _offer_models(each.models)
+
+
+def _offer_models(names: Sequence[str]) -> None:
+    """The line of config.yaml for each model that could answer; the page itself sets nothing."""
+    with st.expander(
+        f"Models that could answer ({len(names):,})", type="compact", key="settings_chat_models"
+    ):
+        st.html(hits.paragraphs("The line for config.yaml, which counts as soon as the file is saved:"))
+        for name in names[:_MOST_MODELS]:
+            st.code(f"llm: {name}", language=None)
 
 
 def _stores(names: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ def search(
     min_score: float | None,
     filters: Filters,
 ) -> Answer:
-    """``Library.search``, remembered for as long as no store changes.
+    """``Library.search``, remembered for as long as no store changes; how the files stand is looked at anew.
 
     Any store, as the query may name one. An answer with notices is not remembered: their cause
     (a missing model) can go away without a change in a store.
@@ -60,7 +60,7 @@ def search(
     answer = _search(*key)
     if answer.notices:
         _search.clear(*key)
-    return answer
+    return library().compared(viewer, answer)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qs, urlencode
 
 import streamlit as st
 
 from rag_core import render
-from rag_core.errors import NotFound
+from rag_core.errors import NotFound, RagError
+from rag_core.query import parse
 from rag_core.types import Document, DocumentView, Viewer
 from ui import hits, passages
 from ui.deps import library
 from ui.file_actions import runs_now, show_actions, show_run
 from ui.messages import show_warning
+from ui.passages import Origin
 from ui.runs import show_start_error
-from ui.search_state import last_search
+from ui.search_state import NAMES, Params, last_search
 
 FILES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "files.py"
 SEARCH_PAGE: Final = FILES_PAGE.with_name("search.py")
 PAGE: Final = 200
 """So many passages are shown at once."""
+_LONGEST: Final = 20_000  # characters of a search in an address
 _NOT_YET: Final = "The file is not in the store, or not yet."
 _CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
 
 
-def show_document(viewer: Viewer, store: str, path: str, passage: str = "", first: int = 0) -> None:
+def show_document(
+    viewer: Viewer, store: str, path: str, passage: str = "", first: int = 0, search: str = ""
+) -> None:
     """The page of ``path``, the passage called ``passage`` marked, or from the passage number ``first`` on.
+    ``search`` is what the address of the search said that led here.
 
     Raises NotFound when there is no such file for this viewer, and no run that may bring it.
     """
-    _ways_back(store)
+    before = searched(search)
+    _ways_back(store, before or last_search())
     active = runs_now(viewer, store)
     try:
         view = library().document(viewer, store, path, passage)
@@ -58,12 +66,26 @@ def show_document(viewer: Viewer, store: str, path: str, passage: str = "", firs
     if passage and marked is None:
         st.html(hits.paragraphs(_CHANGED))
     if view.chunks:
-        _text(view, first)
+        _text(view, first, _origin(before))
 
 
-def _ways_back(store: str) -> None:
+def searched(written: str) -> Params:
+    """The parameters of a search as a link has written them; what the Search page does not know is left
+    out."""
+    return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in NAMES}
+
+
+def _origin(search: Params) -> Origin:
+    try:
+        query = parse(search["q"][-1])
+    except (KeyError, RagError):  # nothing was typed, or by hand what no search takes
+        query = None
+    return Origin(urlencode(search, doseq=True), query)
+
+
+def _ways_back(store: str, search: Params) -> None:
     with st.container(horizontal=True, gap="small"):
-        if search := last_search():
+        if search:
             st.page_link(
                 SEARCH_PAGE, label="Back to the results", icon=":material/arrow_back:", query_params=search
             )
@@ -78,12 +100,12 @@ def _place(file: Document, line: int | None) -> None:
         st.code(hits.one_line(path if line is None else f"{path}:{line}"), language=None)
 
 
-def _text(view: DocumentView, first: int) -> None:
+def _text(view: DocumentView, first: int, origin: Origin) -> None:
     start, end = window(view, first)
-    turning = passages.turning(view, start, end, PAGE)
+    turning = passages.turning(view, start, end, PAGE, origin)
     if turning:
         st.html(turning)
-    st.html(passages.text(view, start, end))
+    st.html(passages.text(view, start, end, origin))
     if turning:
         st.html(turning)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import streamlit as st
 
 from rag_core import render
+from rag_core.errors import NotFound
 from rag_core.types import Answer, Viewer
 from rag_core.wording import plural
+from ui.deps import library
 
 _LONGEST_NAME = 40
 
@@ -18,16 +21,24 @@ def show(answer: Answer, viewer: Viewer) -> None:
     name, count = file_name(answer), len(answer.hits)
     with st.container(horizontal=True, width="content"):
         st.download_button(
-            f"{count:,} as JSON", lambda: render.json_bytes(render.answer(answer)), f"{name}.json",
+            f"{count:,} as JSON", lambda: _made(answer, viewer, "json"), f"{name}.json",
             "application/json", key="download_json", on_click="ignore", type="tertiary",
             icon=":material/download:",
             help=f"The {plural(count, 'passage')} shown here, for programs",
         )  # fmt: skip
         st.download_button(
-            f"{count:,} as CSV", lambda: render.hits_csv(answer, viewer), f"{name}.csv", "text/csv",
+            f"{count:,} as CSV", lambda: _made(answer, viewer, "csv"), f"{name}.csv", "text/csv",
             key="download_csv", on_click="ignore", type="tertiary", icon=":material/download:",
             help=f"The {plural(count, 'passage')} shown here, for a spreadsheet",
         )  # fmt: skip
+
+
+def _made(answer: Answer, viewer: Viewer, kind: Literal["json", "csv"]) -> bytes:
+    """The file, for who may still see what was found. Raises NotFound."""
+    now = viewer if viewer.is_owner else library().viewer_for(viewer.login)
+    if now is None or not all(map(now.may_see, answer.stores)):
+        raise NotFound("A store that was searched is not there any more.", "Search again.")
+    return render.json_bytes(render.answer(answer)) if kind == "json" else render.hits_csv(answer, viewer)
 
 
 def file_name(answer: Answer) -> str:

@@ -12,6 +12,8 @@ from typing import Final
 
 import streamlit as st
 
+from ui.links import address
+
 Params = dict[str, list[str]]
 
 STORE_BOX: Final = "files_store"
@@ -83,6 +85,11 @@ def clear(store: str) -> None:
 def choose_store() -> None:
     """As a callback: go to all files of the store that was chosen."""
     clear(st.session_state[STORE_BOX])
+
+
+def open_document(store: str, path: str) -> None:
+    """As a callback: go to the page of a document."""
+    _go({name: [value] for name, value in address(store, path).items()})
 
 
 def to_params(store: str, filters: FileFilters = FileFilters()) -> Params:

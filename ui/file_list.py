@@ -9,18 +9,22 @@ import streamlit as st
 
 from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
-from rag_core.wording import left_out, plural
+from rag_core.wording import left_out, plural, roots
 from ui import file_filters, hits, passages
-from ui.deps import library
+from ui.deps import library, store_infos
 from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_actions, show_run
 from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
 from ui.file_table import CHOSEN, Listing, chosen_rows, listing, show_table
+from ui.links import address
 from ui.missing_file import show_missing_file
 from ui.results import nothing_indexed
 from ui.runs import show_start_error
 
-_HOW: Final = "Choose a row to see more of a file; with the keyboard, go to it and press Shift and Space."
+_HOW: Final = (
+    "Open shows a file. Tick its row to read it again or leave it out; with the keyboard, go to the row and"
+    " press Shift and Space: what can be done follows the table."
+)
 _MOST: Final = 500  # options that a browser takes without choking
 
 
@@ -32,6 +36,9 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         st.selectbox("Store", stores, key=STORE_BOX, on_change=choose_store, label_visibility="collapsed")
     active = runs_now(viewer, store)
     found = listing(viewer, store)
+    infos = store_infos(viewer)
+    if begin := roots(source for info in infos if info.name == store for source in info.sources):
+        st.html(hits.paragraphs(begin))
     file_filters.restore({"state": list(found.states), "type": list(found.types), "tag": list(found.tags)})
     show_start_error()
     if active:
@@ -108,14 +115,15 @@ def _chosen(viewer: Viewer, store: str) -> None:
     """The file whose row was chosen: its state and why, its page, and what can be done with it."""
     file = _look_up(viewer, store)
     if file is None:
-        st.html(hits.paragraphs(_HOW))
+        with st.container(key="files_how"):
+            st.html(hits.paragraphs(_HOW))
         return
     with st.container(border=True, key="files_chosen_box"):
         st.html(passages.heading(file))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
                 FILES_PAGE, label="Open document", icon=":material/description:",
-                query_params=passages.address(store, file.path),
+                query_params=address(store, file.path),
             )  # fmt: skip
             if viewer.is_owner:
                 show_actions(viewer, file)

@@ -16,6 +16,7 @@ import streamlit as st
 from rag_core.config import Settings, load
 from rag_core.types import Document, FileState, Viewer
 from rag_core.wording import moment
+from ui import file_filters, passages
 from ui.deps import library
 from ui.file_filters import FileFilters
 from ui.hits import one_line
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 STATES: Final = get_args(FileState)
 CHOSEN: Final = "files_chosen"
 """The session key of (store, path) of the row that was chosen last."""
+_MOST_LISTED: Final = 50  # in a narrow window, where no table fits
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
 _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
@@ -147,22 +149,30 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     if "Reason" in shown and not all(rows["Reason"]):
         shown.remove("Reason")  # where only some have one, it stands below the table
     table = f"files_{crc32(chr(10).join(paths).encode()):08x}"  # no selection outlives the rows it is among
+    opens = st.column_config.ButtonColumn(
+        "", width=70, pinned=True, type="tertiary", key=f"{table}_open",
+        on_click=_open, args=(f"{table}_open", store, paths),
+    )  # fmt: skip
+    first = rows.head(_MOST_LISTED).to_dict("records")
+    listed = [(each[_PATH], each["Title"], each.get("State", "")) for each in first]
+    with st.container(key="files_list"):
+        st.html(passages.listed(store, listed, len(rows)))
     with st.container(key="files_table"):
         st.dataframe(
-            rows[shown],
+            rows.assign(Open=":material/description: Open")[["Open", *shown]],
             key=table,
             hide_index=True,
             on_select=lambda: _choose(table, store, paths),
             selection_mode="single-row",
-            column_config=_COLUMNS,
+            column_config={**_COLUMNS, "Open": opens},
             alt="The files of the store by path. Choose a row to see below what can be done with it.",
         )
 
 
 _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[Mapping[str, Any]] = {
-    "Path": _text(width=320),
-    "Title": _text(width=200),
+    "Path": _text(width=270),
+    "Title": _text(width=180),
     "State": _text(width=75),
     "Reason": _text(width=300),
     "Type": _text(width=90),
@@ -171,6 +181,10 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "Tags": _text(width=120),
     "Read": _text(width=130),
 }
+
+
+def _open(button: str, store: str, paths: Sequence[str]) -> None:
+    file_filters.open_document(store, paths[st.session_state[button]["row"]])
 
 
 def _choose(table: str, store: str, paths: Sequence[str]) -> None:

@@ -1,18 +1,22 @@
-"""The row of filters under the search box. Each change is one entry in the browser's history."""
+"""The row of filters under the search box, and under that for a question. Each change is one entry in the
+browser's history."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from heapq import nlargest
 from typing import Final
 
 import streamlit as st
 
 from rag_core.types import Mode, Viewer
+from rag_core.wording import top_folder
 from ui import deps
-from ui.search_state import MAX_HITS, TOP_FOLDER, Choices, Request, current, key, push, reset, usual
+from ui.hits import label
+from ui.search_state import TOP_FOLDER, Choices, State
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 _MORE: Final = ("after", "before", "mode", "min", "k")
@@ -26,7 +30,9 @@ _FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
 def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Choices:
     """What the filters offer in the ``chosen`` stores (none: in all)."""
     facets = deps.facets(viewer, chosen)
-    return Choices(tuple(stores), facets["types"], facets["tags"], with_parents(facets["folders"]))
+    searched = [info for info in deps.store_infos(viewer) if not chosen or info.name in chosen]
+    top = top_folder(source for info in searched for source in info.sources)
+    return Choices(tuple(stores), facets["types"], facets["tags"], with_parents(facets["folders"]), top)
 
 
 def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
@@ -46,38 +52,72 @@ def _in_order(folder: str) -> list[list[tuple[int, str]]]:
     return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
 
 
-def show(offered: Choices) -> None:
-    """The filters, and what of them is hidden but active."""
-    _say_again()
+def show(offered: Choices, state: State, *, ticks: bool = False) -> None:
+    """The filters, and what of them is hidden but active. With ``ticks`` every store has a box to tick."""
+    _say_again(state)
+    if ticks:
+        _tick_stores(offered.stores, state)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
-        if len(offered.stores) > 1:
+        if len(offered.stores) > 1 and not ticks:
             st.multiselect(
-                "Store", offered.stores, key=key("store"), on_change=push, placeholder="All stores",
-                label_visibility="collapsed", wrap=False,
+                "Store", offered.stores, key=state.key("store"), on_change=state.push,
+                placeholder="All stores", label_visibility="collapsed", wrap=False,
             )  # fmt: skip
-        _select("Type", "type", offered.types, str)
-        _select("Tag", "tag", offered.tags, lambda tag: f"#{tag}")
-        _select("Folder", "path", offered.folders, lambda path: "Top folder" if path == TOP_FOLDER else path)
-    _more()
-    _active()
+        _select(state, "Type", "type", offered.types, str)
+        _select(state, "Tag", "tag", offered.tags, lambda tag: f"#{tag}")
+        _select(state, "Folder", "path", offered.folders, partial(_folder, top=offered.top))
+    _more(state)
+    _active(state)
 
 
-def _say_again() -> None:
+def _folder(path: str, top: str) -> str:
+    if path != TOP_FOLDER:
+        return path
+    return f"Top of {top}" if top else "Top folder"
+
+
+def _tick_stores(stores: Sequence[str], state: State) -> None:
+    """A box for each store; with none ticked there would be nothing to ask, so that is all again."""
+    if len(stores) < 2:
+        return
+    chosen = st.session_state[state.key("store")] or stores
+    with st.container(horizontal=True, key="ticked_stores"):
+        for name in stores:
+            st.session_state[_tick(state, name)] = name in chosen
+            st.checkbox(
+                label(name), key=_tick(state, name), on_change=_choose_ticked, args=(stores, state),
+                width="content",
+            )  # fmt: skip
+
+
+def _tick(state: State, store: str) -> str:
+    return f"{state.key('tick')}_{store}"
+
+
+def _choose_ticked(stores: Sequence[str], state: State) -> None:
+    ticked = [name for name in stores if st.session_state[_tick(state, name)]]
+    st.session_state[state.key("store")] = ticked if len(ticked) < len(stores) else []
+    state.push()
+
+
+def _say_again(state: State) -> None:
     """Make Streamlit send the values of these widgets to the browser in every run.
 
     An option's label holds a count: when indexing changes it, the browser still has the old label,
     which is no option any more.
     """
-    for field in ("type", "tag", "path", *_MORE):
-        st.session_state[key(field)] = st.session_state[key(field)]
+    for key in (state.key(field) for field in _NARROWING if field in state.names):
+        st.session_state[key] = st.session_state[key]
 
 
-def _select(name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]) -> None:
+def _select(
+    state: State, name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]
+) -> None:
     st.selectbox(
         name,
-        _offered(counts, st.session_state[key(field)]),
-        key=key(field),
-        on_change=push,
+        _offered(counts, st.session_state[state.key(field)]),
+        key=state.key(field),
+        on_change=state.push,
         format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
         placeholder=f"Any {name.lower()}",
         label_visibility="collapsed",
@@ -93,49 +133,59 @@ def _offered(counts: Mapping[str, int], chosen: str | None) -> list[str]:
     return [value for value in counts if value in kept]
 
 
-def _more() -> None:
+def _more(state: State) -> None:
     # No popover: the browser has what is in one at the very end, far away for who uses the Tab key.
     with st.expander("More filters", type="compact", key="more_filters"):
         *days, number = st.columns(3)
         for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):
             column.date_input(
-                name, value=None, key=key(field), on_change=push, min_value=_FIRST_DAY, max_value=_LAST_DAY,
-                format="YYYY-MM-DD",
+                name, value=None, key=state.key(field), on_change=state.push, min_value=_FIRST_DAY,
+                max_value=_LAST_DAY, format="YYYY-MM-DD",
             )  # fmt: skip
-        number.number_input("Passages on a page", 1, MAX_HITS, step=5, key=key("k"), on_change=push)
-        left, right = st.columns(2)
-        left.segmented_control(
-            "Search by",
-            list(MODES),
-            key=key("mode"),
-            on_change=push,
-            format_func=MODES.__getitem__,
-            required=True,
+        of, step = ("on a page", 5) if "page" in state.names else ("to answer from", 1)
+        number.number_input(
+            f"Passages {of}", 1, state.most, step=step, key=state.key("k"), on_change=state.push
         )
-        right.slider("Minimum score", 0.0, 1.0, step=0.05, key=key("min"), on_change=push)
+        if "mode" in state.names:
+            _how(state)
 
 
-def _hidden(request: Request) -> dict[str, str]:
+def _how(state: State) -> None:
+    """By what is searched, and how well a passage must fit."""
+    left, right = st.columns(2)
+    left.segmented_control(
+        "Search by",
+        list(MODES),
+        key=state.key("mode"),
+        on_change=state.push,
+        format_func=MODES.__getitem__,
+        required=True,
+    )
+    right.slider("Minimum score", 0.0, 1.0, step=0.05, key=state.key("min"), on_change=state.push)
+
+
+def _hidden(state: State) -> dict[str, str]:
     """The active filters that are folded away: field → what it says."""
+    request, before = state.current(), state.usual()
     said = {
         "after": f"From {request.after}",
         "before": f"Before {request.before}",
         "mode": f"{MODES[request.mode]} only",
         "min": f"Score at least {request.min:g}",
-        "k": f"{request.k} on a page",
+        "k": f"{request.k} on a page" if "page" in state.names else f"{request.k} passages",
     }
-    before = usual()
     return {field: text for field, text in said.items() if getattr(request, field) != getattr(before, field)}
 
 
-def _active() -> None:
-    request, before = current(), usual()
-    if all(getattr(request, field) == getattr(before, field) for field in _NARROWING):
+def _active(state: State) -> None:
+    request, before = state.current(), state.usual()
+    fields = [field for field in _NARROWING if field in state.names]
+    if all(getattr(request, field) == getattr(before, field) for field in fields):
         return
     with st.container(horizontal=True, gap="xsmall", key="active_filters"):
-        for field, text in _hidden(request).items():
+        for field, text in _hidden(state).items():
             st.button(
                 text, key=f"remove_{field}", help="Remove", icon=":material/close:", icon_position="right",
-                on_click=reset, args=(field,),
+                on_click=state.reset, args=(field,),
             )  # fmt: skip
-        st.button("Clear filters", key="clear_filters", type="tertiary", on_click=reset, args=_NARROWING)
+        st.button("Clear filters", key="clear_filters", type="tertiary", on_click=state.reset, args=fields)

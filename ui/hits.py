@@ -11,11 +11,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
+from rag_core import render
+from rag_core.snippet import pieces
 from rag_core.types import Hit, Neighbour
-from rag_core.wording import lines
+from rag_core.wording import lines, on_disk, only_title
+from ui.links import address, anchor
 
 Span = tuple[int, int]
 
@@ -63,17 +66,13 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()
 
 
-def marked(text: str, spans: Iterable[Span], window: Span | None = None) -> str:
-    """Escaped text with ``spans`` inside ``<mark>``, cut to ``window``; all are offsets in ``text``."""
-    start, end = window or (0, len(text))
-    parts: list[str] = []
-    position = start
-    for first, last in spans:
-        first, last = max(first, position), min(last, end)
-        if first < last:
-            parts += [html.escape(text[position:first]), "<mark>", html.escape(text[first:last]), "</mark>"]
-            position = last
-    return "".join((*parts, html.escape(text[position:end])))
+def marked(text: str, spans: Iterable[Span], window: Span | None = None, hidden: Sequence[Span] = ()) -> str:
+    """Escaped text with ``spans`` inside ``<mark>``, cut to ``window``, without what is ``hidden``; all are
+    offsets in ``text``."""
+    return "".join(
+        f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
+        for piece, is_marked in pieces(text, spans, window, hidden)
+    )
 
 
 def place(hit: Hit) -> str:
@@ -85,21 +84,29 @@ def place(hit: Hit) -> str:
 
 def extract(hit: Hit) -> str:
     """The snippet of a hit as plain text on one line."""
-    start, end = hit.snippet
-    return " ".join(hit.content[start:end].split())
+    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
+    return " ".join(read.split()) or one_line(only_title(hit))
 
 
-def card(hit: Hit, *, with_store: bool) -> str:
-    """The closed card: title, place, score, passage with the words found, and why it is here."""
+def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
+    """The closed card: title, place, score, passage with the words found, why it is here, and what has
+    become of its file. The title leads to the passage in its document, and that back to the ``search``."""
     doc = hit.document
     where = " · ".join(([hit.store] if with_store else []) + [place(hit)])
-    title = html.escape(one_line(doc.title) or place(hit))
+    title = anchor(address(hit.store, doc.path, hit.key, search=search), one_line(doc.title) or place(hit))
+    whole = html.escape(one_line(render.absolute_path(doc)))
+    hint = f' title="{whole}"' if whole else ""
     return (
         f'<article class="cp{"" if hit.relevant else " cp-near"}">'
         f'<div class="cp-top"><h2>{title}</h2>{_score(hit.score)}</div>'
-        f'<p class="cp-quiet">{html.escape(where)}</p>'
-        f"{_extract(hit)}{_reasons(hit.reasons)}</article>"
+        f'<p class="cp-quiet"{hint}>{html.escape(where)}</p>'
+        f"{_extract(hit)}{_reasons(hit.reasons)}{_stale(doc.state)}</article>"
     )
+
+
+def _stale(state: str) -> str:
+    said = on_disk(state)
+    return f'<p class="cp-stale">{html.escape(said)}</p>' if said else ""
 
 
 def _score(score: float) -> str:
@@ -112,10 +119,10 @@ def _score(score: float) -> str:
 
 def _extract(hit: Hit) -> str:
     if not hit.content.strip():
-        return ""
+        return f'<p class="cp-extract">{html.escape(one_line(only_title(hit)))}</p>'
     start, end = hit.snippet
     before, after = "… " if start > 0 else "", " …" if end < len(hit.content) else ""
-    body = marked(hit.content, hit.spans, hit.snippet)
+    body = marked(hit.content, hit.spans, hit.snippet, hit.hidden)
     return f'<p class="cp-extract{_mono(hit)}">{before}{body}{after}</p>'
 
 
@@ -133,7 +140,8 @@ def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
     ``beside`` holds the hit too, in reading order; without it the hit stands alone.
     """
     passages = [
-        _passage(hit, here.content, here.start_line, here.end_line, is_hit=here.is_hit) for here in beside
+        _passage(hit, here.content[slice(*here.shown)], here.start_line, here.end_line, is_hit=here.is_hit)
+        for here in beside
     ] or [_passage(hit, hit.content, hit.start_line, hit.end_line, is_hit=True)]
     trail = html.escape(" › ".join(map(one_line, hit.heading_path)))
     heading = f'<p class="cp-quiet">{trail}</p>' if trail else ""
@@ -141,9 +149,11 @@ def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
 
 
 def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
+    if not is_hit and not text.strip():
+        return ""
     kind = "cp-here" if is_hit else "cp-beside"
     body = marked(text, hit.spans) if is_hit else html.escape(text)
-    body = body if text.strip() else "There is only the title."
+    body = body if text.strip() else html.escape(one_line(only_title(hit)))
     where = f'<span class="cp-lines">Line{"" if start == end else "s"} {lines(start, end)}</span>'
     return f'<div class="cp-passage {kind}{_mono(hit)}">{where}{body}</div>'
 
@@ -154,13 +164,18 @@ def _facts(hit: Hit) -> str:
         "Also in": ", ".join(map(one_line, hit.copies)),
         "Tags": " ".join(f"#{tag}" for tag in doc.tags),
         "Date": doc.date[:10],
-        "Folder": one_line(doc.folder) or "Top folder",
+        "Folder": " · ".join(filter(None, (one_line(doc.folder) or "Top folder", _folder_on_disk(hit)))),
         "Store": hit.store,
         "Type": doc.file_type,
         "Raw scores": _raw_scores(hit),
     }
     rows = (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in facts.items() if value)
     return f"<dl>{''.join(rows)}</dl>"
+
+
+def _folder_on_disk(hit: Hit) -> str:
+    whole = render.absolute_path(hit.document)
+    return one_line(str(PurePosixPath(whole).parent)) if whole else ""
 
 
 def _raw_scores(hit: Hit) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
+from rag_core.api.requests import refusal
 from rag_core.errors import RagError
+from ui import access
 from ui.hits import label
 
 
 def show_error(error: RagError) -> None:
-    """The two sentences of an error, the second one for who has a page before him."""
-    st.error(label(error.for_page()))
+    """The two sentences of an error, the second one for who has a page before him. Guests are told as much as
+    over REST: nothing of files and servers."""
+    who = access.viewer()
+    said = error if who is not None and who.is_owner else refusal(error, for_owner=False)[1]
+    st.error(label(said.for_page()))
 
 
 def show_warning(*texts: str) -> None:

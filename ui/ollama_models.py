@@ -25,6 +25,7 @@ _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[dict[str, Any]] = {
     "Model": _text(width=220),
     "Embeds": st.column_config.CheckboxColumn(width=70),
+    "Answers": st.column_config.CheckboxColumn(width=75, help="Whether it can answer questions."),
     "Numbers": _number(width=80, format="localized", help="How many numbers one of its vectors has."),
     "Reads": _number(width=80, format="localized", help="How many tokens of a text it could read."),
     "Size": _number(width=80, format="%.1f MB"),
@@ -65,6 +66,7 @@ def _table(models: Sequence[OllamaModel]) -> None:
         {
             "Model": [model.name for model in models],
             "Embeds": [model.embeds for model in models],
+            "Answers": [model.chats for model in models],
             "Numbers": [model.dimension or None for model in models],
             "Reads": [model.context or None for model in models],
             "Size": [model.size_bytes / 1_000_000 for model in models],

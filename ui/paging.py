@@ -7,9 +7,9 @@ from typing import Final
 import streamlit as st
 
 from rag_core.types import MAX_DEPTH, Answer
-from rag_core.wording import plural
+from rag_core.wording import plural, unshown
 from ui import hits
-from ui.search_state import Request, turn
+from ui.search_state import SEARCH, Request
 
 LAST_PAGE: Final = f"These are the first {MAX_DEPTH:,} passages. A narrower search finds the rest."
 
@@ -26,13 +26,13 @@ def show(answer: Answer, request: Request) -> None:
 def _turning(answer: Answer, request: Request) -> None:
     name, before = ("Previous", request.page - 1) if answer.hits else ("First page", 1)
     st.button(
-        name, key="page_before", icon=":material/arrow_back:", on_click=turn, args=(before,),
+        name, key="page_before", icon=":material/arrow_back:", on_click=SEARCH.turn, args=(before,),
         disabled=request.page == 1,
     )  # fmt: skip
     st.html(hits.paragraphs(f"Page {request.page:,}"), width="content")
     st.button(
-        "Next", key="page_after", icon=":material/arrow_forward:", icon_position="right", on_click=turn,
-        args=(request.page + 1,), disabled=not answer.has_more,
+        "Next", key="page_after", icon=":material/arrow_forward:", icon_position="right",
+        on_click=SEARCH.turn, args=(request.page + 1,), disabled=not answer.has_more,
     )  # fmt: skip
 
 
@@ -45,4 +45,4 @@ def ending(answer: Answer) -> str:
         return "The list ends before this page."
     if shown == MAX_DEPTH:
         return LAST_PAGE
-    return f"That is all: {plural(shown, 'passage')}."
+    return unshown(answer) or f"That is all: {plural(shown, 'passage')}."

@@ -1,32 +1,31 @@
 """A document as HTML: what is known of it, its links, and its text in reading order.
 
 The same rules hold as in `ui.hits`, the other module that builds HTML: whatever comes from a file goes
-through `html.escape`. Links are plain ones to the Files page, and to no other place.
+through `html.escape`. Links are those of `ui.links`.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
-from urllib.parse import urlencode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from rag_core.types import Document, DocumentLink, DocumentView, Neighbour
+from rag_core.snippet import highlight
+from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
 from rag_core.wording import lines, moment, plural, size
-from ui.hits import PROSE, one_line
+from ui.hits import PROSE, marked, one_line
+from ui.links import address, anchor
 
 _OPEN = 8  # as many links are shown without being asked for
 _MARK = "marked"
 
 
-def address(store: str, path: str, passage: str = "", first: int = 0) -> dict[str, str]:
-    """The parameters of a document's page: the passage that is marked, or the number of the first shown."""
-    parameters = {"store": store, "path": path, "passage": passage, "from": str(first or "")}
-    return {name: value for name, value in parameters.items() if value}
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The search that led to a document: as it stands in the address, and what it looks for."""
 
-
-def _anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
-    aria = f' aria-label="{html.escape(named)}"' if named else ""
-    return f'<a href="files?{html.escape(urlencode(parameters))}"{aria}>{html.escape(text)}</a>'
+    search: str = ""
+    query: Query | None = None
 
 
 # --- what is known ----------------------------------------------------------------------
@@ -38,6 +37,21 @@ def heading(file: Document) -> str:
     state = f"<p>{html.escape(one_line(said_of(file)))}</p>"
     name = f'<h2>{html.escape(title)}</h2><p class="cp-quiet">{html.escape(path)}</p>'
     return f'<div class="cp">{name}{state}</div>'
+
+
+def listed(store: str, files: Sequence[tuple[str, str, str]], total: int) -> str:
+    """The first of ``total`` files, each (path, title, state), as links: what a narrow window has instead of
+    a table."""
+    rows = "".join(_listed(store, *file) for file in files)
+    more = plural(total - len(files), "more file")
+    rest = f'<p class="cp-quiet">And {more}: type words to find them.</p>' if total > len(files) else ""
+    return f'<div class="cp cp-files"><ul>{rows}</ul>{rest}</div>'
+
+
+def _listed(store: str, path: str, title: str, state: str) -> str:
+    known = [title if title != path else "", state if state != "fresh" else ""]
+    quiet = html.escape(one_line(" · ".join(filter(None, known))))
+    return f'<li>{anchor(address(store, path), one_line(path))}<p class="cp-quiet">{quiet}</p></li>'
 
 
 def file_name(path: str) -> str:
@@ -52,6 +66,8 @@ def said_of(file: Document) -> str:
             return "Changed: the file is no longer what was read."
         case "missing":
             return "Missing: the file is no longer where it was."
+        case "unknown":
+            return "Unknown: the file cannot be looked at just now."
         case "failed" | "skipped" | "excluded":
             kept = " Its last good text is below." if file.state == "failed" and file.chunks else ""
             return f"{file.state.capitalize()}: {file.reason}{kept}"
@@ -63,7 +79,7 @@ def facts(view: DocumentView) -> str:
     """What is known of a document, in quiet lines: where it is, what it is, its state, and the way to
     the passage that is marked."""
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
-    known = [file.path, f"in {file.store}", file.file_type, file.date[:10], "private" if file.private else ""]
+    known = [file.path, f"in {file.store}", file.file_type, file.date[:10], _private(file)]
     if file.indexed_at:
         known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if file.chunks else ""))
         known.append(f"read {moment(file.indexed_at)}")
@@ -73,6 +89,12 @@ def facts(view: DocumentView) -> str:
     state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
     way = f'<p><a href="#{_MARK}">Go to {html.escape(_lines(marked).lower())}</a></p>' if marked else ""
     return f'<div class="cp">{quiet}{state}{way}</div>'
+
+
+def _private(file: Document) -> str:
+    """That only the owner meets it, and why; nothing for what is for all."""
+    because = " and ".join(f"by {'its own word' if why == 'note' else 'a rule'}" for why in file.private_by)
+    return f"private {because}" if because else ""
 
 
 def _lines(chunk: Neighbour) -> str:
@@ -114,14 +136,15 @@ def _link(store: str, link: DocumentLink) -> str:
         return f'{written} <span class="cp-quiet">leads to nothing in this store</span>'
     title = one_line(link.title or "") or file_name(link.path)
     where = html.escape(one_line(link.path + heading))
-    return f'{_anchor(address(store, link.path), title)} <span class="cp-quiet">{where}</span>'
+    return f'{anchor(address(store, link.path), title)} <span class="cp-quiet">{where}</span>'
 
 
 # --- the text ---------------------------------------------------------------------------
 
 
-def text(view: DocumentView, start: int, end: int) -> str:
-    """The passages from ``start`` to ``end`` of a document in reading order, what repeats left out.
+def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
+    """The passages from ``start`` to ``end`` of a document in reading order, what repeats left out and the
+    words of the search that led there highlighted.
 
     Before the one that is marked a single passage is shown, the others can be unfolded: so the mark
     stands near the top without any script that scrolls to it.
@@ -129,49 +152,54 @@ def text(view: DocumentView, start: int, end: int) -> str:
     shown = view.chunks[start:end]
     marked = next((number for number, chunk in enumerate(shown) if chunk.is_hit), 0)
     folded = max(0, marked - 1)
-    before = _passages(view.document, shown[:folded], ())
-    body = _passages(view.document, shown[folded:], shown[folded - 1].heading_path if folded else ())
+    before = _passages(view.document, shown[:folded], (), origin)
+    body = _passages(view.document, shown[folded:], shown[folded - 1].heading_path if folded else (), origin)
     if before:
         before = f"<details><summary>{plural(folded, 'passage')} before</summary>{before}</details>"
     return f'<div class="cp cp-text">{before}{body}</div>'
 
 
-def _passages(document: Document, shown: Iterable[Neighbour], trail: tuple[str, ...]) -> str:
+def _passages(document: Document, shown: Iterable[Neighbour], trail: tuple[str, ...], origin: Origin) -> str:
     parts = []
     for chunk in shown:
         if chunk.heading_path != trail and (trail := chunk.heading_path):
             parts.append(f"<h2>{html.escape(' › '.join(map(one_line, trail)))}</h2>")
-        parts.append(_passage(document, chunk))
+        parts.append(_passage(document, chunk, origin))
     return "".join(parts)
 
 
-def _passage(document: Document, chunk: Neighbour) -> str:
+def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     prose = document.file_type in PROSE
-    before, new = chunk.content[: chunk.repeats], chunk.content[chunk.repeats :]
-    if not chunk.is_hit or not before:
-        before, new = "", new.strip() if prose else new.strip("\r\n")
-    if not before and not new:
-        if chunk.content.strip():  # all of it stands in the passage before
+    start, end = chunk.shown
+    read = chunk.content[start:end]
+    blank = None if prose else "\r\n"
+    window = start + len(read) - len(read.lstrip(blank)), end - len(read) + len(read.rstrip(blank))
+    if not read.strip(blank):
+        if chunk.content.strip():  # all of it stands in another passage
             return ""
-        new = "There is only the title."
+        body = "There is only the title."
+    else:
+        query = origin.query
+        spans = highlight(chunk.content, query.words, query.phrases) if query else ()
+        body = marked(chunk.content, spans, window)
     kind = ("cp-here" if chunk.is_hit else "cp-beside") + ("" if prose else " cp-mono")
     mark = f' id="{_MARK}"' if chunk.is_hit else ""
-    own = address(document.store, document.path, chunk.key)
-    link = _anchor(own, _lines(chunk), named=f"Mark {_lines(chunk).lower()}")
-    quiet = f'<span class="cp-quiet">{html.escape(before)}</span>' if before else ""
-    body = f'<span class="cp-lines">{link}</span>{quiet}{html.escape(new)}'
-    return f'<div class="cp-passage {kind}"{mark}>{body}</div>'
+    own = address(document.store, document.path, chunk.key, search=origin.search)
+    link = anchor(own, _lines(chunk), named=f"Mark {_lines(chunk).lower()}")
+    return f'<div class="cp-passage {kind}"{mark}><span class="cp-lines">{link}</span>{body}</div>'
 
 
-def turning(view: DocumentView, start: int, end: int, most: int) -> str:
+def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:
     """Which passages are shown, and links to those before and behind them; nothing when all are."""
     document, total = view.document, len(view.chunks)
     if end - start == total:
         return ""
     parts = [f"<span>Passages {start + 1:,} to {end:,} of {total:,}</span>"]
     if start:
-        earlier = address(document.store, document.path, first=max(1, start + 1 - most))
-        parts.insert(0, _anchor(earlier, "Earlier passages"))
+        first = max(1, start + 1 - most)
+        earlier = address(document.store, document.path, first=first, search=origin.search)
+        parts.insert(0, anchor(earlier, "Earlier passages"))
     if end < total:
-        parts.append(_anchor(address(document.store, document.path, first=end + 1), "Later passages"))
+        later = address(document.store, document.path, first=end + 1, search=origin.search)
+        parts.append(anchor(later, "Later passages"))
     return f'<div class="cp cp-turning">{"".join(parts)}</div>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 from zlib import crc32
 
 import streamlit as st
@@ -12,16 +13,15 @@ import streamlit as st
 from rag_core import render
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
-from rag_core.wording import found, plural
+from rag_core.wording import found, nothing_fits, plural
 from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
 from ui.document_page import FILES_PAGE
-from ui.passages import address
+from ui.links import address
 from ui.scrolling import from_the_top
-from ui.search_state import Request, key, push, to_params
+from ui.search_state import SEARCH, Request, to_params, usual
 
 INDEX_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "index.py"
-NOTHING_FITS: Final = "Nothing fits well. These are the nearest passages."
 EXAMPLES: Final = (
     ("moving house checklist", "words, in any form and by meaning"),
     ('"exact phrase"', "only passages that hold exactly this"),
@@ -67,15 +67,20 @@ def _passages(answer: Answer, request: Request) -> None:
     elif answer.hits and request.view == "table":
         _table(answer, request)
     else:
-        _cards(answer)
+        _cards(answer, written(request))
+
+
+def written(request: Request) -> str:
+    """A search as it stands in the page's address, for the links to what it found."""
+    return urlencode(to_params(request, usual()), doseq=True)
 
 
 def _headline(answer: Answer, *, loading: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.html(hits.paragraphs(found(answer), status=True), width="stretch")
         st.segmented_control(
-            "Show as", ["cards", "table"], key=key("view"), on_change=push, format_func=str.capitalize,
-            required=True, label_visibility="collapsed",
+            "Show as", ["cards", "table"], key=SEARCH.key("view"), on_change=SEARCH.push,
+            format_func=str.capitalize, required=True, label_visibility="collapsed",
         )  # fmt: skip
     if said := notes(answer, loading=loading):
         st.html(hits.paragraphs(*said))
@@ -101,24 +106,24 @@ def _again_when_loaded() -> None:
 # --- cards ------------------------------------------------------------------------------
 
 
-def _cards(answer: Answer) -> None:
+def _cards(answer: Answer, search: str) -> None:
     good = [hit for hit in answer.hits if hit.relevant]
     near = [hit for hit in answer.hits if not hit.relevant]
     with_store = len(answer.stores) > 1
     for hit in good:
-        _card(hit, with_store)
+        _card(hit, with_store, search)
     if near:
-        st.html(hits.divider("Near misses") if answer.convincing else hits.paragraphs(NOTHING_FITS))
+        st.html(hits.divider("Near misses") if answer.convincing else hits.paragraphs(nothing_fits(answer)))
     for hit in near:
-        _card(hit, with_store)
+        _card(hit, with_store, search)
 
 
 @st.fragment
-def _card(hit: Hit, with_store: bool) -> None:
+def _card(hit: Hit, with_store: bool, search: str) -> None:
     """One hit. Opening it runs this fragment alone, and only then reads the whole passage."""
     with st.container(border=True, gap="xsmall"):
-        st.html(hits.card(hit, with_store=with_store))
-        _place(hit)
+        st.html(hits.card(hit, with_store=with_store, search=search))
+        _place(hit, search)
         opened = st.expander(
             "Whole passage", type="compact", key=f"open_{hit.store}_{hit.key}", on_change="rerun"
         )
@@ -137,7 +142,7 @@ def _details(hit: Hit) -> None:
     st.html(hits.details(hit, beside))
 
 
-def _place(hit: Hit) -> None:
+def _place(hit: Hit, search: str) -> None:
     """Where the passage is, to be copied with one click for an editor, and the way to its document."""
     with st.container(
         key=f"place_card_{hit.rank}", horizontal=True, vertical_alignment="center", gap="small"
@@ -145,7 +150,7 @@ def _place(hit: Hit) -> None:
         st.code(hits.one_line(render.place(hit)), language=None, width="content")
         st.page_link(
             FILES_PAGE, label="Open document", icon=":material/description:",
-            query_params=address(hit.store, hit.document.path, hit.key),
+            query_params=address(hit.store, hit.document.path, hit.key, search=search),
         )  # fmt: skip
 
 
@@ -159,7 +164,7 @@ def table_key(request: Request) -> str:
 
 def _table(answer: Answer, request: Request) -> None:
     if not answer.convincing:
-        st.html(hits.paragraphs(NOTHING_FITS))
+        st.html(hits.paragraphs(nothing_fits(answer)))
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     with st.container(key="found_table"):
         state = st.dataframe(
@@ -184,8 +189,9 @@ def _table(answer: Answer, request: Request) -> None:
     if rows and rows[0] < len(answer.hits):
         hit = answer.hits[rows[0]]
         with st.container(border=True):
-            st.html(hits.card(hit, with_store=len(answer.stores) > 1))
-            _place(hit)
+            search = written(request)
+            st.html(hits.card(hit, with_store=len(answer.stores) > 1, search=search))
+            _place(hit, search)
             _details(hit)
 
 

@@ -1,4 +1,4 @@
-"""What is asked on the Search page, and how it stands in the URL.
+"""What is asked on the Search page, what narrows a question on the Ask page, and how it stands in the URL.
 
 The URL is the truth: a link, a reload and the browser's Back and Forward all arrive as new query
 parameters, which `restore` writes into the widgets. A widget's callback goes the other way: `push`
@@ -10,7 +10,7 @@ Setting ``st.query_params`` pushes an entry; ``bind="query-params"`` would repla
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import Any, Final, Literal, get_args
@@ -28,8 +28,6 @@ MAX_HITS: Final = 100
 NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view", "page")
 _SHOWING: Final = {"view", "page"}  # what does not change the list of passages
 _ASKING: Final = {"q", "type", "tag", "path", "after", "before"}
-_PREFIX: Final = "search_"
-_SEEN: Final = "search_seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +88,14 @@ def usual() -> Request:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the filters offer: each value with its number of documents, in the order shown."""
+    """What the filters offer: each value with its number of documents, in the order shown; and what the
+    `TOP_FOLDER` is called, if the viewer may know."""
 
     stores: tuple[str, ...]
     types: Mapping[str, int]
     tags: Mapping[str, int]
     folders: Mapping[str, int]
+    top: str = ""
 
 
 # --- URL ⇄ request, pure ----------------------------------------------------------------
@@ -116,11 +116,14 @@ def _written(value: object) -> list[str]:
     return [f"{value:g}" if isinstance(value, float) else str(value)]
 
 
-def from_params(params: Mapping[str, Sequence[str]], choices: Choices, usual: Request = DEFAULT) -> Request:
-    """The request that parameters describe; whatever cannot be meant is as in ``usual``."""
+def from_params(
+    params: Mapping[str, Sequence[str]], choices: Choices, usual: Request = DEFAULT, most: int = MAX_HITS
+) -> Request:
+    """The request that parameters describe, for ``most`` passages at most; whatever cannot be meant is as in
+    ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
     several = choices.stores if len(choices.stores) > 1 else ()  # the only one is no restriction
-    k = int(_number(last.get("k"), 1, MAX_HITS, usual.k))
+    k = int(_number(last.get("k"), 1, most, usual.k))
     return Request(
         q=last.get("q", ""),
         store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in several)),
@@ -163,99 +166,114 @@ def _number(text: str | None, low: float, high: float, default: float) -> float:
 # --- URL ⇄ widgets ----------------------------------------------------------------------
 
 
-def key(name: str) -> str:
-    """The session key of the widget for a field of `Request`."""
-    return _PREFIX + name
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a page has in its URL and in its widgets: the fields of `Request` called ``names``.
 
-
-def stores_in_url(names: Sequence[str]) -> list[str]:
-    """The stores the page is about to be restricted to, before any widget exists."""
-    asked = url_params().get("store", []) if _is_new() else st.session_state[key("store")]
-    return [name for name in asked if name in names]
-
-
-def last_search() -> Params:
-    """The parameters of the search that this session was at last; none when it asked for nothing."""
-    seen: Params = st.session_state.get(_SEEN, {})
-    return seen if seen.keys() & _ASKING else {}
-
-
-def unknown_store(names: Sequence[str]) -> str:
-    """A store in the address that is none of ``names``; ``''`` when there is none."""
-    return next((name for name in url_params().get("store", []) if name not in names), "")
-
-
-def restore(choices: Choices) -> None:
-    """Before the widgets: fill them from the URL if it was changed by anything but `push`."""
-    if _is_new():
-        st.session_state[_SEEN] = url_params()
-        _fill(from_params(url_params(), choices, usual()))
-    _drop_what_is_gone(choices)
-
-
-def _drop_what_is_gone(choices: Choices) -> None:
-    """Forget a value that is no longer offered, since another store was chosen or a file went away."""
-    for name, offered in (("type", choices.types), ("tag", choices.tags), ("path", choices.folders)):
-        if st.session_state[key(name)] not in {None, *offered}:
-            st.session_state[key(name)] = None
-    if not {*st.session_state[key("store")]} <= {*choices.stores}:
-        st.session_state[key("store")] = [s for s in st.session_state[key("store")] if s in choices.stores]
-
-
-def current() -> Request:
-    """What the widgets say now."""
-    otherwise = usual()
-    values = {name: st.session_state.get(key(name), getattr(otherwise, name)) for name in NAMES}
-    values["store"] = tuple(values["store"])
-    return Request(**values)
-
-
-def push() -> None:
-    """As a callback: write what the widgets say into the URL, as one history entry.
-
-    Another list of passages is shown from its first page on.
+    The first of them has a widget that is always drawn. ``usual`` gives the request with nothing chosen yet;
+    ``most`` is how many passages can be asked for. Parameters called ``beside`` stay as they are.
     """
-    if _list(to_params(current(), usual())) != _list(url_params()):
-        st.session_state[key("page")] = DEFAULT.page
-    _write()
+
+    prefix: str
+    names: tuple[str, ...]
+    usual: Callable[[], Request]
+    most: int = MAX_HITS
+    beside: tuple[str, ...] = ()
+
+    def key(self, name: str) -> str:
+        """The session key of the widget for a field of `Request`."""
+        return self.prefix + name
+
+    @property
+    def seen(self) -> str:
+        """The session key of the parameters that the widgets were filled from, or written to."""
+        return self.prefix + "seen"
+
+    def url_params(self) -> Params:
+        """The page's parameters for its fields as they stand in the URL."""
+        return _in_url(self.names)
+
+    def stores_in_url(self, names: Sequence[str]) -> list[str]:
+        """The stores the page is about to be restricted to, before any widget exists."""
+        asked = self.url_params().get("store", []) if self._is_new() else st.session_state[self.key("store")]
+        return [name for name in asked if name in names]
+
+    def unknown_store(self, names: Sequence[str]) -> str:
+        """A store in the address that is none of ``names``; ``''`` when there is none."""
+        return next((name for name in self.url_params().get("store", []) if name not in names), "")
+
+    def restore(self, choices: Choices) -> None:
+        """Before the widgets: fill them from the URL if it was changed by anything but `push`."""
+        if self._is_new():
+            st.session_state[self.seen] = self.url_params()
+            self._fill(from_params(self.url_params(), choices, self.usual(), self.most))
+        self._drop_what_is_gone(choices)
+
+    def current(self) -> Request:
+        """What the widgets say now."""
+        usual = self.usual()
+        values = {name: st.session_state.get(self.key(name), getattr(usual, name)) for name in self.names}
+        return replace(usual, **{**values, "store": tuple(values["store"])})
+
+    def push(self) -> None:
+        """As a callback: write what the widgets say into the URL, as one history entry.
+
+        Another list of passages is shown from its first page on.
+        """
+        if _list(to_params(self.current(), self.usual())) != _list(self.url_params()):
+            st.session_state[self.key("page")] = DEFAULT.page
+        self._write()
+
+    def turn(self, page: int) -> None:
+        """As a callback: show another page of the list, as one history entry."""
+        st.session_state[self.key("page")] = page
+        self._write()
+
+    def reset(self, *names: str) -> None:
+        """As a callback: give these fields their defaults, and `push`."""
+        usual = self.usual()
+        self._fill(replace(self.current(), **{name: getattr(usual, name) for name in names}))
+        self.push()
+
+    def _write(self) -> None:
+        params = to_params(self.current(), self.usual())
+        if params != self.url_params():
+            st.query_params.from_dict({**_in_url(self.beside), **params})
+        st.session_state[self.seen] = params
+
+    def _is_new(self) -> bool:
+        # The widgets' values are dropped while another page is shown, the mark is not.
+        drawn = self.key(self.names[0]) in st.session_state
+        return st.session_state.get(self.seen) != self.url_params() or not drawn
+
+    def _fill(self, request: Request) -> None:
+        for name in self.names:
+            value = getattr(request, name)
+            st.session_state[self.key(name)] = list(value) if isinstance(value, tuple) else value
+
+    def _drop_what_is_gone(self, choices: Choices) -> None:
+        """Forget a value that is no longer offered, since another store was chosen or a file went away."""
+        for name, offered in (("type", choices.types), ("tag", choices.tags), ("path", choices.folders)):
+            if st.session_state[self.key(name)] not in {None, *offered}:
+                st.session_state[self.key(name)] = None
+        chosen = st.session_state[self.key("store")]
+        if not {*chosen} <= {*choices.stores}:
+            st.session_state[self.key("store")] = [name for name in chosen if name in choices.stores]
 
 
-def turn(page: int) -> None:
-    """As a callback: show another page of the list, as one history entry."""
-    st.session_state[key("page")] = page
-    _write()
+def _in_url(names: Sequence[str]) -> Params:
+    found = {name: st.query_params.get_all(name) for name in names}
+    return {name: values for name, values in found.items() if values}
 
 
 def _list(params: Params) -> Params:
     return {name: values for name, values in params.items() if name not in _SHOWING}
 
 
-def _write() -> None:
-    params = to_params(current(), usual())
-    if params != url_params():
-        st.query_params.from_dict(params)
-    st.session_state[_SEEN] = params
+SEARCH: Final = State("search_", NAMES, usual)
 
 
-def reset(*names: str) -> None:
-    """As a callback: give these fields their defaults, and `push`."""
-    before = usual()
-    _fill(replace(current(), **{name: getattr(before, name) for name in names}))
-    push()
-
-
-def url_params() -> Params:
-    """The page's own parameters as they stand in the URL."""
-    found = {name: st.query_params.get_all(name) for name in NAMES}
-    return {name: values for name, values in found.items() if values}
-
-
-def _is_new() -> bool:
-    # The widgets' values are dropped while another page is shown, the mark is not.
-    return st.session_state.get(_SEEN) != url_params() or key("q") not in st.session_state
-
-
-def _fill(request: Request) -> None:
-    for name in NAMES:
-        value = getattr(request, name)
-        st.session_state[key(name)] = list(value) if isinstance(value, tuple) else value
+def last_search() -> Params:
+    """The parameters of the search that this session was at last; none when it asked for nothing."""
+    seen: Params = st.session_state.get(SEARCH.seen, {})
+    return seen if seen.keys() & _ASKING else {}

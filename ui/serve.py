@@ -6,6 +6,7 @@ import errno
 import importlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import sys
@@ -20,7 +21,7 @@ from typing import Any, Final
 import streamlit as st
 
 from rag_core import logs
-from rag_core.config import load
+from rag_core.config import Settings, load
 from rag_core.errors import InvalidInput, RagError
 from ui.access import is_loopback
 
@@ -37,17 +38,18 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     port that is taken.
     """
     address = _address(host, port)
-    level = load().log_level
-    logs.configure(level)
+    settings = load()
+    logs.configure(settings.log_level)
     _refuse_busy(address, port)
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     app: st.App = importlib.import_module("app").app
     app.state["on_ready"] = _announcer(address, open_browser)
     logging.getLogger("uvicorn.error").addFilter(_is_warning)
+    os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
     signal.signal(signal.SIGTERM, _exit)
     try:
-        app.run(config={**project_config(), **_own_config(address, port, level)})
+        app.run(config={**project_config(), **_own_config(address, port, settings)})
     except KeyboardInterrupt:
         print()
 
@@ -62,8 +64,10 @@ def project_config() -> dict[str, Any]:
     return dict(_dotted(options))
 
 
-def _own_config(address: str, port: int, level: str) -> dict[str, Any]:
+def _own_config(address: str, port: int, settings: Settings) -> dict[str, Any]:
+    level = settings.log_level
     return {
+        "server.allowedHosts": [*project_config()["server.allowedHosts"], *settings.access_hosts],
         "server.address": address,
         "server.port": port,
         "logger.hideWelcomeMessage": True,
@@ -84,7 +88,7 @@ def _address(host: str, port: int) -> str:
     if not is_loopback(address):
         raise InvalidInput(
             f"Commonplace does not listen on {host!r}, because others could reach it there.",
-            "Use 127.0.0.1; sharing with others is not built yet.",
+            "Use 127.0.0.1; others come in through `tailscale serve`.",
         )
     if not 0 <= port <= 65535:
         raise InvalidInput(f"Port {port!r} does not exist.", "Choose one from 1 to 65535, such as 8501.")

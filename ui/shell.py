@@ -10,6 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from rag_core.types import Viewer
 from ui.access import require_viewer
 from ui.hits import STYLE
 
@@ -18,21 +19,30 @@ ROOT = Path(__file__).resolve().parent.parent
 # A local image: with an emoji or a symbol the browser would ask a font service for the icon.
 # Every page says its layout, once: of two in one run the browser may keep the first (Streamlit 1.67).
 st.set_page_config(page_title="Commonplace", page_icon=str(ROOT / "ui" / "icon.png"))
-require_viewer()
+viewer = require_viewer()
 st.html(STYLE)
 
-page = st.navigation(
-    [
+
+def pages(viewer: Viewer) -> list[st.Page]:
+    """Those that a viewer may open."""
+    search, *others = (
         st.Page(ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
-        st.Page(ROOT / "pages" / "ask.py", title="Ask", icon=":material/forum:", url_path="ask"),
         st.Page(ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),
         st.Page(ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
         st.Page(ROOT / "pages" / "stores.py", title="Stores", icon=":material/database:", url_path="stores"),
         st.Page(
             ROOT / "pages" / "settings.py", title="Settings", icon=":material/settings:", url_path="settings"
         ),
-    ],
-    position="top",
-)
+    )
+    ask = st.Page(ROOT / "pages" / "ask.py", title="Ask", icon=":material/forum:", url_path="ask")
+    return [search, *([ask] if viewer.may_ask else []), *(others if viewer.is_owner else others[:1])]
+
+
+offered = pages(viewer)
+page = st.navigation(offered, position="top")
 st.set_page_config(page_title=f"{page.title} · Commonplace")
+# In a narrow window Streamlit puts the pages into a drawer that covers the page and stays open.
+with st.container(horizontal=True, gap=None, key="narrow_pages"):
+    for each in offered:
+        st.page_link(each, label=f"**{each.title}**" if each == page else each.title)
 page.run()

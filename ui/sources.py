@@ -15,7 +15,7 @@ from rag_core.errors import RagError
 from rag_core.files import display
 from rag_core.reports import Asked, SourceInfo
 from rag_core.types import Source, StoreInfo, Viewer
-from rag_core.wording import left_out, plural
+from rag_core.wording import left_out, plural, taken
 from ui.deps import library
 from ui.file_actions import show_run
 from ui.file_choice import choose_files, fill_chooser
@@ -74,7 +74,7 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, reading: bool) 
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(f"**{label(_path(source))}**", width="content")
         _badges(found)
-    st.caption(label(_patterns(source)) + "  \n" + _counts(found, reading=reading))
+    st.caption(label(taken(source)) + "  \n" + _counts(found, reading=reading))
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
             _edit(viewer, info, source)
@@ -98,11 +98,6 @@ def _badges(found: SourceInfo) -> None:
         st.badge("Paused", icon=":material/pause:", color="gray")
     if found.missing:
         st.badge("Not on the disk", icon=":material/folder_off:", color="red")
-
-
-def _patterns(source: Source) -> str:
-    without = f"  without {'  '.join(source.exclude)}" if source.exclude else ""
-    return "  ".join(source.include or ("**/*",)) + without
 
 
 def _counts(found: SourceInfo, *, reading: bool) -> str:

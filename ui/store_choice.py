@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -19,6 +20,7 @@ from rag_core.wording import plural
 from ui import store_facts
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words
+from ui.folders import choose_folder
 from ui.hits import label
 from ui.messages import show_error
 from ui.runs import is_active
@@ -27,6 +29,8 @@ PARAM: Final = "store"
 BOX: Final = "index_store"
 _CHOSEN: Final = "index_store_chosen"
 _CREATING: Final = "index_store_creating"
+_NAME: Final = "index_new_name"
+_NAMED_AFTER: Final = "index_named_after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,13 @@ class StoreChoice:
 
 
 def choose_store(viewer: Viewer) -> StoreChoice | None:
-    """The store to work on; None while there is none or a new one is being named."""
-    st.header("Store", anchor=False)
+    """The store to work on; None while there is none or a new one is being made, of a folder that comes
+    first: it is what the owner has."""
     names = library().store_names(viewer)
     if not names or _CREATING in st.session_state:
-        _name_new_store(viewer, has_others=bool(names))
+        _new_store(viewer, has_others=bool(names))
         return None
+    st.header("Store", anchor=False)
     active = {name: _is_active(viewer, name) for name in names}
     _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -129,20 +134,26 @@ def _stop_naming() -> None:
     st.session_state.pop(_CREATING, None)
 
 
-def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
-    if not has_others:
-        st.write(
-            "A store holds what was read from your folders, ready to be searched. Both boxes may stay as they"
-            " are; the folder comes next."
-        )
+def _new_store(viewer: Viewer, *, has_others: bool) -> None:
+    st.header("Folder", anchor=False)
+    st.write("Which folder shall be searched? It is read and never changed.")
+    try:
+        folder = choose_folder()
+    finally:
+        if has_others:
+            st.button("Cancel", key="index_keep_store", on_click=_stop_naming, type="tertiary")
+    if folder is not None:
+        _name_new_store(viewer, folder)
+
+
+def _name_new_store(viewer: Viewer, folder: Path) -> None:
+    st.header("Store", anchor=False)
+    st.write("A store holds what was read, ready to be searched. Both boxes may stay as they are.")
+    if st.session_state.get(_NAMED_AFTER) != folder or _NAME not in st.session_state:
+        st.session_state[_NAME] = library().name_after(viewer, folder, free=True)
+        st.session_state[_NAMED_AFTER] = folder
     with st.form("index_create", border=False):
-        name = st.text_input(
-            "Name of the new store",
-            value="" if has_others else "notes",
-            key="index_new_name",
-            placeholder="notes",
-            autocomplete="off",
-        )
+        name = st.text_input("Name of the new store", key=_NAME, autocomplete="off")
         offered = at_hand(viewer, library().settings.embedder)
         embedder = st.selectbox(
             "Embedder", offered, key="index_embedder", format_func=lambda name: in_words(name, offered[name])
@@ -150,8 +161,6 @@ def _name_new_store(viewer: Viewer, *, has_others: bool) -> None:
         made = st.form_submit_button("Create store", type="primary", key="index_create_store")
     if made:
         _create(viewer, name.strip(), embedder)
-    if has_others:
-        st.button("Cancel", key="index_keep_store", on_click=_stop_naming, type="tertiary")
 
 
 def _create(viewer: Viewer, name: str, embedder: str) -> None:

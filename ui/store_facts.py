@@ -13,7 +13,7 @@ from itertools import islice
 from rag_core.files import display
 from rag_core.reports import Finding, Health
 from rag_core.types import Metric, StoreInfo
-from rag_core.wording import embedder, left_out, moment, plural, size, unreadable
+from rag_core.wording import embedder, left_out, moment, plural, size, taken, unreadable, vectors_in
 from ui.hits import one_line
 
 MOST_BARS = 12
@@ -23,7 +23,17 @@ METRICS: Mapping[Metric, str] = {
     "euclidean": "Euclidean distance",
     "dot_product": "Dot product",
 }
+METRIC_MEANINGS: Mapping[Metric, str] = {
+    "cosine": "the angle between two vectors; the usual choice",
+    "euclidean": "the straight line between them",
+    "dot_product": "angle and length at once",
+}
 SAME_ORDER = "Every vector has length 1, so all three metrics give the same order."
+
+
+def metric(name: Metric) -> str:
+    """A metric with what it compares."""
+    return f"{METRICS[name]}: {METRIC_MEANINGS[name]}"
 
 
 def counts(info: StoreInfo) -> str:
@@ -57,7 +67,8 @@ def sheet(info: StoreInfo) -> str:
         "Model": info.identity or "nothing embedded yet",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
         "Metric": f"{METRICS.get(info.distance_metric, info.distance_metric)}. {SAME_ORDER}",  # type: ignore[call-overload]
-        "Vectors": "local, in the store's own file" if info.backend == "local" else info.address,
+        "Vectors": vectors_in(info),
+        "Address": f"{info.address} (for attaching it elsewhere)" if info.address else "",
         "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",
         "Refused": f"{info.refused:,} passages, by the vector index" if info.refused else "",
         "Private notes": "may go to servers on other machines" if info.sends_private else "",
@@ -91,13 +102,11 @@ def folders(info: StoreInfo) -> str:
     """The folders of a store and what is taken of them."""
     rows = []
     for source in info.sources:
-        patterns = "  ".join(source.include or ("**/*",))
-        without = f"  without {'  '.join(source.exclude)}" if source.exclude else ""
         paused = " · paused" if source.paused else ""
         paused = " · being removed" if source.removed else paused
         rows.append(
             f"<li>{html.escape(one_line(display(os.fsencode(source.root))))}"
-            f'<p class="cp-quiet">{html.escape(one_line(patterns + without + paused))}</p></li>'
+            f'<p class="cp-quiet">{html.escape(one_line(taken(source) + paused))}</p></li>'
         )
     return f'<div class="cp"><ul class="cp-folders">{"".join(rows)}</ul></div>'
 

@@ -97,9 +97,9 @@ def _new_store(viewer: Viewer) -> None:
     placed = choose(viewer, "stores", usual.embedder, usual.backend)
     dimension = _dimension(placed.embedder)
     metric = st.selectbox(
-        "Metric", METRICS, key="stores_metric", format_func=store_facts.METRICS.__getitem__,
-        help=f"How vectors are compared. {store_facts.SAME_ORDER} The name is kept for other programs.",
-    )  # fmt: skip
+        "Metric: how two vectors are compared", METRICS, key="stores_metric", format_func=store_facts.metric
+    )
+    st.html(hits.paragraphs(f"{store_facts.SAME_ORDER} It matters to other programs that read the index."))
     if not st.button("Create store", key="stores_create", type="primary"):
         return
     try:

@@ -22,6 +22,7 @@ from ui.file_actions import runs_now, show_run
 from ui.folders import shown, typed_folder
 from ui.messages import show_error
 from ui.placement import show_placement
+from ui.private_notes import show_private_notes
 from ui.results import INDEX_PAGE
 from ui.store_list import open_store, say_later, show_stores
 from ui.task_status import STORES_PAGE, forget, forget_store, found, library_name, show_tasks, under_way
@@ -52,6 +53,7 @@ def show_store(viewer: Viewer, name: str) -> None:
     st.html(store_facts.sheet(info))
     _contents(info)
     show_placement(viewer, info, running=running)
+    show_private_notes(viewer, info)
     _health(viewer, name)
     _export(viewer, name)
     _rename(viewer, name)

@@ -136,7 +136,8 @@ def _say_imported(info: StoreInfo) -> None:
 
 def _use(model: OllamaModel) -> str:
     if not model.embeds:
-        return "It cannot embed."
+        line = f"The line in config.yaml that has it answer questions: llm: ollama:{model.called}"
+        return line if model.chats else "It can neither embed nor answer."
     return f"A new store can have it as its embedder: {model.embedder}"
 
 

@@ -1,25 +1,25 @@
-"""Long work of pages in threads of its own: exports, imports, checks, repairs, downloads of models.
+"""Long work about stores and models: exports, imports, checks, repairs, downloads.
 
-It belongs to this process and not to a session: closing the tab does not stop it, and every tab shows
-it, its end too, until somebody closes that. What is not finished when the process ends leaves nothing.
+What is not finished when the process ends leaves nothing.
 """
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable
 from typing import Final, Literal
 
-from rag_core.errors import Cancelled, RagError
+from rag_core.errors import Cancelled
 from rag_core.portable import Exported, Transfer
 from rag_core.reports import Health, OllamaModel, Pulling, Repair
 from rag_core.types import StoreInfo
+from ui import work
+from ui.work import Key, Work
 
 Kind = Literal["export", "import", "verify", "repair", "pull", "attach", "heal"]
 Result = Exported | StoreInfo | Health | Repair | OllamaModel
 Report = Callable[[Transfer | Pulling], None]
 
+_TASKS: Final = "tasks"
 _HEADLINES: Final[dict[Kind, str]] = {
     "export": "Export",
     "import": "Import",
@@ -29,101 +29,51 @@ _HEADLINES: Final[dict[Kind, str]] = {
     "attach": "Attaching",
     "heal": "Healing",
 }
-_LOG = logging.getLogger(__name__)
 
 
-class Task:
-    """One piece of work. ``said`` and ``part`` (0 to 1) tell how far it is; at its end there is a
-    ``result`` or an ``error``, or neither when it was cancelled. ``name`` is that of the store, for an
-    import that of the file, for a download that of the model."""
+class Task(Work[Transfer | Pulling | None, Result]):
+    """One piece of such work. ``name`` is that of the store, for an import that of the file, for a download
+    that of the model."""
 
     def __init__(self, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
+        super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
         self.kind: Final = kind
         self.name: Final = name
-        self.said = "Starting …"
-        self.part = 0.0
-        self.result: Result | None = None
-        self.error: RagError | None = None
-        self._act = act
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._report_to = act
 
     @property
-    def headline(self) -> str:
-        """What it is, in plain text."""
-        return f"{_HEADLINES[self.kind]} of {self.name!r}"
+    def said(self) -> str:
+        """How far it is, in words."""
+        return self.now.said if self.now else "Starting …"
 
     @property
-    def running(self) -> bool:
-        """Whether it is still at work."""
-        return self._thread.is_alive()
+    def part(self) -> float:
+        """How much of it is done, 0 to 1."""
+        return min(self.now.done / self.now.total, 1.0) if self.now and self.now.total else 0.0
 
-    @property
-    def stopping(self) -> bool:
-        """Whether it was cancelled."""
-        return self._stop.is_set()
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def cancel(self) -> None:
-        """Ask it to stop; it does so at its next step, and leaves nothing."""
-        self._stop.set()
-
-    def join(self, timeout: float) -> None:
-        """Wait for its end, ``timeout`` seconds at most."""
-        self._thread.join(timeout)
-
-    def _work(self) -> None:
-        try:
-            self.result = self._act(self._report)
-        except Cancelled:
-            _LOG.info("the %s of %r was cancelled", self.kind, self.name)
-        except RagError as error:
-            self.error = error
-        except Exception:
-            _LOG.exception("the %s of %r ended with an error", self.kind, self.name)
-            self.error = RagError(f"{self.headline} ended with an error.", "The log of the app says why.")
+    def _act(self) -> Result:
+        return self._report_to(self._report)
 
     def _report(self, now: Transfer | Pulling) -> None:
-        if self._stop.is_set():
+        if self.stopping:
             raise Cancelled
-        self.said = now.said
-        self.part = min(now.done / now.total, 1.0) if now.total else 0.0
-
-
-_tasks: dict[tuple[str, Kind, str], Task] = {}
-_lock = threading.Lock()
+        self.now = now
 
 
 def start(library: str, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
     """Let ``act`` run for the library in the folder ``library``; one that is at work already goes on."""
-    key = (library, kind, name)
-    with _lock:
-        if key not in _tasks or not _tasks[key].running:
-            _tasks[key] = Task(kind, name, act)
-            _tasks[key].start()
+    work.start(_key(library, kind, name), Task(kind, name, act))
 
 
 def known(library: str) -> list[Task]:
     """What is at work or has ended and was not closed, in the order it began."""
-    with _lock:
-        return [task for (folder, _, _), task in _tasks.items() if folder == library]
+    return [task for task in work.known(_TASKS, library).values() if isinstance(task, Task)]
 
 
 def close(library: str, task: Task) -> None:
     """Forget a task that has ended."""
-    with _lock:
-        if _tasks.get(key := (library, task.kind, task.name)) is task and not task.running:
-            del _tasks[key]
+    work.close(_key(library, task.kind, task.name), task)
 
 
-def stop_all(timeout: float = 5.0) -> None:
-    """Cancel everything in this process and wait ``timeout`` seconds for each, so that nothing is left."""
-    with _lock:
-        running = [task for task in _tasks.values() if task.running]
-    for task in running:
-        task.cancel()
-    for task in running:
-        task.join(timeout)
+def _key(library: str, kind: Kind, name: str) -> Key:
+    return _TASKS, library, kind, name

@@ -21,6 +21,7 @@ from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import (
     EVENTS,
     JSON,
+    RETRY,
     body_of,
     check_accept,
     json_response,
@@ -122,14 +123,15 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
     """``act`` for who may ask; every error that is ours becomes an answer."""
 
     async def handle(request: Request) -> Response:
-        viewer = viewer_of(request.headers)
+        viewer = None
         try:
+            viewer = await run_in_threadpool(viewer_of, request.headers)
             if viewer is None:
                 raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
             return await act(request, viewer)
         except RagError as error:
             status, said = refusal(error, for_owner=viewer is not None and viewer.is_owner)
-            return json_response(said.as_dict(), status)
+            return json_response(said.as_dict(), status, RETRY if status == 429 else {})
 
     return handle
 

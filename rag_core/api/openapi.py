@@ -16,8 +16,8 @@ from rag_core.api.schema import Schema
 
 PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
-_ALWAYS = (400, 401, 403, 406, 500)
-_WITH_A_BODY = (413, 415)
+_ALWAYS = (400, 401, 403, 406, 408, 413, 429, 500)
+_WITH_A_BODY = (415,)
 
 
 @cache

@@ -25,18 +25,21 @@ from rag_core.errors import (
     NotFound,
     RagError,
     StoreBusy,
+    TooMany,
     VectorError,
 )
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
 _LOG = logging.getLogger(__name__)
+RETRY = {"retry-after": "5"}  # seconds, when too much was asked at once
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
     InvalidInput: 400,
     Forbidden: 403,
     NotFound: 404,
+    TooMany: 429,
     EmbedderError: 502,
     LLMError: 502,
     VectorError: 503,
@@ -50,6 +53,7 @@ _WITHOUT_DETAILS: Mapping[int, RagError] = {
     502: RagError("A model that is needed is not at hand just now.", "Try again later."),
     503: RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
+_FOR_GUESTS = RagError("Something went wrong.", "Try again later, or tell the owner of this library.")
 
 
 class Refused(RagError):
@@ -77,6 +81,8 @@ def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
     if status == 500:
         _LOG.error("A request could not be answered.", exc_info=error)
+    if status == 500 and not for_owner:
+        return status, _FOR_GUESTS
     if status == 500 or (status > 500 and not for_owner):
         return status, _WITHOUT_DETAILS[status]
     return status, error

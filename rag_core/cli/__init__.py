@@ -16,6 +16,7 @@ import click
 from rag_core import __version__
 from rag_core.cli import (
     asking,
+    assistants,
     connections,
     doctor,
     documents,
@@ -24,6 +25,7 @@ from rag_core.cli import (
     runs,
     serving,
     settings,
+    sharing,
     sources,
     stores,
     tokens,
@@ -93,7 +95,9 @@ for command in (
     runs.jobs,
     stores.status,
     tokens.token,
+    sharing.share,
     serving.serve,
+    assistants.mcp,
     serving.model,
     connections.connections,
     doctor.doctor,

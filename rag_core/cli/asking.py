@@ -8,25 +8,20 @@ from collections.abc import Sequence
 import click
 
 from rag_core import reply_forms
-from rag_core.cli.finding import pair, standard_input
-from rag_core.cli.options import json_option, library_of_owner, print_json, setting_option
-from rag_core.errors import InvalidInput
-from rag_core.query import FILTER_KEYS, filters_from
+from rag_core.cli.options import json_option, library_of_owner, print_json
+from rag_core.cli.words import WORDS, filter_option, stdin_option, store_option, the_words
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.screen import Line, line, plain
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Filters
 
 NOTHING_FOUND = 3
 """The exit status where no passage fits the question."""
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.command(context_settings=WORDS)
 @click.argument("question", nargs=-1)
-@setting_option(
-    "--store", "stores", setting="default_stores", multiple=True, metavar="NAME",
-    help="A store; repeat for several. Without it, every store is asked.",
-)  # fmt: skip
-@click.option("--stdin", "from_stdin", is_flag=True, help="Read the question from standard input.")
+@store_option("asked")
+@stdin_option("question")
 @click.option(
     "--k",
     type=int,
@@ -34,13 +29,11 @@ NOTHING_FOUND = 3
     show_default=True,
     help=f"How many passages to answer from, {MAX_K} at most.",
 )
-@click.option(
-    "--filter", "filters", multiple=True, metavar="KEY=VALUE", help=f"One of {', '.join(FILTER_KEYS)}."
-)
+@filter_option
 @click.option("--answer-only", is_flag=True, help="Print the answer without its passages.")
 @json_option
 def ask(
-    question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int, filters: tuple[str, ...],
+    question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int, filters: Filters,
     answer_only: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer a question from the notes.
@@ -48,19 +41,10 @@ def ask(
     Its passages follow. Each quote is compared with its passage; what is marked "not in the passage" or
     "no source" is not in the notes. QUESTION may hold filters as in `query`. Exit status 3 when nothing fits.
     """
-    if unknown := next((word for word in question if word.startswith("--")), None):
-        raise click.NoSuchOption(unknown)
-    if from_stdin == bool(question):
-        raise InvalidInput(
-            "There is no question." if not question else "There are two questions.",
-            "Give QUESTION or --stdin.",
-        )
-    words = standard_input() if from_stdin else " ".join(question)
+    words = the_words(question, "QUESTION", ("question", "questions"), from_stdin=from_stdin)
     shown = _Shown(streams=not as_json and sys.stdout.isatty())
     try:
-        reply = library_of_owner().ask(
-            OWNER, words, stores, k=k, filters=filters_from(pair(f) for f in filters), on_text=shown.hear
-        )
+        reply = library_of_owner().ask(OWNER, words, stores, k=k, filters=filters, on_text=shown.hear)
     finally:
         shown.end()
     if as_json:

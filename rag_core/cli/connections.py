@@ -22,14 +22,15 @@ _MARKS = {"ready": "ok  ", "not set up": "note", "unreachable": "NO  ", "refused
 @json_option
 @click.pass_context
 def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
-    """Ask every model, server and service that stores can use.
+    """Ask every model, server and service that can be used.
 
-    Exit status 1 when one that a store uses is not ready.
+    The model that answers questions is asked for one word. Exit status 1 when what a store or the setting
+    `llm` needs is not ready.
     """
     if context.invoked_subcommand:
         return
     found = library_of_owner().connections(OWNER, ask_all=ask_all)
-    ready = all(each.state == "ready" for each in found if each.used_by)
+    ready = not any(each.is_missed for each in found)
     value = {"ready": ready, "connections": [render.connection(each) for each in found]}
     emit(as_json, value, lambda: _show(found))
     sys.exit(not ready)
@@ -37,10 +38,12 @@ def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
 
 def _show(found: list[Connection]) -> None:
     for each in found:
-        mark = "NO  " if each.used_by and each.state != "ready" else _MARKS[each.state]
+        mark = "NO  " if each.is_missed else _MARKS[each.state]
         click.echo(f"{mark}  {click.style(each.name, bold=True)}: {each.state}. {line(each.sentence)}")
         stores = f"; used by {', '.join(each.used_by)}" if each.used_by else ""
         click.secho(f"      Text {line(each.goes)}{stores}.", dim=True)
+        if each.models:
+            click.secho(f"      Can answer: {line(', '.join(each.models))}.", dim=True)
         if each.next_step:
             click.echo(f"      Next: {line(each.next_step)}")
 
@@ -59,12 +62,13 @@ def _show_models(models: list[OllamaModel]) -> None:
         return
     rows = [
         (
-            each.name, f"{each.dimension:,} numbers" if each.embeds else "no", f"{each.context:,} tokens",
+            each.name, f"{each.dimension:,} numbers" if each.embeds else "no",
+            "yes" if each.chats else "no", f"{each.context:,} tokens",
             size(each.size_bytes), "yes" if each.loaded else "no",
         )
         for each in models
     ]  # fmt: skip
-    table(("model", "embeds", "reads", "size", "in memory"), rows)
+    table(("model", "embeds", "answers", "reads", "size", "in memory"), rows)
 
 
 @connections.command("pull")
@@ -88,7 +92,8 @@ def connections_pull(model: str, as_json: bool) -> None:
 
 def _pulled(model: OllamaModel) -> str:
     if not model.embeds:
-        return f"Ollama has {model.called!r} now. It cannot embed."
+        use = f"Set it as: llm: ollama:{model.called}" if model.chats else "It can neither embed nor answer."
+        return f"Ollama has {model.called!r} now. {use}"
     numbers = f"a vector of it has {model.dimension:,} numbers"
     return f"Ollama has {model.called!r} now; {numbers}. Use it as: --embedder {model.embedder}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
     """
     library = library_of_owner()
     folder = real_folder(folder)
-    name = store or _name_after(folder)
+    name = store or library.name_after(OWNER, folder)
     if not yes:
         _doubt(library, name, folder, ("**/*",))
     if name not in library.store_names(OWNER):
@@ -64,11 +63,6 @@ def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
             f"There is a store {info.name!r} already, for {', '.join(roots)}.",
             f"Choose another name with --store NAME, or add to it with --store {info.name}.",
         )
-
-
-def _name_after(folder: Path) -> str:
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:63]
-    return name or "notes"
 
 
 @click.command()

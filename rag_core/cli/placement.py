@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
 from rag_core import render
 from rag_core.cli.options import any_store_argument, emit, json_option, library_of_owner, store_argument
 from rag_core.cli.runs import work_off
+from rag_core.reports import Privacy
 from rag_core.screen import Line, line
-from rag_core.types import OWNER
-from rag_core.wording import plural
+from rag_core.types import OWNER, StoreInfo
+from rag_core.wording import plural, said_of_privacy
 
 
 @click.command("switch")
@@ -50,20 +52,20 @@ def switch(
 @click.command("attach")
 @click.argument("address")
 @click.argument("name", required=False, default="")
+@click.option(
+    "--take-over", "taken", is_flag=True, help="Fill it from here on; the other installation does no more."
+)
 @json_option
-def attach(address: str, name: str, as_json: bool) -> None:
+def attach(address: str, name: str, taken: bool, as_json: bool) -> None:
     """Make a store of an index that another installation fills.
 
     ADDRESS is like s3vectors://BUCKET/INDEX, as `commonplace store info` shows it there. The store is only
     read here; attach it again to bring it up to date, or take it over.
     """
     with _reading() as progress:
-        info = library_of_owner().attach_store(OWNER, address, name, progress)
-    emit(
-        as_json,
-        render.store(info),
-        lambda: click.echo(f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."),
-    )
+        info = library_of_owner().attach_store(OWNER, address, name, progress, take_over=taken)
+    said = f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."
+    emit(as_json, render.store(info), lambda: click.echo(_taken(info.name) if taken else said))
 
 
 @contextmanager
@@ -86,8 +88,11 @@ def take_over(name: str, as_json: bool) -> None:
     """
     with _reading() as progress:
         info = library_of_owner().take_over_store(OWNER, name, progress)
-    next_step = f"Next: commonplace index '**/*' --root FOLDER --store {name}"
-    emit(as_json, render.store(info), lambda: click.echo(f"Store {name!r} is yours now. {next_step}"))
+    emit(as_json, render.store(info), lambda: click.echo(_taken(name)))
+
+
+def _taken(name: str) -> str:
+    return f"Store {name!r} is yours now. Next: commonplace index '**/*' --root FOLDER --store {name}"
 
 
 @click.command("private")
@@ -98,13 +103,46 @@ def take_over(name: str, as_json: bool) -> None:
     default=None,
     help="Whether private notes may go to servers on other machines.",
 )
+@click.option(
+    "--hide", multiple=True, metavar="GLOB", help="Keep these files from guests; repeat for several."
+)
+@click.option("--show", multiple=True, metavar="GLOB", help="Take such a rule away; repeat for several.")
 @json_option
-def private(name: str, send: bool | None, as_json: bool) -> None:
-    """Say whether private notes of a store may leave this machine."""
+def private(
+    name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str, ...], as_json: bool
+) -> None:  # fmt: skip
+    """Say which notes are private, and whether they may leave.
+
+    Guests meet nothing of a private note. A note is private that says so (`private: true` in its front
+    matter), or whose path fits a rule, such as 'journal/**'. A rule holds at once.
+    """
     library = library_of_owner()
+    if hide or show:
+        found = library.change_private_rules(OWNER, name, hide=hide, show=show)
+    else:
+        found = library.privacy(OWNER, name)
     if send is not None:
         library.let_private_leave(OWNER, name, allowed=send)
     info = library.store_info(OWNER, name)
+    emit(as_json, {**render.store(info), **_as_json(found)}, lambda: _show_privacy(found, info))
+
+
+def _as_json(found: Privacy) -> dict[str, Any]:
+    """What of a store only its owner meets; of each rule how many documents it hides."""
+    return {
+        "private_rules": found.rules,
+        "documents": found.documents,
+        "private": found.private,
+        "private_by_note": found.by_note,
+        "private_by_rule": found.by_rule,
+    }
+
+
+def _show_privacy(found: Privacy, info: StoreInfo) -> None:
     may = "may" if info.sends_private else "may not"
-    said = f"Private notes of store {name!r} {may} go to servers on other machines."
-    emit(as_json, render.store(info), lambda: click.echo(said))
+    click.echo(f"Private notes of store {info.name!r} {may} go to servers on other machines.")
+    click.echo(said_of_privacy(found))
+    for rule, count in found.rules.items():
+        click.echo(line(f"  {rule}: {plural(count, 'document') if count else 'hides nothing yet'}"))
+    if found.due:
+        click.echo(f"Other machines follow with the next run: commonplace index --store {info.name}")

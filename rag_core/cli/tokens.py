@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rag_core import render
+from rag_core import access_forms
 from rag_core.cli.options import emit, json_option, library_of_owner
 from rag_core.reports import Token
 from rag_core.screen import table
@@ -28,7 +28,7 @@ def token_create(name: str, as_json: bool) -> None:
     made = library_of_owner().create_token(OWNER, name)
     if not as_json:
         click.echo("Keep it: it opens every store, and is not shown again.", err=True)
-    emit(as_json, render.new_token(made), lambda: click.echo(made.secret))
+    emit(as_json, access_forms.new_token(made), lambda: click.echo(made.secret))
 
 
 @token.command("list")
@@ -36,7 +36,7 @@ def token_create(name: str, as_json: bool) -> None:
 def token_list(as_json: bool) -> None:
     """List the tokens that are valid."""
     found = library_of_owner().tokens(OWNER)
-    emit(as_json, {"tokens": [render.token(each) for each in found]}, lambda: _show(found))
+    emit(as_json, {"tokens": [access_forms.token(each) for each in found]}, lambda: _show(found))
 
 
 @token.command("revoke")

@@ -12,6 +12,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rag_core.config.kinds import (
+    Address,
+    Choice,
+    Folder,
+    Folders,
+    Kind,
+    Labels,
+    Number,
+    Plain,
+    PromptsByEmbedder,
+    SizesByType,
+    Stores,
+    Switch,
+    Tables,
+    Whole,
+    Word,
+    Words,
+)
+
 PREFIX = "COMMONPLACE_"
 HOME = f"{PREFIX}HOME"
 """Moves configuration and data; read from the environment alone, as it says where the files are."""
@@ -22,6 +41,13 @@ NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")
 STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 """What a store may be called: its file has that name on every system."""
 
+LOGIN_NAME = re.compile(r"(?=.{1,254}\Z)[A-Za-z0-9][A-Za-z0-9.!#$%&'*+/=?^_`{|}~@-]*", re.ASCII)
+"""What a login of Tailscale may be: a mail address (at most 254 characters, RFC 5321) or ``ada@github``."""
+
+_LABEL_OF_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL_OF_HOST}(?:\.{_LABEL_OF_HOST})*", re.ASCII)
+"""What a host may be called (RFC 1123)."""
+
 _EMBEDDER = re.compile(
     r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
     r"|(?:sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
@@ -29,128 +55,6 @@ _EMBEDDER = re.compile(
 )
 _KEY = re.compile(r"[\x21-\x7e]{1,1000}")
 _DEVICE = re.compile(r"[a-z]{2,10}(?::[0-9]{1,2})?")
-
-
-# --- kinds of values --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A whole number, both ends included."""
-
-    low: int
-    high: int
-
-    def __str__(self) -> str:
-        return f"a whole number from {self.low} to {self.high}"
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number, both ends included."""
-
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"a number from {self.low:g} to {self.high:g}"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of a few words, in any case."""
-
-    words: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.words[:-1])} or {self.words[-1]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A text of a certain shape, which ``said`` describes."""
-
-    shape: re.Pattern[str]
-    said: str
-
-    def __str__(self) -> str:
-        return self.said
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """An absolute folder, ``~`` allowed; it need not exist."""
-
-    def __str__(self) -> str:
-        return "an absolute folder"
-
-
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """Absolute folders: a list in YAML, separated like PATH in a variable."""
-
-    def __str__(self) -> str:
-        return "a list of absolute folders"
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of a server. One without scheme and port gets ``port``; keys never stand in it."""
-
-    port: int | None = None
-
-    def __str__(self) -> str:
-        return "an address like http://127.0.0.1:8080, without user, password, '?' and '#'"
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """Yes or no."""
-
-    def __str__(self) -> str:
-        return "true or false"
-
-
-@dataclass(frozen=True, slots=True)
-class PromptsByEmbedder:
-    """Embedder → what is put in front of a query and of a passage. In YAML only."""
-
-    def __str__(self) -> str:
-        return "embedders, each with `query` and `document`"
-
-
-@dataclass(frozen=True, slots=True)
-class SizesByType:
-    """File type → chunk_size and chunk_overlap. In YAML only."""
-
-    def __str__(self) -> str:
-        return "file types, each with `chunk_size` and `chunk_overlap`"
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Store name → embedder and folders. In YAML only."""
-
-    def __str__(self) -> str:
-        return "store names, each with `embedder` and `folders`"
-
-
-Plain = Whole | Number | Choice | Word | Folder | Folders | Address | Switch
-"""What can be written as one text, and so in a variable."""
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Name → text. In YAML only."""
-
-    def __str__(self) -> str:
-        return "names, each with a text"
-
-
-Tables = SizesByType | Stores | PromptsByEmbedder | Labels
-"""What only YAML can hold."""
-
-Kind = Plain | Tables
 
 
 # --- the table --------------------------------------------------------------------------
@@ -209,6 +113,8 @@ LLM = Word(re.compile(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}"), "'ollama:
 PROMPT = Word(re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]{1,500}"), "a text of 1 to 500 characters")
 LABEL = Word(re.compile(r"[\w\s.:/=+\-@]{1,256}"), "1 to 256 letters, digits, spaces and _.:/=+-@")
 BACKEND = Word(re.compile(r"[a-z][a-z0-9_-]{0,31}"), "'local', 's3vectors', 'qdrant' or 'chroma'")
+LOGIN = Word(LOGIN_NAME, "a login such as ada@example.com")
+HOST = Word(HOST_NAME, "a name such as desk or desk.example.com")
 STORE = Word(STORE_NAME, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
 CHUNK_SIZE = Whole(100, 20_000)
 CHUNK_OVERLAP = Whole(0, 10_000)
@@ -420,6 +326,36 @@ KEYS: tuple[Key, ...] = (
     Key(
         "port", Whole(1, 65535), 8501, "The port of `commonplace serve` on this computer.",
         _SERVE, aliases=("api_port",),
+    ),
+    Key(
+        "access_owners", Words(LOGIN), (),
+        "Who else is the owner, through `tailscale serve`; `commonplace share owner` adds to them.",
+        _SERVE, otherwise="none",
+    ),
+    Key(
+        "access_hosts", Words(HOST), (),
+        "By which names others reach the app through `tailscale serve`, besides those that end in .ts.net.",
+        _SERVE, otherwise="none",
+    ),
+    Key(
+        "guest_requests_per_minute", Whole(60, 1_000_000), 3000,
+        "How much a guest may do in a minute, over REST, MCP and pages together.", _SERVE,
+    ),
+    Key(
+        "guest_asks", Whole(1, 1000), 2,
+        "How many questions of a guest are answered at once.", _SERVE,
+    ),
+    Key(
+        "max_body_kb", Whole(16, 1_048_576), 256,
+        "Larger requests are refused, uploads of the owner aside; REST itself takes 256 kB at most.", _SERVE,
+    ),
+    Key(
+        "body_timeout_s", Number(1, 3600), 30.0,
+        "How many seconds a request may take to arrive, uploads of the owner aside.", _SERVE,
+    ),
+    Key(
+        "mcp_allow_writes", Switch(), False,
+        "Whether your assistants may index files and take them out of the index, too, over MCP.", _SERVE,
     ),
     Key(
         "log_level", Choice(("debug", "info", "warning", "error", "critical")), "warning",

@@ -25,15 +25,11 @@ from rag_core.config.keys import (
     NOT_SETTINGS,
     PLAIN,
     PREFIX,
-    Folder,
     Key,
-    Labels,
-    PromptsByEmbedder,
-    SizesByType,
-    Stores,
     comes_with,
     suggest,
 )
+from rag_core.config.kinds import Folder, Labels, PromptsByEmbedder, SizesByType, Stores
 from rag_core.config.origin import Layer, Origin
 from rag_core.config.settings import Settings
 from rag_core.config.tables import (

@@ -118,6 +118,13 @@ class Settings:
     max_file_mb: int = DEFAULTS["max_file_mb"]
     busy_timeout_s: float = DEFAULTS["busy_timeout_s"]
     port: int = DEFAULTS["port"]
+    access_owners: tuple[str, ...] = DEFAULTS["access_owners"]
+    access_hosts: tuple[str, ...] = DEFAULTS["access_hosts"]
+    guest_requests_per_minute: int = DEFAULTS["guest_requests_per_minute"]
+    guest_asks: int = DEFAULTS["guest_asks"]
+    max_body_kb: int = DEFAULTS["max_body_kb"]
+    body_timeout_s: float = DEFAULTS["body_timeout_s"]
+    mcp_allow_writes: bool = DEFAULTS["mcp_allow_writes"]
     log_level: str = DEFAULTS["log_level"]
     config_file: Path | None = None
     env_file: Path | None = None

@@ -12,10 +12,10 @@ from rag_core.config.keys import (
     LABEL,
     PROMPT,
     STORE,
-    Folder,
     comes_with,
     suggest,
 )
+from rag_core.config.kinds import Folder
 from rag_core.config.origin import Origin
 from rag_core.config.settings import EVERYTHING, DeclaredFolder, DeclaredStore, Size, sizes
 from rag_core.config.tree import Node, Scalar, Table

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rag_core.config.keys import Address, Choice, Folder, Folders, Number, Plain, Switch, Whole, Word
+from rag_core.config.kinds import Address, Choice, Folder, Folders, Number, Plain, Switch, Whole, Word, Words
 from rag_core.config.origin import Origin
 from rag_core.config.tree import Listing, Node, Scalar
 from rag_core.errors import InvalidInput
@@ -29,6 +29,8 @@ def from_text(kind: Plain, text: str, origin: Origin, *, secret: bool = False) -
     """The value that a variable's ``text`` means. Raises InvalidInput."""
     if isinstance(kind, Folders):
         return tuple(from_text(Folder(), part, origin) for part in text.split(os.pathsep) if part)
+    if isinstance(kind, Words):
+        return tuple(from_text(kind.each, part, origin).lower() for part in re.split(r"[,\s]+", text) if part)
     try:
         return _one(kind, text)
     except _WrongError:
@@ -39,6 +41,9 @@ def from_node(kind: Plain, node: Node, origin: Origin, *, secret: bool = False) 
     """The value that config.yaml means by ``node``. Raises InvalidInput."""
     if isinstance(kind, Folders):
         return tuple(from_node(Folder(), item, origin.at(item.line, origin.name)) for item in listed(node))
+    if isinstance(kind, Words):
+        words = (from_node(kind.each, item, origin.at(item.line, origin.name)) for item in listed(node))
+        return tuple(word.lower() for word in words)
     if not isinstance(node, Scalar):
         raise refused(kind, node, origin)
     return from_text(kind, node.text, origin, secret=secret)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from rag_core.connections.check import Found, Unanswered
 CONNECT_S = 2.0
 READ_S = 3.0
 _MOST_BYTES = 2_000_000
+_NAMED = 4
 
 
 def ask(url: str, path: str, remedy: str, key: str = "") -> tuple[int, Any]:
@@ -65,3 +67,23 @@ def check_status(status: int, url: str, key_advice: str) -> None:
     if status >= 500:
         sentence = f"The server at {url} answers with an error of its own (status {status})."
         raise Unanswered(Found("unreachable", sentence, "Look at the server's log."))
+
+
+def model_ids(said: Any) -> list[str] | None:
+    """The names in a list of models of OpenAI's protocol; None for what is no such list."""
+    data = said.get("data") if isinstance(said, dict) else None
+    if not isinstance(data, list):
+        return None
+    names = (each.get("id") for each in data if isinstance(each, dict))
+    return [name[:200] for name in names if isinstance(name, str) and name and printable(name)]
+
+
+def printable(name: str) -> bool:
+    """Whether a name can stand in a line."""
+    return not any(char.isspace() or not char.isprintable() for char in name)
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names in a sentence, the first few of many."""
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown

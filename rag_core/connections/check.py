@@ -27,12 +27,14 @@ class Found:
     on_page: str = ""
     goes: str = ""
     embedders: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something to look at. ``goes`` says where text goes that it gets, ``used_by`` which stores need it."""
+    """Something to look at. ``goes`` says where text goes that it gets, ``used_by`` which stores need it;
+    ``chosen``: a setting names it."""
 
     key: str
     name: str
@@ -40,6 +42,7 @@ class Check:
     goes: str
     look: Callable[[], Found]
     used_by: tuple[str, ...] = ()
+    chosen: bool = False
 
 
 def written(setting: str, example: str, config_file: Path | None) -> str:
@@ -93,5 +96,7 @@ def _connection(check: Check, found: Found) -> Connection:
         found.goes or check.goes,
         check.used_by,
         found.embedders,
+        found.models,
         found.unasked,
+        check.chosen,
     )

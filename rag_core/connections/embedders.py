@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from rag_core.addresses import destination, leaves, with_version
 from rag_core.connections import ollama
-from rag_core.connections.asking import ask, check_status
+from rag_core.connections.asking import ask, check_status, listed, model_ids
 from rag_core.connections.check import Found, Unanswered, written
 from rag_core.embedders import Open
 from rag_core.embedders.minilm import MODEL_NAME, Manifest
@@ -25,7 +24,6 @@ from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.reports import OllamaModel
 from rag_core.wording import plural
 
-_NAMED = 4
 _GET_OLLAMA = "Get it from https://ollama.com/download and start it"
 _START_OLLAMA = "Start it there (`ollama serve`), or set `ollama_url` to where it is."
 
@@ -79,7 +77,7 @@ def ollama_server(url: str, needed: Sequence[str], config_file: Path | None, *, 
     if not able:
         sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
         return Found("not set up", sentence, *_pull(OLLAMA_MODEL))
-    return Found("ready", f"{here} can embed with {_listed([_described(m) for m in able])}.", embedders=names)
+    return Found("ready", f"{here} can embed with {listed([_described(m) for m in able])}.", embedders=names)
 
 
 def _pull(model: str) -> tuple[str, str]:
@@ -105,7 +103,7 @@ def openai_server(url: str, key: str, setting: str, needed: Sequence[str], confi
     check_status(status, base, f"Set {KEY_VARIABLE}, best in .env.")
     with_key = "with a key" if key else "without a key"
     here = f"The server at {base} (`{setting}`) answers {with_key}"
-    models = _ids(said) if status == 200 else None
+    models = model_ids(said) if status == 200 else None
     if models is None:
         return Found("ready", f"{here}, and does not list its models.")
     if not models:
@@ -113,24 +111,7 @@ def openai_server(url: str, key: str, setting: str, needed: Sequence[str], confi
     missing = [name for name in dict.fromkeys(needed) if name not in models]
     lacks = f" It does not list {', '.join(map(repr, missing))}, which a store asks for." if missing else ""
     names = tuple(f"openai:{name}" for name in models)
-    return Found("ready", f"{here}; it lists {_listed(models)}.{lacks}", embedders=names)
-
-
-def _ids(said: Any) -> list[str] | None:
-    data = said.get("data") if isinstance(said, dict) else None
-    if not isinstance(data, list):
-        return None
-    names = (each.get("id") for each in data if isinstance(each, dict))
-    return [name[:200] for name in names if isinstance(name, str) and name and not _odd(name)]
-
-
-def _odd(name: str) -> bool:
-    return any(char.isspace() or not char.isprintable() for char in name)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMED])
-    return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
+    return Found("ready", f"{here}; it lists {listed(models)}.{lacks}", embedders=names)
 
 
 # --- packages ---------------------------------------------------------------------------

@@ -16,11 +16,12 @@ import httpx
 from rag_core.addresses import straight_to
 from rag_core.background import in_background
 from rag_core.connections.asking import CONNECT_S, READ_S
-from rag_core.embedders.ollama import package, sizes
+from rag_core.embedders.ollama import sizes
 from rag_core.embedders.options import parse_name
-from rag_core.embedders.server import quoted
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.reports import OllamaModel, Pulling
+from rag_core.servers.failure import quoted
+from rag_core.servers.ollama import package
 from rag_core.wording import duration, size
 
 _AT_ONCE = 8
@@ -66,10 +67,12 @@ def _described(client: Any, url: str, listed: Any, loaded: set[str]) -> OllamaMo
         if shown.capabilities is None
         else "embedding" in shown.capabilities
     )
+    chats = not embeds if shown.capabilities is None else "completion" in shown.capabilities
     dimension, context = sizes(facts)
     return OllamaModel(
         name=listed.model,
         embeds=embeds,
+        chats=chats,
         dimension=dimension if embeds else 0,
         context=context,
         size_bytes=int(listed.size or 0),
@@ -178,7 +181,7 @@ class _Counted:
 
 @contextmanager
 def _client(url: str, read_s: float) -> Iterator[Any]:
-    client = package().Client(
+    client = package(EmbedderError).Client(
         url,
         timeout=httpx.Timeout(read_s, connect=CONNECT_S),
         **straight_to(url),
@@ -195,7 +198,7 @@ def _explained(url: str, model: str = "") -> Iterator[None]:
     here = f"Ollama at {url}"
     try:
         yield
-    except package().ResponseError as error:
+    except package(EmbedderError).ResponseError as error:
         raise _refusal(here, model, error.status_code, str(error.error)) from None
     except (httpx.HTTPError, ConnectionError) as error:
         raise Unreachable(

@@ -8,8 +8,6 @@ for one bad text without naming it, and cuts a long text without a word unless i
 from __future__ import annotations
 
 import hashlib
-import os
-import shlex
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,16 +16,15 @@ from typing import Any
 
 import httpx
 
-from rag_core.addresses import host_of, is_loopback, straight_to
+from rag_core.addresses import straight_to
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.remote import Remote
-from rag_core.embedders.server import Failure, Model, asked, explained, quoted
+from rag_core.embedders.server import Model, explained
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable
+from rag_core.servers.failure import Failure, asked, quoted
+from rag_core.servers.ollama import KEEP_ALIVE_S, package, pull_line
 from rag_core.types import EmbedderIdentity
-
-KEEP_ALIVE_S = 1800
-"""How long a model stays in the server's memory. A number: the text "-1" would be an error."""
 
 CONTEXT = 2048
 """How many tokens a model is asked to read where it could read more. No passage needs more, and the
@@ -90,7 +87,7 @@ class Ollama:
         self.stays_loaded_s = KEEP_ALIVE_S / 2
         self.context = CONTEXT
         self._name = name
-        self._package = package()
+        self._package = package(EmbedderError)
         self._patient = self._client(options.timeout_s)
         self._brisk = self._client(min(_QUESTION_S, options.timeout_s))
 
@@ -175,23 +172,10 @@ class Ollama:
         return Failure("failed" if status >= 500 else "refused", quoted(said, sent=sent))
 
     def _missing(self) -> ModelMissing:
-        where = "" if is_loopback(self.url) else f" on {host_of(self.url)}"
         return ModelMissing(
             f"{self.called} does not have the model {self._name.model!r}.",
-            f"Run `ollama pull {shlex.quote(self._name.model)}`{where}.",  # a store may come from anywhere
+            pull_line(self._name.model, self.url),
         )
-
-
-def package() -> Any:
-    """Ollama's own package. Raises EmbedderError where it cannot be imported."""
-    try:
-        import ollama
-    except ValueError:  # it makes a client of OLLAMA_HOST when it is imported
-        raise EmbedderError(
-            f"The package 'ollama' cannot read OLLAMA_HOST, which is {os.environ.get('OLLAMA_HOST', '')!r}.",
-            "Write it like http://[::1]:11434, or set `ollama_url` instead.",
-        ) from None
-    return ollama
 
 
 def sizes(facts: Mapping[str, Any]) -> tuple[int, int]:

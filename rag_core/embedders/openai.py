@@ -19,8 +19,9 @@ from rag_core.addresses import straight_to, with_version
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.remote import Remote
-from rag_core.embedders.server import Failure, Model, asked, explained, quoted
+from rag_core.embedders.server import Model, explained
 from rag_core.errors import InvalidInput, ModelMissing, Unreachable
+from rag_core.servers.failure import Failure, asked, quoted, said_by, wait_s
 from rag_core.types import EmbedderIdentity
 
 CONTEXT = 512
@@ -138,23 +139,3 @@ def _rows(answer: Any, count: int) -> list[list[float]]:
     if sorted(rows) != list(range(count)) or len(data) != count:
         raise Failure("failed", f"it gave {len(data)} vectors for {count} texts")
     return [rows[at] for at in range(count)]
-
-
-def said_by(answer: httpx.Response) -> str:
-    """The message of an error, which every server wraps in its own way."""
-    try:
-        said = answer.json()
-    except ValueError:
-        return answer.text
-    for name in ("error", "message", "detail"):
-        if isinstance(said, dict) and name in said:
-            said = said[name]
-    return said if isinstance(said, str) else str(said)
-
-
-def wait_s(answer: httpx.Response) -> float:
-    """How long an answer asks to wait; 0 where it does not say."""
-    try:
-        return max(0.0, float(answer.headers.get("retry-after", "")))
-    except ValueError:
-        return 0.0

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rag_core.errors import InvalidInput
 from rag_core.extensions import Catalogue, catalogue, plain_name
+from rag_core.servers.ollama import OLLAMA_URL
 
-OLLAMA_URL = "http://127.0.0.1:11434"
 OLLAMA_MODEL = "embeddinggemma"
 
 BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx"})

@@ -20,10 +20,11 @@ import numpy as np
 from rag_core.background import in_background
 from rag_core.chunk import estimate_tokens
 from rag_core.embedders.script import is_latin
-from rag_core.embedders.server import Failure, Model, Server, error_of, explained
+from rag_core.embedders.server import Model, Server, error_of, explained
 from rag_core.embedders.turns import turns_at
 from rag_core.embedders.unit import unit_rows
 from rag_core.errors import Unreachable
+from rag_core.servers.failure import Failure
 from rag_core.types import Vectors
 
 TRIES = 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag_core.files.extent import MANY_FILES, doubt
-from rag_core.files.globs import split_glob, validate_globs
+from rag_core.files.globs import Coverage, split_glob, validate_globs
 from rag_core.files.paths import (
     contained,
     current_folder,
@@ -19,6 +19,7 @@ from rag_core.files.walk import FileStat, Preview, Walk, preview, scan
 
 __all__ = [
     "MANY_FILES",
+    "Coverage",
     "FileStat",
     "Preview",
     "Walk",

@@ -82,14 +82,31 @@ class Globs:
 
     def which(self, path: bytes) -> str:
         """The first pattern that covers ``path`` or a folder on the way to it; empty if none does."""
-        for pattern in self._patterns:
-            globs = Globs((pattern,), dots=self._dots)
-            state = globs.start
-            for name in path.split(b"/"):
-                if globs.covers(state, name):
-                    return pattern
-                state = globs.enter(state, name)
-        return ""
+        return next((each for each in self._patterns if path in Coverage((each,), dots=self._dots)), "")
+
+
+class Coverage:
+    """The paths that patterns cover, themselves or a folder on the way; a folder is looked at once."""
+
+    def __init__(self, patterns: Sequence[str], *, dots: bool = False) -> None:
+        self._globs = Globs(patterns, dots=dots)
+        self._folders: dict[bytes, State | None] = {}
+
+    def __contains__(self, path: bytes) -> bool:
+        folder, _, name = path.rpartition(b"/")
+        if folder not in self._folders:
+            self._folders[folder] = self._state(folder)
+        state = self._folders[folder]
+        return state is None or (name != b"" and self._globs.covers(state, name))
+
+    def _state(self, folder: bytes) -> State | None:
+        """What is left to match in ``folder``; None where all of it is covered."""
+        state = self._globs.start
+        for name in filter(None, folder.split(b"/")):
+            if self._globs.covers(state, name):
+                return None
+            state = self._globs.enter(state, name)
+        return state
 
 
 def validate_globs(patterns: Sequence[str]) -> tuple[str, ...]:

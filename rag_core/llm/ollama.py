@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 import httpx
 
-from rag_core.addresses import host_of, is_loopback, straight_to
-from rag_core.embedders.ollama import KEEP_ALIVE_S, package
-from rag_core.embedders.server import Failure, asked, quoted
-from rag_core.errors import EmbedderError, LLMError
+from rag_core.addresses import straight_to
+from rag_core.errors import LLMError
 from rag_core.llm.call import Call
 from rag_core.llm.options import LLMOptions, Message
+from rag_core.servers.failure import Failure, asked, quoted
+from rag_core.servers.ollama import KEEP_ALIVE_S, package, pull_line
 
 _CONNECT_S = 5.0
 
@@ -28,10 +27,7 @@ class OllamaChat:
         self.called = f"Ollama at {self.url}"
         self.remedy = "Start it there, or set `ollama_url` to where it is."
         self._options = options
-        try:
-            self._package = package()
-        except EmbedderError as error:
-            raise LLMError(error.message, error.suggestion) from None
+        self._package = package(LLMError)
 
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
         """What the model says, piece by piece. Always with the same options: others would load it again.
@@ -79,10 +75,8 @@ class OllamaChat:
     def _failure(self, status: int, said: str, sent: Sequence[str]) -> Exception:
         """What an error of the server means; in the middle of an answer it has the status -1."""
         if status == 404 and "not found" in said.lower():
-            where = "" if is_loopback(self.url) else f" on {host_of(self.url)}"
             return LLMError(
-                f"{self.called} does not have the model {self.model!r}.",
-                f"Run `ollama pull {shlex.quote(self.model)}`{where}.",
+                f"{self.called} does not have the model {self.model!r}.", pull_line(self.model, self.url)
             )
         if status in (401, 403, 404) or 300 <= status < 400:
             return LLMError(f"{self.called} refuses access (status {status}).", self.remedy)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from rag_core.embedders.options import OLLAMA_URL
 from rag_core.errors import InvalidInput
+from rag_core.servers.ollama import OLLAMA_URL
 
 if TYPE_CHECKING:
     from rag_core.llm.call import Call

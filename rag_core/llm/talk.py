@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterator, Sequence
 
-from rag_core.embedders.server import Failure
 from rag_core.errors import LLMError
 from rag_core.llm.call import Call
 from rag_core.llm.options import LLM, LLMOptions, Message
+from rag_core.servers.failure import Failure
 
 LONGEST = 200_000
 """So many characters are read of one answer: a server may not care for the limit in tokens."""

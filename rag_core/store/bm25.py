@@ -51,14 +51,14 @@ class _Search:
     def _best(self, among: str, order: str, *needed: str) -> Scored:
         rows = self.db.execute(
             f"""SELECT words.rowid, -words.rank AS score FROM words {"" if self.condition == "1" else _JOINS}
-                WHERE words MATCH ? AND words.rank MATCH 'bm25({_WEIGHTS})' AND {among} {self.condition}
+                WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})' AND {among} {self.condition}
                 ORDER BY {order} LIMIT ?""",
             (match_any(self.words), *needed, *self.values, self.limit),
         )
         return [(row[0], row[1]) for row in rows]
 
 
-_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
+WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
 _JOINS = "JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id"
 
 

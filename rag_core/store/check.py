@@ -127,6 +127,7 @@ CHECKS: tuple[Check, ...] = (
     Check("values", "row", "with a value that cannot be read", faults.values),
     Check("states", "document", "in a state that the passages contradict", faults.states),
     Check("places", "document", "with two different paths or titles", faults.places),
+    Check("private", "document", "with another mark than the rules for private notes give", faults.private),
     Check("names", "document", "with other names than path and title give", faults.names),
     Check("tags", "document", "with a tag that is not filed as it should be", faults.tags),
     Check("links", "link", "that should lead elsewhere", faults.links),

@@ -158,6 +158,34 @@ def _delete(db: sqlite3.Connection, ids: Sequence[int]) -> None:
     db.execute("DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
 
 
+def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
+    """Remove chunks, and the vectors that were theirs alone; the others of their documents close ranks.
+
+    Returns the ids of these documents.
+    """
+    wanted = json.dumps(list(ids))
+    gone = db.execute(
+        "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+        (wanted,),
+    ).fetchall()
+    documents = sorted({row["document_id"] for row in gone})
+    hashes = [row["embed_hash"] for row in gone]
+    _delete(db, [row["id"] for row in gone])
+    db.execute(
+        """UPDATE chunks SET chunk_index = n.place FROM (
+               SELECT id, row_number() OVER (PARTITION BY document_id ORDER BY chunk_index) - 1 AS place
+               FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))
+           ) AS n WHERE chunks.id = n.id AND chunks.chunk_index <> n.place""",
+        (json.dumps(documents),),
+    )
+    drop_from_queue(db, hashes)
+    db.executemany(
+        "DELETE FROM embeddings WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)",
+        [(h, h) for h in hashes],
+    )
+    return documents
+
+
 def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
     """Queue the texts of a document, or of all, that runs have still to embed."""
     one = "" if document_id is None else "document_id = :document AND"

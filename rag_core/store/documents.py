@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from rag_core.extract.naming import date_of_name
-from rag_core.store import chunks
+from rag_core.store import chunks, privacy
 from rag_core.store.file import now
 from rag_core.types import Extracted, Link
 
@@ -92,7 +92,7 @@ def put(
         "title_from": doc.title_from,
         "date": doc.date or file.date,
         "date_from": "front matter" if doc.date else "file",
-        "private": int(doc.private),
+        "private": privacy.bits(db, file.source_id, file.path, by_note=doc.private),
         "metadata": json.dumps(doc.metadata, ensure_ascii=False),
         "warnings": json.dumps(doc.warnings, ensure_ascii=False),
         "extractor": version,
@@ -115,7 +115,6 @@ _NOTHING_READ = {
     "title_from": "",
     "date": "",
     "date_from": "",
-    "private": 0,
     "metadata": "{}",
     "warnings": "[]",
 }
@@ -129,9 +128,16 @@ def put_unread(
     A *skipped* file holds no text, so what it held before is removed; a *failed* one keeps
     its last good text until it can be read again.
     """
-    about = {"state": state, "reason": reason, "extractor": version}
-    document_id, known_as = _put_row(db, file, about | _NOTHING_READ if state == "skipped" else about)
-    if state == "skipped":
+    holds_text = state == "failed"
+    by_note = holds_text and privacy.said_by_note(db, file.source_id, file.path)
+    about = {
+        "state": state,
+        "reason": reason,
+        "extractor": version,
+        "private": privacy.bits(db, file.source_id, file.path, by_note=by_note),
+    }
+    document_id, known_as = _put_row(db, file, about if holds_text else about | _NOTHING_READ)
+    if not holds_text:
         _forget_contents(db, document_id)
         resolve_links(db, document_id, known_as)
 
@@ -308,10 +314,14 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
 
     ``title`` is the new title of a document that is named after its file, else None.
     """
-    row = db.execute("SELECT file_type, title FROM documents WHERE id = ?", (document_id,)).fetchone()
+    row = db.execute(
+        "SELECT file_type, title, private FROM documents WHERE id = ?", (document_id,)
+    ).fetchone()
     known_as = _names(db, document_id)
     new_title = row["title"] if title is None else title
-    _update(db, "documents", document_id, {**_place_columns(file), "title": new_title})
+    by_note = bool(row["private"] & privacy.BY_NOTE)
+    private = privacy.bits(db, file.source_id, file.path, by_note=by_note)
+    _update(db, "documents", document_id, {**_place_columns(file), "title": new_title, "private": private})
     _put_date(db, document_id, file)
     tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
     db.execute(
@@ -352,3 +362,32 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
     for table in ("chunks", "tags", "names", "links"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
     chunks.drop_from_queue(db, hashes)
+
+
+# --- passages taken out by hand ---------------------------------------------------------
+
+_TAKEN_OUT = "Passages of it were taken out by hand. They are back when the file changes or is read again."
+_ALL_TAKEN_OUT = (
+    "All its passages were taken out by hand. They are back when the file changes or is read again."
+)
+
+
+def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """Remove chunks from their documents, which say so until their files are read again."""
+    for document_id in chunks.take_out(db, ids):
+        row = db.execute(
+            "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
+            " FROM documents d WHERE id = ? AND state = 'indexed'",
+            (document_id,),
+        ).fetchone()
+        if row is None:  # the text of a failed file is its last good one; its row says why
+            continue
+        if row["has_text"]:
+            said = json.loads(row["warnings"])
+            warnings = said if _TAKEN_OUT in said else [*said, _TAKEN_OUT]
+            _update(db, "documents", document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
+            continue
+        known_as = _names(db, document_id)
+        _update(db, "documents", document_id, {**_NOTHING_READ, "state": "skipped", "reason": _ALL_TAKEN_OUT})
+        _forget_contents(db, document_id)
+        resolve_links(db, document_id, known_as)

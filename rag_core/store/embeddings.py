@@ -13,6 +13,8 @@ from rag_core.store.identities import ACTIVE, TARGET
 from rag_core.types import Vectors, embedded_text
 
 _WITHHELD = -1  # in place of the number of attempts
+_SHARED = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
+    WHERE c.embed_hash = queue.hash AND NOT d.private)"""  # a text that not only private documents hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +25,16 @@ class Pending:
     text: str
 
 
-def pending(db: sqlite3.Connection, limit: int, attempts: int) -> list[Pending]:
+def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
     """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times; none that is
-    withheld."""
+    withheld, nor without ``private`` one that became private since."""
     rows = db.execute(
-        """SELECT q.hash, c.prefix, c.text FROM (
-               SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? ORDER BY id DESC LIMIT ?) q
+        f"""SELECT q.hash, c.prefix, c.text FROM (
+               SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
+               ORDER BY id DESC LIMIT ?) q
            JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
            ORDER BY q.id DESC""",
-        (attempts, limit),
+        (attempts, private, limit),
     )
     return [Pending(row["hash"], embedded_text(row["prefix"], row["text"])) for row in rows]
 
@@ -44,6 +47,11 @@ def pending_count(db: sqlite3.Connection) -> int:
 def withheld_count(db: sqlite3.Connection) -> int:
     """How many texts the embedder does not get, because they are private and it is on another machine."""
     return int(db.execute(f"SELECT count(*) FROM queue WHERE attempts = {_WITHHELD}").fetchone()[0])
+
+
+def any_queued(db: sqlite3.Connection) -> bool:
+    """Whether any text has no vector yet, withheld or waiting."""
+    return db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is not None
 
 
 def lacking(db: sqlite3.Connection) -> str:
@@ -97,9 +105,7 @@ def withhold_private(db: sqlite3.Connection, reason: str) -> int:
     """Withhold the texts that only private documents hold, and no others; returns how many."""
     release_private(db)
     return db.execute(
-        f"""UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT EXISTS (
-               SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
-               WHERE c.embed_hash = queue.hash AND NOT d.private)""",
+        f"UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT {_SHARED}",
         (reason,),
     ).rowcount
 
@@ -127,14 +133,17 @@ def drop(db: sqlite3.Connection, ids: Sequence[int]) -> None:
     db.executemany("DELETE FROM embeddings WHERE id = ?", [(i,) for i in ids])
 
 
-def vectors_of(db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int]) -> dict[int, Vectors]:
-    """The vectors of those chunks among ``chunk_ids`` that have one, each of shape (dimension,)."""
+def vectors_of(
+    db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int]
+) -> tuple[list[int], Vectors]:
+    """Those chunks among ``chunk_ids`` that have a vector, and their vectors of shape (chunks, dimension)."""
     rows = db.execute(
         """SELECT c.id, e.vector FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
            CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''""",
         (json.dumps(list(chunk_ids)), identity_id),
-    )
-    return {row[0]: np.frombuffer(row[1], "<f2").astype(np.float32) for row in rows}
+    ).fetchall()
+    matrix = np.frombuffer(b"".join(row[1] for row in rows), "<f2").astype(np.float32)
+    return [row[0] for row in rows], matrix.reshape(len(rows), -1 if rows else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from rag_core.errors import ExtractError, NotText
 from rag_core.files import read_bytes
-from rag_core.store import switch
+from rag_core.store import privacy, switch
 from rag_core.store.chunks import embed_hash
 from rag_core.store.documents import (
     BEST_TARGET,
@@ -81,6 +81,8 @@ def about(db: sqlite3.Connection) -> Iterator[Wrong]:
         yield Wrong("identity", "the embedder that the vectors are from")
     if not switch.is_sound(db) or (coming and coming not in sound):
         yield Wrong("switch", "the embedder or vector index that it switches to")
+    if not privacy.are_sound(db):
+        yield Wrong("private rules", "the rules that keep notes private")
 
 
 def sound_identities(db: sqlite3.Connection) -> list[tuple[int, int]]:
@@ -159,6 +161,11 @@ _HAS_TEXT = "EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
 states = _rows(
     f"SELECT d.id, d.display FROM documents d WHERE state <> 'failed' AND (state = 'indexed') <> {_HAS_TEXT}"
 )
+
+
+def private(db: sqlite3.Connection) -> Iterator[Wrong]:
+    """Documents that are hidden from guests and fit no rule, or the other way round."""
+    return (Wrong(each.id, each.display) for each in privacy.misjudged(db))
 
 
 def places(db: sqlite3.Connection) -> Iterator[Wrong]:

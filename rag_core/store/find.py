@@ -13,15 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rag_core.extract import type_of_suffix
-from rag_core.store import bm25
+from rag_core.extract import frontmatter, type_of_suffix
+from rag_core.store import bm25, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
-from rag_core.types import Document, Filters, Query, Viewer
+from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
 from rag_core.words import fold as fold_words
 from rag_core.words import is_spaced_word, match_all, match_any
 
 _EVERYTHING = "1"
+_MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,14 @@ def by_words(
     db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
 ) -> list[tuple[int, float]]:
     """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better)."""
-    return bm25.best(db, words, allowed.sql, allowed.values, limit)
+    if allowed.viewer.is_owner:
+        return bm25.best(db, words, allowed.sql, allowed.values, limit)
+    found = bm25.best(db, words, allowed.sql, allowed.values, limit * _MARGIN)
+    if not found:
+        return []
+    seen, holders = frequencies(db, shared_bm25.phrases(words), allowed.viewer)
+    scores = shared_bm25.scores(db, words, [chunk_id for chunk_id, _ in found], seen, holders)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
 
 
 def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int]:
@@ -303,11 +311,14 @@ def document_rows(
     return db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values).fetchall()
 
 
-def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
-    """What `freshness` compares with the disk, of every document: its place, and its file as it was read."""
+def stat_rows(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[sqlite3.Row]:
+    """What `freshness` compares with the disk, of every document or of ``ids``: its place, and its file as it
+    was read."""
+    among = "" if ids is None else " WHERE d.id IN (SELECT value FROM json_each(?))"
     return db.execute(
-        """SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
-           FROM documents d JOIN sources s ON s.id = d.source_id"""
+        f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
+            FROM documents d JOIN sources s ON s.id = d.source_id{among}""",
+        () if ids is None else (json.dumps(list(ids)),),
     ).fetchall()
 
 
@@ -338,7 +349,20 @@ def _document(store: str, row: sqlite3.Row, viewer: Viewer, state: str) -> Docum
         indexed_at=row["indexed_at"],
         root=row["root"].decode("utf-8", "backslashreplace") if viewer.is_owner else "",
         path_in_source=row["path"].decode("utf-8", "backslashreplace"),
+        private_by=_PRIVATE_BY[row["private"] & 3],
     )
+
+
+_PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("note", "rule"))
+
+
+def aliases(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """The other names of documents, by id."""
+    rows = db.execute(
+        "SELECT id, metadata FROM documents WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
+    )
+    return {row[0]: frontmatter.aliases(json.loads(row[1])) for row in rows}
 
 
 def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:

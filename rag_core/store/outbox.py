@@ -145,7 +145,7 @@ def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
     """The queued keys of what no index may have any more, whatever the embedder."""
     rows = db.execute(
         """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
-           LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR d.private > ?""",
+           LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)""",
         (private,),
     )
     return [row[0] for row in rows]
@@ -171,7 +171,7 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
             FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
             {_VECTOR} LEFT JOIN queue q ON q.hash = c.embed_hash
             WHERE o.id > ? AND o.id <= ? AND o.error = ''
-                AND (q.id IS NULL OR e.vector IS NOT NULL OR d.private > ?)
+                AND (q.id IS NULL OR e.vector IS NOT NULL OR (d.private AND NOT ?))
             ORDER BY o.id LIMIT ?""",
         (after, last, private, limit),
     ).fetchall()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rag_core.errors import StoreError
 from rag_core.reports import Repair
-from rag_core.store import faults, schema, switch
+from rag_core.store import faults, privacy, schema, switch
 from rag_core.store.check import any_text, check, compare_words, is_damage
 from rag_core.store.chunks import embed_hash, title_terms
 from rag_core.store.documents import BEST_TARGET, link_key, put_tags
@@ -151,6 +151,8 @@ def _about(db: sqlite3.Connection) -> int:
         _choose_identity(db)
     if "switch" in wrong:
         switch.abandon(db)
+    if "private rules" in wrong:
+        privacy.put_rules(db, privacy.rules(db))
     return len(wrong)
 
 
@@ -330,6 +332,7 @@ MENDS: tuple[Mend, ...] = (
     Mend("fact", "about the store itself put right", _about),
     Mend("value", "that could not be read put right", _values),
     Mend("document", "filed under one path and title again", _places),
+    Mend("document", "marked as the rules for private notes say", privacy.apply),
     Mend("document", "with tags filed anew", _tags),
     Mend("document", "with passages numbered anew", _numbering),
     Mend("passage", "with a possible place again", _offsets),

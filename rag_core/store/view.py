@@ -43,6 +43,7 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     """Rows of ``chunks`` in reading order as values; the one called ``key`` is the hit."""
     found: list[Neighbour] = []
     end = 0
+    hit = next((row for row in rows if row["key"] == key), None)
     for row in rows:
         found.append(
             Neighbour(
@@ -53,10 +54,22 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
                 heading_path=tuple(json.loads(row["heading_path"])),
                 is_hit=row["key"] == key,
                 repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
+                shown=_shown(row, end if found else row["start"], hit),
             )
         )
         end = max(end, row["end"])
     return found
+
+
+def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, int]:
+    """What of a chunk's text is to be shown where that up to ``read`` is: the hit whole, of the others what
+    is in none before and not in the hit."""
+    start, end = row["start"], row["end"]
+    if hit is not None and row["key"] == hit["key"]:
+        return 0, end - start
+    first = min(max(start, read), end)
+    last = min(end, hit["start"]) if hit is not None and start < hit["start"] else end
+    return first - start, max(first, last) - start
 
 
 def _links_out(db: sqlite3.Connection, document_id: int, viewer: Viewer) -> list[DocumentLink]:

@@ -128,7 +128,8 @@ def _result(row: sqlite3.Row) -> FileResult:
 class Request:
     """Something asked of the runner: read these sources (None: all that are not paused), or stop.
 
-    ``paths`` (None: all) are those of the files to look at, ``force`` reads them changed or not.
+    ``paths`` (None: all) are those of the files to look at, ``force`` reads them changed or not; ``forget``
+    reads nothing and forgets every document of the sources.
     """
 
     id: int
@@ -136,6 +137,7 @@ class Request:
     sources: tuple[int, ...] | None = None
     force: bool = False
     paths: frozenset[bytes] | None = None
+    forget: bool = False
 
     def wants(self, source: Source) -> bool:
         """Whether it asks for ``source`` to be read. A removed one is always to be forgotten."""
@@ -150,11 +152,13 @@ def add_request(
     *,
     force: bool = False,
     paths: Sequence[bytes] | None = None,
+    forget: bool = False,
 ) -> None:
     """Leave a request (``index`` or ``cancel``) for the runner."""
     payload = {
         "sources": None if sources is None else list(sources),
         "force": force,
+        "forget": forget,
         "paths": None if paths is None else [path.hex() for path in paths],
     }
     db.execute(
@@ -191,4 +195,5 @@ def _request(row: sqlite3.Row) -> Request:
         sources=chosen,
         force=bool(payload.get("force")),
         paths=None if paths is None else frozenset(bytes.fromhex(path) for path in paths),
+        forget=bool(payload.get("forget")),
     )

@@ -94,8 +94,9 @@ class RemoteIndex(VectorIndex, Protocol):
     def owner(self) -> str:
         """Whose index it is; ``""`` when there is none, or nobody says so."""
 
-    def drop(self) -> None:
-        """Delete the index with everything in it; one that is not there is no error."""
+    def drop(self, owner: str) -> None:
+        """Delete the index with everything in it, or what is left of one, if it is ``owner``'s; nothing
+        happens to another's, and one that is not there is no error."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """Add ``records`` or replace them whole; of records with the same key the last counts.

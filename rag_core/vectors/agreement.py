@@ -38,6 +38,24 @@ def check_shape(called: str, compared: Sequence[tuple[str, object, object]], adv
         raise VectorError(f"{called} is there already and has {'; '.join(differing)}.", advice)
 
 
+def none_there(address: str, *, is_copy: bool) -> VectorError:
+    """The error for an index that is not at ``address`` (any more); ``is_copy`` for one that another
+    installation fills."""
+    if not is_copy:
+        return VectorError(
+            f"There is no vector index at {address!r} any more.",
+            "`commonplace store verify NAME --heal` makes it again.",
+            on_page="Heal it on the Stores page: it is made again.",
+        )
+    where = "After a switch it has another address, which {} shows on the computer that fills it:"
+    then = "attach that one, and delete the copy of the old one."
+    return VectorError(
+        f"There is no vector index at {address!r}.",
+        f"{where.format('`commonplace store info`')} {then}",
+        on_page=f"{where.format('the Stores page')} {then}",
+    )
+
+
 def of_another(address: str, owner: str, instead: str) -> VectorError:
     """The error for an index that is another ``owner``'s, or of one that nobody knows (''); ``instead`` is
     what else can be done than to read or take it."""

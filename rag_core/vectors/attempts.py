@@ -40,6 +40,11 @@ class Refused(VectorError):
         self.named = named
 
     @property
+    def is_absence(self) -> bool:
+        """Whether there is no such index."""
+        return self.status == 404
+
+    @property
     def about_records(self) -> bool:
         """Whether it may be one record that is at fault, and not the request."""
         return self.status in _ABOUT_RECORDS

@@ -116,8 +116,10 @@ class Chroma:
         found = self._found()
         return str(_metadata(found).get(_OWNER, "")) if found else ""
 
-    def drop(self) -> None:
+    def drop(self, owner: str) -> None:
         """See RemoteIndex.drop."""
+        if self.owner() != owner:
+            return
         try:
             self._connection.call(lambda api: api.delete_collection(self.place.collection))
         except Refused as error:

@@ -138,10 +138,11 @@ class ForeignIndex:
         with _explained(self._extension, "looking for the owner"):
             return str(self._index.owner())
 
-    def drop(self) -> None:
+    def drop(self, owner: str) -> None:
         """See RemoteIndex.drop."""
         with _explained(self._extension, "deleting an index"):
-            self._index.drop()
+            if str(self._index.owner()) == owner:
+                self._index.drop(owner)
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """See RemoteIndex.put."""

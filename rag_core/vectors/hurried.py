@@ -5,22 +5,25 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from rag_core.errors import VectorsUnreachable
+from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.patience import Patience, within
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, RemoteIndex
+from rag_core.vectors.attempts import Refused
 
 SEARCH_S = 5.0
 """How long one search waits for an index, all that it asks together."""
 
 
 class Hurried:
-    """Asks ``index``, which is at ``server``, for one search. See VectorIndex."""
+    """Asks ``index``, which is at ``server``, for one search; ``absent`` is raised when there is none. See
+    VectorIndex."""
 
-    def __init__(self, index: RemoteIndex, server: str, patience: Patience) -> None:
+    def __init__(self, index: RemoteIndex, server: str, patience: Patience, absent: VectorError) -> None:
         self._index = index
         self._server = server
         self._patience = patience
+        self._absent = absent
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
@@ -30,6 +33,8 @@ class Hurried:
         with self._patience.asking(self._server):
             try:
                 return within(self._left, partial(self._index.search, query, k, filters))
+            except Refused as error:
+                raise self._absent if error.is_absence else error from None
             except TimeoutError:
                 raise VectorsUnreachable(
                     f"The vector index at {self._server} gives no answer within {SEARCH_S:g} seconds.",

@@ -82,9 +82,11 @@ class Qdrant:
         dimension, metric = index._shape(index._collection())
         index.place = QdrantPlace(server, collection, store, dimension, metric)
         if not index.owner():
-            raise VectorError(
+            raise Refused(
                 f"There is no store at {address!r}.",
                 "Check the name of the store behind the '#', and the collection.",
+                404,
+                "there is no such store",
             )
         return index
 
@@ -126,14 +128,18 @@ class Qdrant:
             raise
         return str(found[0].payload.get(OWNER, "")) if found else ""
 
-    def drop(self) -> None:
+    def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The collection goes with the last store in it."""
-        if not self._call("collection_exists"):
+        if self.owner() != owner:
             return
-        for condition in (of_store(self.place.store), {"has_id": [marker_id(self.place)]}):
-            self._call("delete", points_selector=self._selector({"must": [condition]}), wait=True)
-        if not self._call("count", exact=True).count:
+        self._delete_where(of_store(self.place.store))
+        if self._call("count", exact=True).count == 1:  # the owner's mark goes last: this may be cut off
             self._call("delete_collection")
+        else:
+            self._delete_where({"has_id": [marker_id(self.place)]})
+
+    def _delete_where(self, condition: Any) -> None:
+        self._call("delete", points_selector=self._selector({"must": [condition]}), wait=True)
 
     def _collection(self) -> Any:
         return self._call("get_collection")

@@ -92,11 +92,24 @@ class S3Vectors:
         found = self._found()
         return self._tags(found["indexArn"]).get(_OWNER_TAG, "") if found else ""
 
-    def drop(self) -> None:
-        """See RemoteIndex.drop."""
+    def drop(self, owner: str) -> None:
+        """See RemoteIndex.drop. The bucket goes with the last index in it."""
         where = {"vectorBucketName": self.place.bucket}
-        self._unless("NotFoundException", "delete_index", **where, indexName=self.place.index)
+        found = self._found()
+        theirs = self._tags(found["indexArn"]).get(_OWNER_TAG, "") if found else self._bucket_owner()
+        if theirs != owner:
+            return
+        if found:
+            self._unless("NotFoundException", "delete_index", **where, indexName=self.place.index)
         self._unless("NotFoundException ConflictException", "delete_vector_bucket", **where)
+
+    def _bucket_owner(self) -> str:
+        """Who made the bucket; ``""`` when there is none, or nobody may know."""
+        try:
+            found = self._call("get_vector_bucket", vectorBucketName=self.place.bucket)["vectorBucket"]
+            return self._tags(found["vectorBucketArn"]).get(_OWNER_TAG, "")
+        except Refused:
+            return ""
 
     def _found(self) -> dict[str, Any] | None:
         try:

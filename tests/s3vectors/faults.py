@@ -30,11 +30,11 @@ class Faults:
 
 
 class Throttle:
-    """A bucket of ``per_second`` vectors that fills while nobody writes."""
+    """A bucket of ``per_second`` vectors that fills while nobody writes; it is empty at first."""
 
     def __init__(self, per_second: float) -> None:
         self._rate = per_second
-        self._left = per_second
+        self._left = 0.0
         self._at = time.monotonic()
         self._lock = threading.Lock()
 

@@ -55,8 +55,9 @@ class Shelf:
             known = db.execute("SELECT owner FROM about").fetchone()
         return str(known[0]) if known else ""
 
-    def drop(self) -> None:
-        self._file.unlink(missing_ok=True)
+    def drop(self, owner: str) -> None:
+        if self.owner() == owner:
+            self._file.unlink(missing_ok=True)
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         sent: list[str] = []

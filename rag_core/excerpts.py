@@ -1,0 +1,111 @@
+"""A part of a document, for a reader who cannot take in all of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rag_core.chunk import estimate_tokens
+from rag_core.errors import InvalidInput, NotFound
+from rag_core.reader import Reader
+from rag_core.reports import Excerpt
+from rag_core.store import find
+from rag_core.stores import no_store
+from rag_core.types import Neighbour, Viewer
+
+EXCERPT_TOKENS = 8000
+"""So many tokens, about, an excerpt holds at most; a first passage that is longer stands alone."""
+
+
+class Excerpts(Reader):
+    """Every store of one owner, for reading a little at a time."""
+
+    def one_store(self, viewer: Viewer, name: str | None = None) -> str:
+        """The store called ``name``; without a name the one that is configured, or the only one there is.
+
+        Raises NotFound where there is none for this viewer, InvalidInput where it could be several.
+        """
+        names = self.store_names(viewer)
+        name = name or (self.settings.default_store if self.settings.default_store in names else None)
+        if name:
+            self._stores.require(viewer, name)
+            return name
+        if not names:
+            raise no_store(viewer, "There is no store yet.")
+        if len(names) > 1:
+            raise InvalidInput("Which store is meant?", f"Name one of these: {', '.join(names)}.")
+        return names[0]
+
+    def excerpt(
+        self,
+        viewer: Viewer,
+        store: str,
+        path: str,
+        first_line: int = 1,
+        last_line: int | None = None,
+        *,
+        start: str = "",
+    ) -> Excerpt:
+        """The passages of a document that hold any of these lines (None: all behind the first), from the one
+        called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
+
+        Raises NotFound, InvalidInput for lines that cannot be.
+        """
+        if first_line < 1 or (last_line is not None and last_line < first_line):
+            raise InvalidInput(
+                f"There are no lines from {first_line} to {last_line}.", "Count from 1, the first line first."
+            )
+        found = self.document(viewer, store, path)
+        wanted = _from(start, found.chunks)
+        wanted = [
+            each
+            for each in wanted
+            if each.end_line >= first_line and (last_line is None or each.start_line <= last_line)
+        ]
+        if not wanted and found.chunks:
+            raise NotFound(
+                f"{path!r} has no text from line {first_line} on.",
+                f"Its last line with text is {found.chunks[-1].end_line}.",
+            )
+        kept = _within(wanted)
+        left = wanted[len(kept)].key if len(kept) < len(wanted) else None
+        return Excerpt(replace(found, chunks=tuple(kept)), left)
+
+    def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> Excerpt:
+        """The passage called ``key`` with ``around`` passages before and behind it, and its document.
+
+        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the passage is gone.
+        """
+        passages = self.neighbours(viewer, store, key, around)
+        with self._stores.open(viewer, store).store.read() as db:
+            rows = find.neighbours(db, key, find.visible(viewer), 0)
+        if not rows:
+            raise _gone()
+        found = self.document(viewer, store, rows[0]["path"], key)
+        return Excerpt(replace(found, chunks=tuple(passages)))
+
+
+def _gone() -> NotFound:
+    return NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
+
+
+def _from(key: str, passages: Sequence[Neighbour]) -> Sequence[Neighbour]:
+    """The passages from the one called ``key`` on. Raises NotFound."""
+    if not key:
+        return passages
+    for number, each in enumerate(passages):
+        if each.key == key:
+            return passages[number:]
+    raise _gone()
+
+
+def _within(passages: Sequence[Neighbour]) -> list[Neighbour]:
+    """The first passages that fit together, and at least one."""
+    kept: list[Neighbour] = []
+    room = EXCERPT_TOKENS
+    for each in passages:
+        room -= estimate_tokens(each.content)
+        if room < 0 and kept:
+            break
+        kept.append(each)
+    return kept

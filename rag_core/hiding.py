@@ -1,0 +1,102 @@
+"""Keeping notes from guests by rule: path patterns of the owner, beside what a note says of itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from rag_core.errors import InvalidInput
+from rag_core.files import validate_globs
+from rag_core.folders import Folders, owner_only
+from rag_core.reports import Privacy
+from rag_core.store import embeddings, outbox, privacy, work
+from rag_core.types import Viewer
+
+_KEEP = "keep notes private"
+
+Change = Callable[[tuple[str, ...]], tuple[str, ...]]
+"""From the rules that there are to those that there shall be."""
+
+
+class Hiding(Folders):
+    """Every store of one owner, with what of it nobody else meets.
+
+    Every method here raises Forbidden for a guest.
+    """
+
+    def private_rules(self, viewer: Viewer, store: str) -> tuple[str, ...]:
+        """The patterns that keep documents of a store private, in the order they were given."""
+        return tuple(self.privacy(viewer, store).rules)
+
+    def privacy(self, viewer: Viewer, store: str) -> Privacy:
+        """The rules of a store, and how many documents are private."""
+        owner_only(viewer, "see what is private")
+        with self._stores.open(viewer, store).store.read() as db:
+            return _privacy(db, store)
+
+    def set_private_rules(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
+        """Keep the documents whose paths fit any of ``globs`` from guests, and no others but those that say
+        so themselves. It holds from the next read on, also while the store is being indexed.
+
+        A pattern is as for folders, and is compared with the path below the document's folder and with the
+        path as it is shown. Copies on other machines follow with the next run. Raises InvalidInput for a
+        pattern that cannot be, and for a store that is attached.
+        """
+        owner_only(viewer, _KEEP)
+        rules = validate_globs(globs)
+        return self._follow(viewer, store, lambda _: rules)
+
+    def change_private_rules(
+        self, viewer: Viewer, store: str, *, hide: Sequence[str] = (), show: Sequence[str] = ()
+    ) -> Privacy:
+        """``set_private_rules`` to those there are with ``hide`` and without ``show``. Raises InvalidInput
+        also for a rule to take away that is none."""
+        owner_only(viewer, _KEEP)
+        added, gone = validate_globs(hide), validate_globs(show)
+
+        def change(known: tuple[str, ...]) -> tuple[str, ...]:
+            if odd := next((rule for rule in gone if rule not in known), None):
+                listed = f"There are: {', '.join(map(repr, known))}." if known else "There are none."
+                raise InvalidInput(f"Store {store!r} has no rule {odd!r}.", listed)
+            return tuple(dict.fromkeys((*(rule for rule in known if rule not in gone), *added)))
+
+        return self._follow(viewer, store, change)
+
+    def _follow(self, viewer: Viewer, store: str, change: Change) -> Privacy:
+        opened = self._own(viewer, store)
+        with opened.write() as db:
+            changed = privacy.put_rules(db, change(privacy.rules(db)))
+            due = changed > 0 and _concerns_others(db)
+            if due:
+                work.add_request(db, "index", [])
+        with opened.read() as db:
+            return _privacy(db, store, due=due)
+
+    def hidden_by(self, viewer: Viewer, store: str, glob: str) -> int:
+        """How many documents of a store a rule would hide; changes nothing. Raises InvalidInput."""
+        owner_only(viewer, _KEEP)
+        [rule] = validate_globs([glob])
+        with self._stores.open(viewer, store).store.read() as db:
+            return privacy.matches(db, [rule])[rule]
+
+
+def _privacy(db: sqlite3.Connection, store: str, *, due: bool = False) -> Privacy:
+    counts = privacy.counts(db)
+
+    def having(bits: int) -> int:
+        return sum(count for found, count in counts.items() if found & bits)
+
+    return Privacy(
+        store=store,
+        rules=privacy.matches(db, privacy.rules(db)),
+        documents=sum(counts.values()),
+        private=having(privacy.BY_NOTE | privacy.BY_RULE),
+        by_note=having(privacy.BY_NOTE),
+        by_rule=having(privacy.BY_RULE),
+        due=due,
+    )
+
+
+def _concerns_others(db: sqlite3.Connection) -> bool:
+    """Whether text waits for an embedder, or copies are kept in an index of their own."""
+    return bool(outbox.address(db) or outbox.target(db) or embeddings.any_queued(db))

@@ -1,0 +1,171 @@
+"""Pieces of a store: reading one file or folder of it again, taking passages or all documents out."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rag_core import diagnosis, index
+from rag_core.errors import InvalidInput, NotFound
+from rag_core.files import expanded, scan, with_sep
+from rag_core.folders import owner_only
+from rag_core.runs import Runs
+from rag_core.store import Store, documents, find, outbox, sources, work
+from rag_core.store.sources import shown_path
+from rag_core.types import Source, Viewer
+
+_SEP = os.fsencode(os.sep)
+_Place = tuple[Source, bytes]
+
+
+class Pieces(Runs):
+    """Every store of one owner, in pieces. Paths are absolute, or as the store calls them.
+
+    Every method here raises Forbidden for a guest, and InvalidInput for a path outside the store's folders.
+    """
+
+    # --- reading again ------------------------------------------------------------------
+
+    def request_path(self, viewer: Viewer, store: str, path: str) -> str:
+        """Ask for one file to be read, changed or not; returns what the store calls it.
+
+        Raises InvalidInput for a folder, and for a file that the patterns or the owner leave out.
+        """
+        owner_only(viewer, "index")
+        opened = self._own(viewer, store)
+        with opened.read() as db:
+            found = _inside(db, opened, path)
+            if any(map(_is_folder, found)):
+                raise InvalidInput(
+                    f"{path!r} is a folder.", "Ask for the folder to be read, or name a file in it."
+                )
+            hindered = [_hindrance(db, opened, place) for place in found]
+        readable = [place for place, hindrance in zip(found, hindered, strict=True) if hindrance is None]
+        if not readable and hindered[0]:
+            said, advice = hindered[0].sentence, hindered[0].advice.everywhere
+            raise InvalidInput(f"{path!r} is not read. {said}", advice)
+        for source, raw in readable:
+            index.request_files(opened, source.id, [raw])
+        return _shown(readable[0])
+
+    def request_below(self, viewer: Viewer, store: str, path: str, *, recursive: bool = True) -> None:
+        """Ask for the files of a folder to be brought up to date; without ``recursive`` not for those in
+        folders below it. Raises InvalidInput where the patterns choose none."""
+        owner_only(viewer, "index")
+        opened = self._own(viewer, store)
+        with opened.read() as db:
+            asked = [
+                (place, _files_below(db, place, recursive=recursive)) for place in _inside(db, opened, path)
+            ]
+        if not any(paths for _, paths in asked):
+            raise InvalidInput(
+                f"There is no folder {path!r} with files that store {store!r} reads.",
+                "Check the spelling and the patterns of the folder; for one file ask by its name.",
+            )
+        with opened.note() as db:
+            for (source, raw), paths in asked:
+                whole = recursive and not raw
+                if paths:
+                    work.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
+
+    # --- taking out ---------------------------------------------------------------------
+
+    def path_in_store(self, viewer: Viewer, store: str, path: str) -> str:
+        """What the store calls the file ``path``, read or not."""
+        owner_only(viewer, "see files")
+        opened = self._stores.open(viewer, store).store
+        with opened.read() as db:
+            if documents.ids(db, path):
+                return path
+            return _shown(_inside(db, opened, path)[0])
+
+    def take_out_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
+        """Take passages out of the index until their files change or are read again; how many it were.
+
+        Raises NotFound when one of them is not there; then nothing is taken out.
+        """
+        owner_only(viewer, "take passages out")
+        opened = self._own(viewer, store)
+        with opened.write() as db:
+            found = find.chunk_ids(db, keys, find.visible(viewer))
+            if missing := [key for key in keys if key not in found]:
+                raise NotFound(
+                    f"Store {store!r} has no passage {missing[0][:80]!r}.",
+                    "Nothing was taken out. Search again; its file was changed.",
+                )
+            documents.take_out_chunks(db, found.values())
+            is_remote = bool(outbox.address(db))
+        if is_remote:
+            index.request(opened, [])
+        return len(found)
+
+    def clear_store(self, viewer: Viewer, store: str, *, confirm: bool) -> int:
+        """Pause every folder of a store and ask for all its documents to be forgotten; how many these are.
+        The files stay as they are. Raises InvalidInput unless ``confirm``."""
+        owner_only(viewer, "clear a store")
+        opened = self._own(viewer, store)
+        if not confirm:
+            raise InvalidInput(
+                f"Store {store!r} is cleared only when that is confirmed.",
+                "Say confirm: true, if the owner asked for all its documents to be taken out of the index.",
+            )
+        index.cancel(opened)
+        with opened.write() as db:
+            kept = [source for source in sources.all_sources(db) if not source.removed]
+            for source in kept:
+                sources.change_source(db, replace(source, paused=True))
+            work.add_request(db, "index", [source.id for source in kept], forget=True)
+            return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+
+def _inside(db: sqlite3.Connection, store: Store, path: str) -> list[_Place]:
+    """Each folder of the store that holds ``path``, and the path below it. Raises InvalidInput for none."""
+    here = Path(os.sep) if expanded(path).is_absolute() else None
+    found = [
+        (source, b"" if raw == b"." else raw)
+        for source, raw in diagnosis.places(db, path, here)
+        if not source.removed
+    ]
+    if found:
+        return found
+    roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
+    raise InvalidInput(
+        f"{path!r} lies in no folder of store {store.name!r}.",
+        f"Name something in one of its folders: {roots}.",
+    )
+
+
+def _shown(place: _Place) -> str:
+    return shown_path(place[0].label, place[1])
+
+
+def _is_folder(place: _Place) -> bool:
+    source, raw = place
+    return os.path.isdir(os.path.join(os.fsencode(source.root), raw))  # noqa: PTH112, PTH118  (bytes)
+
+
+def _hindrance(db: sqlite3.Connection, store: Store, place: _Place) -> diagnosis.Obstacle | None:
+    """What keeps a run from reading the file; nothing where it was read once, as it may be gone."""
+    source, raw = place
+    found = diagnosis.obstacle(db, store.name, source, raw)
+    known = any(path == raw for path in _known(db, source))
+    return None if known and raw not in sources.excluded_below(db, source.root) else found
+
+
+def _files_below(db: sqlite3.Connection, place: _Place, *, recursive: bool) -> set[bytes]:
+    """The files of a folder that its source chooses now, or chose before."""
+    source, raw = place
+    if not _is_folder(place):
+        walked: Iterator[bytes] = iter(())
+    else:
+        walked = (file.path for file in scan(Path(source.root), source.include, source.exclude).files)
+    top = with_sep(raw) if raw else b""
+    below = {path for path in (*walked, *_known(db, source)) if path.startswith(top)}
+    return {path for path in below if recursive or _SEP not in path[len(top) :]}
+
+
+def _known(db: sqlite3.Connection, source: Source) -> Iterator[bytes]:
+    return (row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,)))

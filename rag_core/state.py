@@ -1,0 +1,50 @@
+"""``state.db`` in the data folder: what is kept beside the stores. Each kind of thing has its own tables."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from rag_core.errors import StoreError
+
+
+class State:
+    """The file, for one kind of thing. ``tables`` makes its tables where they are not there yet;
+    ``called`` and ``without`` say in an error what cannot be read, and what is so without it."""
+
+    def __init__(
+        self, data_dir: Path, busy_timeout_s: float, *, tables: str, called: str, without: str
+    ) -> None:
+        self.path = data_dir / "state.db"
+        self._busy_timeout_s = busy_timeout_s
+        self._tables = tables
+        self._called = called
+        self._without = without
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anything was kept yet: reading makes no file."""
+        return os.path.exists(self.path)  # noqa: PTH110  (no error, however long it is)
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """A connection in one transaction, to a file that only its owner can read. What is deleted in it is
+        overwritten. Raises StoreError."""
+        try:
+            if not self.is_there:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self.path.touch(0o600)
+            with closing(sqlite3.connect(self.path, timeout=self._busy_timeout_s)) as db:
+                db.execute("PRAGMA secure_delete = ON")
+                db.executescript(self._tables)
+                with db:
+                    yield db
+        except (sqlite3.Error, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise StoreError(
+                f"{self._called} cannot be read or written: {why}.",
+                f"Look at state.db in the data folder; without it {self._without}.",
+            ) from None

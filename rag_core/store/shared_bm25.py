@@ -1,0 +1,114 @@
+"""BM25 as if private passages were not there: a score must not tell what they hold, nor that there are any.
+
+FTS5 scores with the statistics of all it indexes: how many passages hold a word, how many there are, how
+long they are. For a guest the same formula is taken with those of what the guest may see. What FTS5 gives
+for one phrase is idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average)), so its tf, which is
+weighed by columns, follows from the score and the length of the passage that FTS5 keeps.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag_core.store.bm25 import WEIGHTS
+from rag_core.words import bigrams, is_unspaced, match_any
+
+_K1, _B = 1.2, 0.75  # FTS5's
+_LEAST = 1e-6  # what FTS5 takes for the weight of a word that most passages hold
+_HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
+_AVERAGES = 1  # the row of FTS5's own table that holds its totals
+
+
+@dataclass(frozen=True, slots=True)
+class _Corpus:
+    """Some passages: how many, and how many words they have together."""
+
+    passages: int
+    words: int
+
+    def idf(self, holders: int) -> float:
+        """The weight of a phrase that ``holders`` passages hold."""
+        return max(math.log((self.passages - holders + 0.5) / (holders + 0.5)), _LEAST)
+
+    def norm(self, length: int) -> float:
+        """What a passage of ``length`` words puts beside the count of a phrase."""
+        average = self.words / self.passages
+        return _K1 * (1 - _B + _B * length / average)
+
+
+def phrases(words: Iterable[str]) -> list[str]:
+    """What FTS5 counts of ``words`` (from query_words): each word, and each pair of an unspaced run."""
+    return [phrase for word in words for phrase in (bigrams(word) if is_unspaced(word) else [word])]
+
+
+def scores(
+    db: sqlite3.Connection, words: Sequence[str], ids: Sequence[int], seen: int, holders: Mapping[str, int]
+) -> dict[int, float]:
+    """The BM25 of the chunks ``ids``, at least one and none private, among the ``seen`` that are not;
+    ``holders`` says how many of those hold each phrase."""
+    every = _every(db)
+    hidden = _lengths(db, _HIDDEN)
+    shared = _Corpus(seen, every.words - sum(hidden.values()))
+    lengths = _lengths(db, "SELECT value FROM json_each(?)", json.dumps(list(ids)))
+    found = dict.fromkeys(ids, 0.0)
+    for phrase in phrases(words):
+        weight, weight_here = every.idf(_count(db, phrase)), shared.idf(holders[phrase])
+        for chunk_id, score in _of_phrase(db, phrase, ids):
+            count = _count_of(score / weight, every.norm(lengths[chunk_id]))
+            found[chunk_id] += weight_here * _part(count, shared.norm(lengths[chunk_id]))
+    return found
+
+
+def _part(count: float, norm: float) -> float:
+    return count * (_K1 + 1) / (count + norm)
+
+
+def _count_of(part: float, norm: float) -> float:
+    """The count that gives ``part``."""
+    return part * norm / max(_K1 + 1 - part, 1e-12)
+
+
+def _of_phrase(db: sqlite3.Connection, phrase: str, ids: Sequence[int]) -> list[tuple[int, float]]:
+    rows = db.execute(
+        f"""SELECT words.rowid, -words.rank FROM words
+            WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})'
+            AND +words.rowid IN (SELECT value FROM json_each(?))""",
+        (match_any([phrase]), json.dumps(list(ids))),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def _count(db: sqlite3.Connection, phrase: str) -> int:
+    sql = "SELECT count(*) FROM words WHERE words MATCH ?"
+    return int(db.execute(sql, (match_any([phrase]),)).fetchone()[0])
+
+
+# --- what FTS5 keeps for itself ---------------------------------------------------------
+
+
+def _every(db: sqlite3.Connection) -> _Corpus:
+    """All that FTS5 indexes, as it counts it."""
+    row = db.execute("SELECT block FROM words_data WHERE id = ?", (_AVERAGES,)).fetchone()
+    passages, *words = _numbers(row[0])
+    return _Corpus(passages, sum(words))
+
+
+def _lengths(db: sqlite3.Connection, chunks: str, *values: str) -> dict[int, int]:
+    """How many words each of ``chunks`` has, which is SQL for their ids with its ``values``."""
+    rows = db.execute(f"SELECT id, sz FROM words_docsize WHERE id IN ({chunks})", values)
+    return {row[0]: sum(_numbers(row[1])) for row in rows}
+
+
+def _numbers(block: bytes) -> Iterator[int]:
+    """SQLite's integers of variable length: seven bits a byte, the highest first. A ninth byte would have
+    eight, and no number here needs one."""
+    number = 0
+    for byte in block:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield number
+            number = 0

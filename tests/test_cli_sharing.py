@@ -1,0 +1,92 @@
+"""Letting others in on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import Run
+from tests.configured import configure
+
+
+@pytest.fixture
+def stores(run: Run) -> None:
+    """Two stores without notes."""
+    for name in ("notes", "work"):
+        run("store", "create", name, "--embedder", "hashing")
+
+
+def test_guests_are_let_in_listed_and_let_in_no_more(stores: None, run: Run) -> None:
+    assert run("share", "list").out == "Nobody may come in but the owner at this computer.\n"
+    added = run("share", "add", "Ada@example.com", "--store", "notes")
+    assert added.out == "ada@example.com may search notes.\n"
+    more = run("share", "add", "ada@example.com", "--store", "work", "--ask")
+    assert more.out == "ada@example.com may search notes, work, and ask about them.\n"
+    listed = run("share", "list").out.splitlines()
+    assert listed[0].split() == ["login", "stores", "asks", "since"]
+    assert listed[1].split()[:4] == ["ada@example.com", "notes,", "work", "yes"]
+    less = run("share", "remove", "ada@example.com", "--store", "work")
+    assert less.out == "ada@example.com may search notes, and ask about them.\n"
+    assert run("share", "remove", "ada@example.com").out == "ada@example.com may not come in any more.\n"
+    assert run("share", "list", "--json").json == {"people": []}
+
+
+def test_whoever_was_let_ask_may_not_once_it_is_left_out(stores: None, run: Run) -> None:
+    run("share", "add", "ada@example.com", "--store", "notes", "--ask")
+    assert run("share", "add", "ada@example.com", "--store", "work", "--json").json["may_ask"] is False
+
+
+def test_an_owner_is_listed_first_and_removed_as_guests_are(stores: None, run: Run) -> None:
+    run("share", "add", "ada@example.com", "--store", "notes")
+    assert run("share", "owner", "zoe@example.com").out == "zoe@example.com is an owner now.\n"
+    assert "all, as an owner" in run("share", "list").out.splitlines()[1]
+    assert "is an owner" in run("share", "add", "zoe@example.com", "--store", "notes").err
+    gone = run("share", "remove", "zoe@example.com", "--json").json
+    assert gone == {"removed": "zoe@example.com", "stores": [], "left": None}
+
+
+def test_the_shapes_for_programs(stores: None, run: Run) -> None:
+    guest = run("share", "add", "ada@github", "--store", "notes", "--ask", "--json").json
+    since = guest.pop("since")
+    assert since.startswith("20")
+    assert guest == {
+        "login": "ada@github", "role": "guest", "stores": ["notes"], "may_ask": True, "configured": False,
+    }  # fmt: skip
+    owner = run("share", "owner", "me@example.com", "--json").json
+    assert (owner["role"], owner["stores"], owner["may_ask"]) == ("owner", None, True)
+    assert [each["login"] for each in run("share", "list", "--json").json["people"]] == [
+        "me@example.com",
+        "ada@github",
+    ]
+    assert run("share", "remove", "ada@github", "--json").json["left"] is None
+
+
+def test_an_owner_whom_the_configuration_names_is_listed_and_stays(
+    stores: None, run: Run, home: Path
+) -> None:
+    configure(home, "access_owners: [Me@example.com]\n")
+    assert "in the configuration" in run("share", "list").out
+    refused = run("share", "remove", "me@example.com")
+    assert (refused.status, "access_owners" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["add", "a b", "--store", "notes"], "cannot be a login"),
+        (["add", "ada@example.com"], "No store is named"),
+        (["add", "ada@example.com", "--store", "nine"], "There is no store called 'nine'."),
+        (["remove", "ada@example.com"], "is not let in"),
+        (["owner", "=?utf-8?q?ada?="], "cannot be a login"),
+        (["add"], "Missing argument"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_the_next_step(
+    stores: None, run: Run, arguments: list[str], said: str
+) -> None:
+    refused = run("share", *arguments)
+    assert refused.status in (1, 2)
+    assert said in refused.err
+    assert len(refused.err.strip().splitlines()) == 2
+    assert run("share", "list", "--json").json == {"people": []}

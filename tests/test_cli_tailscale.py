@@ -1,0 +1,57 @@
+"""``commonplace share status``, and what ``doctor`` says of sharing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command import Run
+from tests.tailscale_program import NAME, Program, forwarding, running
+
+ADA = "ada@example.com"
+
+
+@pytest.mark.usefixtures("no_tailscale")
+def test_without_tailscale_the_next_step_is_to_get_it(run: Run) -> None:
+    done = run("share", "status")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[1].startswith("Next: Get it at tailscale.com/download")
+
+
+def test_the_command_is_on_a_line_of_its_own(run: Run, tailscale: Program) -> None:
+    assert "    tailscale serve --bg 8501" in run("share", "status").out.splitlines()
+    shown = run("share", "status", "--port", "9000").out
+    assert "    tailscale serve --bg 9000\n" in shown
+    assert "To undo it: tailscale serve --https=443 off\n" in shown
+    assert {*tailscale.asked} == {"status --json", "serve status --json"}
+
+
+def test_the_address_is_for_guests_and_funnel_a_warning(run: Run, tailscale: Program) -> None:
+    tailscale.says(running(), forwarding(8501, funnel=True))
+    shown = run("share", "status").out
+    assert f"Guests open https://{NAME}/\n" in shown
+    assert "whole internet" in shown
+
+
+def test_json_has_every_part(run: Run, tailscale: Program) -> None:
+    tailscale.says(running(), forwarding(8501))
+    found = run("share", "status", "--json").json
+    assert (found["state"], found["forwards"], found["funnel"]) == ("running", True, False)
+    assert (found["name"], found["address"]) == (NAME, f"https://{NAME}/")
+    assert found["logins"] == [ADA, "grace@github"]
+
+
+def test_what_tailscale_says_cannot_steer_the_terminal(run: Run, tailscale: Program) -> None:
+    users = {"101": {"LoginName": "\x1b[2J@example.com"}}
+    tailscale.says(running(User=users, Self={"DNSName": "\x1b[2J.ts.net.", "UserID": 101}))
+    assert "\x1b" not in run("share", "status").out + run("share", "status", "--json").out
+
+
+def test_doctor_says_whether_those_who_may_come_in_find_the_way(run: Run, tailscale: Program) -> None:
+    assert "may come in" not in run("doctor").out
+    assert tailscale.asked == [], "nobody may come in, so nobody is asked"
+    run("share", "owner", ADA)
+    assert "find no way here. Tailscale runs." in run("doctor").out
+    tailscale.says(running(), forwarding(8501, funnel=True))
+    shown = run("doctor").out
+    assert f"find this app at https://{NAME}/" in shown
+    assert "whole internet" in shown

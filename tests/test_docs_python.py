@@ -1,0 +1,41 @@
+"""The Python that the README shows is run as it stands there, in a throw-away home."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.doc_pages import README, ROOT, fences
+from tests.trees import write
+
+
+def test_the_example_of_the_readme_indexes_finds_and_asks(tmp_path: Path) -> None:
+    (block,) = (each for each in fences(README) if each.language == "python")
+    write(tmp_path / "notes", {"tea.md": "# Green tea\n\nGreen tea steeps for two minutes.\n"})
+    script = tmp_path / "example.py"
+    script.write_text("\n".join(line for _, line in block.lines), encoding="utf-8")
+    told = subprocess.run(
+        [sys.executable, "-W", "error", script],
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(tmp_path),
+            "COMMONPLACE_HOME": str(tmp_path / "home"),
+            "COMMONPLACE_EMBEDDER": "hashing",
+        },
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert told.stderr == ""
+    counts, hit, reply = told.stdout.splitlines()
+    assert "'added': 1" in counts
+    assert "tea.md:1" in hit
+    assert "two minutes" in hit
+    assert reply.startswith("There is no answer; these are the passages")
+    assert reply.endswith("['tea.md:1']")
+
+
+def test_the_example_is_short() -> None:
+    (block,) = (each for each in fences(README) if each.language == "python")
+    assert len([line for _, line in block.lines if line.strip()]) <= 15

@@ -1,0 +1,308 @@
+"""The gate on the real server: what guests reach, and what is refused them. What ``tailscale serve`` would
+send is sent by the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from rag_core.config import load
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.live import ROOT, Server
+from tests.speakers import (
+    CO_OWNER,
+    GUEST,
+    QUESTION,
+    SEARCHER,
+    STRANGER,
+    Place,
+    Speaker,
+    pages_of,
+    speaking,
+    through_serve,
+)
+from ui.access import OWNER_HEADERS, REFUSAL
+from ui.security_headers import security_headers
+
+# --- pages ------------------------------------------------------------------------------
+
+
+OF_OWNER = {"search", "ask", "files", "index", "stores", "settings"}
+
+
+def test_each_has_their_own_pages(place: Place) -> None:
+    everyone = place.speakers
+    assert pages_of(everyone["owner"]) == pages_of(everyone["owner by login"]) == OF_OWNER
+    assert pages_of(everyone["guest"]) == {"search", "ask", "files"}
+    assert pages_of(everyone["guest without ask"]) == {"search", "files"}
+
+
+@pytest.mark.parametrize("page", ["index", "stores", "settings"])
+def test_the_owners_pages_are_not_there_for_a_guest(place: Place, page: str) -> None:
+    said = place.person(GUEST).visit(page)
+    assert "Search your notes" in said, "the page that is there instead"
+    assert str(place.notes) not in said
+    for hidden in ("mine", "secret", "index_start", "Add a folder", "Tokens"):
+        assert hidden not in said
+
+
+def test_a_guest_searches_and_reads_what_is_shared(place: Place) -> None:
+    guest = place.person(GUEST)
+    found = guest.visit("", "q=harbour&mode=lexical")
+    assert "opens at" in found
+    document = guest.visit("files", "store=shared&path=open.md")
+    listed = guest.visit("files", "store=shared")
+    assert "open.md" in document
+    for said in (found, document, listed):
+        for hidden in (
+            "of my own",
+            "own.md",
+            "sesame",
+            "secret.md",
+            "underhand",
+            str(place.notes),
+            "Exclude",
+        ):
+            assert hidden not in said
+
+
+def test_ungranted_and_unknown_stores_are_the_same_on_a_page(place: Place) -> None:
+    guest = place.person(GUEST)
+    for page, query in (("files", "store={}"), ("files", "store={}&path=own.md"), ("", "q=x&store={}")):
+        ungranted, unknown = (guest.visit(page, query.format(store)) for store in ("mine", "nine"))
+        assert "There is no store called" in ungranted
+        assert "own.md" not in ungranted.replace("path=own.md", "")
+        assert len(ungranted) == pytest.approx(len(unknown), abs=400)
+
+
+def test_whoever_is_not_let_in_gets_one_text_and_no_socket(place: Place) -> None:
+    for name in ("stranger", "nobody"):
+        speaker = place.speakers[name]
+        for path in ("/", "/files", "/_stcore/health", "/_stcore/host-config", "/media/x.png", "/n.png"):
+            status, headers, body = speaker.get(path)
+            assert (status, body.strip()) == (403, REFUSAL)
+            assert {key: headers.get(key) for key in security_headers()} == security_headers()
+        assert speaker.handshake() == 403
+        status, _, body = speaker.get("/api/v1/stores")
+        assert (status, json.loads(body)["error"]["message"]) == (403, "Commonplace does not let you in.")
+
+
+# --- REST -------------------------------------------------------------------------------
+
+
+def test_a_guest_is_told_granted_names_and_counts_only(place: Place) -> None:
+    status, _, body = place.person(GUEST).get("/api/v1/stores")
+    [store] = json.loads(body)["stores"]
+    assert (status, store["name"], store["file_count"]) == (200, "shared", 1)
+    assert set(store) == {"name", "file_count", "chunk_count", "pending", "types"}
+    found = place.person(SEARCHER).post("/search", {"query": "harbour", "mode": "lexical"})[2]
+    assert [hit["file_path"] for hit in json.loads(found)["results"]] == ["open.md"]
+    owner = place.person(CO_OWNER).get("/api/v1/stores")[2]
+    assert {each["name"] for each in json.loads(owner)["stores"]} == {"shared", "mine"}
+
+
+def test_ungranted_and_unknown_stores_are_the_same_over_rest(place: Place) -> None:
+    guest = place.person(GUEST)
+    for ask in (
+        lambda store: guest.post("/search", {"query": "x", "stores": [store]}),
+        lambda store: guest.post("/search", {"query": f"x store:{store}"}),
+        lambda store: guest.get(f"/api/v1/documents?store={store}"),
+        lambda store: guest.get(f"/api/v1/documents/{store}/own.md"),
+        lambda store: guest.get(f"/api/v1/stores/{store}"),
+    ):
+        (status, _, ungranted), (other, _, unknown) = ask("mine"), ask("nine")
+        assert status == other in (400, 404)
+        assert ungranted.replace("mine", "nine") == unknown
+
+
+def test_a_guest_who_may_only_search_is_told_so(place: Place) -> None:
+    status, _, body = place.person(SEARCHER).post("/ask", QUESTION)
+    assert (status, "not ask a model" in body) == (403, True)
+
+
+def test_a_token_is_the_owner_through_a_proxy_and_only_for_programs(place: Place) -> None:
+    assert {each["name"] for each in json.loads(place.bearer.get("/api/v1/stores")[2])["stores"]} >= {"mine"}
+    assert place.bearer.get("/")[0] == 403
+    assert place.bearer.handshake() == 403
+    wrong = Speaker("wrong", place.server, (*through_serve(GUEST), ("Authorization", "Bearer no")))
+    assert wrong.get("/api/v1/stores")[0] == 401
+
+
+# --- what is the owner's alone ----------------------------------------------------------
+
+
+def test_a_guest_cannot_upload_or_see_the_servers_figures(place: Place) -> None:
+    guest = place.person(GUEST)
+    for method, path in (
+        ("PUT", "/_stcore/upload_file/session/file"),
+        ("POST", "/_stcore/upload_file/session/file"),
+        ("DELETE", "/_stcore/upload_file/session/file"),
+        ("OPTIONS", "/_stcore/upload_file/session/file"),
+        ("GET", "/_stcore/upload_file/session/file"),
+        ("GET", "/_stcore/metrics"),
+        ("GET", "/_stcore/script-health-check"),
+        ("GET", "/_stcore/agent"),
+        ("POST", "/"),
+        ("DELETE", "/files"),
+    ):
+        assert guest.send(method, path, b"x" if method == "PUT" else b"")[0] == 403, (method, path)
+    for path in ("/", "/files", "/_stcore/health", "/_stcore/host-config", "/favicon.png"):
+        assert guest.get(path)[0] == 200, path
+    assert place.person(CO_OWNER).get("/_stcore/metrics")[0] == 200
+
+
+def test_a_guest_cannot_introduce_themselves(place: Place) -> None:
+    forged = Speaker("forged", place.server, (*through_serve(GUEST), *OWNER_HEADERS.items()))
+    assert pages_of(forged) == {"search", "ask", "files"}
+    assert [each["name"] for each in json.loads(forged.get("/api/v1/stores")[2])["stores"]] == ["shared"]
+    stranger = Speaker("stranger", place.server, (*through_serve(STRANGER), *OWNER_HEADERS.items()))
+    assert stranger.get("/api/v1/stores")[0] == stranger.handshake() == 403
+
+
+LOGIN = "Tailscale-User-Login"
+FORGED = {
+    "two logins": [*through_serve(GUEST), (LOGIN, CO_OWNER)],
+    "the login twice": [*through_serve(GUEST), (LOGIN, GUEST)],
+    "encoded": through_serve("=?utf-8?q?ada=40example.com?="),
+    "a list": through_serve(f"{STRANGER}, {GUEST}"),
+    "empty": [*through_serve(), (LOGIN, "")],
+    "for this computer": through_serve(CO_OWNER, "localhost:8501"),
+    "through Funnel": [*through_serve(CO_OWNER), ("Tailscale-Funnel-Request", "?1")],
+    "without X-Forwarded-For": [pair for pair in through_serve(CO_OWNER) if pair[0] != "X-Forwarded-For"],
+    "from this computer": through_serve(CO_OWNER, X_Forwarded_For="127.0.0.1"),
+    "two X-Forwarded-For": [*through_serve(CO_OWNER), ("X-Forwarded-For", "100.64.0.9")],
+    "another X-Forwarded-Host": through_serve(CO_OWNER, X_Forwarded_Host="evil.example"),
+    "through another proxy, too": [*through_serve(CO_OWNER), ("Via", "1.1 proxy")],
+    "another name": through_serve(CO_OWNER, "evil.example"),
+    "a bare name": through_serve(CO_OWNER, "desk"),
+    "another origin": [*through_serve(CO_OWNER), ("Origin", "https://evil.example")],
+    "the owner as a login": through_serve("owner"),
+}
+
+
+@pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
+def test_what_serve_would_not_send_is_refused(place: Place, headers: list[tuple[str, str]]) -> None:
+    for path in ("/", "/_stcore/health", "/api/v1/stores", "/mcp"):
+        assert place.server.get(path, *headers)[0] == 403
+    assert place.server.handshake(*headers) == 403
+
+
+def test_names_of_this_computer_can_be_configured(tmp_path: Path) -> None:
+    with speaking(tmp_path, COMMONPLACE_ACCESS_HOSTS="desk, notes.example.com") as place:
+        for host in ("desk", "desk:8080", "notes.example.com"):
+            assert "Search your notes" in Speaker(GUEST, place.server, through_serve(GUEST, host)).visit()
+        assert place.server.get("/", *through_serve(GUEST, "other"))[0] == 403
+        assert place.server.handshake(("Host", "desk")) == 403, "it lets nobody else in"
+
+
+# --- what is kept -----------------------------------------------------------------------
+
+
+def test_visits_are_kept_without_what_was_asked_for(tmp_path: Path) -> None:
+    with speaking(tmp_path) as place:
+        place.person(GUEST).post("/search", {"query": "zebracrossing"})
+        place.person(GUEST).visit("", "q=zebracrossing")
+        place.person(CO_OWNER).get("/api/v1/documents?store=zebracrossing")
+        place.person(STRANGER).get("/?q=zebracrossing")
+        place.owner.visit("", "q=zebracrossing")
+        place.server.process.send_signal(signal.SIGTERM)
+        place.server.process.wait(timeout=15)
+        visits = place.library.visits(OWNER)
+        found = {(each.login, each.door, each.refused): each.requests for each in visits}
+        assert found == {
+            (GUEST, "rest", False): 1,
+            (GUEST, "pages", False): 2,  # the handshake and a message
+            (CO_OWNER, "rest", False): 1,
+            (STRANGER, "pages", True): 1,
+        }
+        kept = (place.library.settings.data_dir / "state.db").read_bytes()
+        assert b"zebracrossing" not in kept
+        assert "zebracrossing" not in place.server.log
+
+
+# --- started otherwise ------------------------------------------------------------------
+
+
+@contextmanager
+def plainly(folder: Path, address: str) -> Iterator[Server]:
+    """The app as ``streamlit run app.py`` starts it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    options = ["--server.address", address, "--server.port", str(port), "--server.headless", "true"]
+    told = {**os.environ, "COMMONPLACE_HOME": str(folder / "home")}
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [*command, *options], cwd=ROOT, env=told, stdout=log, stderr=log, text=True
+        ) as process,
+    ):
+        server = Server(process, port, folder)
+        try:
+            until = time.monotonic() + 20
+            while time.monotonic() < until:
+                with suppress(OSError):
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    break
+                time.sleep(0.1)
+            yield server
+        finally:
+            process.terminate()
+            print(server.log)
+
+
+def own_address() -> str | None:
+    """An address of this computer in a network, if it is in one. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("192.0.2.1", 9))
+        found: str = probe.getsockname()[0]
+        return None if found.startswith("127.") else found
+    return None
+
+
+def test_on_every_interface_a_peer_in_the_network_is_nobody(tmp_path: Path) -> None:
+    address = own_address()
+    if address is None:
+        pytest.skip("This computer is in no network.")
+    library = Library.open(load({"COMMONPLACE_HOME": str(tmp_path / "home")}))
+    library.create_store(OWNER, "shared", "hashing")
+    library.make_owner(OWNER, CO_OWNER)
+    library.close()
+    forwarded = [("X-Forwarded-For", each) for each in ("127.0.0.1", "100.64.0.2", address)]
+    with plainly(tmp_path, "0.0.0.0") as server:  # noqa: S104
+        assert server.get("/")[0] == 200, "the owner"
+        for headers in (
+            [("Host", "localhost")],
+            [("Host", f"localhost:{server.port}"), ("Origin", f"http://localhost:{server.port}")],
+            [("Host", f"{address}:{server.port}")],
+            *([("Host", "localhost"), each] for each in forwarded),
+            *([*through_serve(CO_OWNER, X_Forwarded_For=each[1])] for each in forwarded),
+            [*through_serve(CO_OWNER, "localhost")],
+        ):
+            assert server.send("GET", "/", b"", *headers, at=address)[0] == 403
+            assert server.handshake(*headers, at=address) == 403
+
+
+def test_where_the_peer_is_not_kept_logins_get_nowhere(tmp_path: Path) -> None:
+    library = Library.open(load({"COMMONPLACE_HOME": str(tmp_path / "home")}))
+    library.create_store(OWNER, "shared", "hashing")
+    library.make_owner(OWNER, CO_OWNER)
+    library.close()
+    with plainly(tmp_path, "127.0.0.1") as server:
+        assert server.get("/")[0] == 200
+        for address in ("100.64.0.2", "127.0.0.1", "::1"):
+            headers = through_serve(CO_OWNER, X_Forwarded_For=address)
+            assert server.get("/", *headers)[0] == server.handshake(*headers) == 403

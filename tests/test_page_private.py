@@ -1,0 +1,75 @@
+"""The pages about private notes: the rules of a store, and why a document is private."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core.types import OWNER
+from tests import pages
+from tests.conftest import index
+from tests.pages import HOSTILE, drawn, has_key, markup, press
+from tests.trees import write
+from ui import hits
+from ui.deps import library
+
+NOTES = {
+    "tea.md": "# Tea\n\nThe kettle whistles.\n",
+    "my.key.md": "# Key\n\nThe key of the shed.\n",
+    "journal/monday.md": "# Monday\n\nNothing happened.\n",
+    "journal/tuesday.md": "# Tuesday\n\nIt rained.\n",
+    "trips/rome.md": "# Rome\n\nThe fountain.\n",
+    "own.md": "---\nprivate: true\n---\n# Own\n\nMy own word.\n",
+}
+
+
+@pytest.fixture
+def page(owner: None, notes: Path) -> AppTest:
+    write(notes, NOTES)
+    index(library(), "notes", notes)
+    return pages.open_page("stores", store="notes")
+
+
+def said(app: AppTest) -> str:
+    return html.unescape(markup(app)) + "".join(each.value for each in (*app.markdown, *app.error))
+
+
+def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> None:
+    assert "1 of 6 documents is private: 1 by the note itself." in said(page)
+    assert page.button(key="private_add_notes").disabled
+    drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())
+    assert "It hides 2 of 6 documents." in said(page)
+    assert library().private_rules(OWNER, "notes") == ()
+    press(page, "private_add_notes")
+    assert library().private_rules(OWNER, "notes") == ("journal/**",)
+    assert "hides 2 documents" in said(page)
+    assert page.text_input(key="private_new_notes").value == ""
+    press(page, "private_remove_notes_0")
+    assert library().private_rules(OWNER, "notes") == ()
+    assert "1 of 6 documents is private" in said(page)
+
+
+def test_a_rule_that_hides_nothing_says_so_and_a_bad_one_cannot_be_added(page: AppTest) -> None:
+    drawn(page.text_input(key="private_new_notes").set_value("later/**").run())
+    assert "It hides 0 of 6 documents." in said(page)
+    assert "It holds for what comes later, too." in said(page)
+    drawn(page.text_input(key="private_new_notes").set_value("../x").run())
+    assert "leaves its folder" in said(page)
+    assert not has_key(page, "private_add_notes")
+
+
+def test_a_rule_is_shown_as_it_is_written(page: AppTest) -> None:
+    [rule] = library().set_private_rules(OWNER, "notes", [HOSTILE]).rules
+    assert f"**{hits.label(rule)}**" in [each.value for each in drawn(page.run()).markdown]
+    assert "<script>" not in markup(page)
+
+
+def test_the_page_of_a_document_says_why_it_is_private(page: AppTest) -> None:
+    library().set_private_rules(OWNER, "notes", ["own.md", "tea.md"])
+    shown = {path: said(pages.open_page("files", store="notes", path=path)) for path in NOTES}
+    assert "private by a rule" in shown["tea.md"]
+    assert "private by its own word and by a rule" in shown["own.md"]
+    assert "private" not in shown["my.key.md"]

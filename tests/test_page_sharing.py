@@ -1,0 +1,259 @@
+"""Sharing on the Settings page: a real library and a program called tailscale; only identity is replaced."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core.types import OWNER
+from tests.configured import configure
+from tests.pages import drawn, has_key, markup, open_page, press
+from tests.standin import nobody
+from tests.tailscale_program import NAME, Program, forwarding, running
+from ui.deps import library
+
+pytestmark = pytest.mark.usefixtures("owner", "no_tailscale")
+
+ADA = "ada@example.com"
+GRACE = "grace@github"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No Ollama and no AWS configuration of this computer."""
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    configure(home, f"ollama_url: {nobody()}\n")
+
+
+@pytest.fixture(autouse=True)
+def stores(home: Path) -> None:
+    for name in ("notes", "work"):
+        library().create_store(OWNER, name, "hashing")
+
+
+def page() -> AppTest:
+    return open_page("settings")
+
+
+def texts(app: AppTest) -> str:
+    kinds = (app.error, app.warning, app.success, app.markdown)
+    said = "\n".join(str(element.value) for kind in kinds for element in kind)
+    return f"{said}\n{html.unescape(markup(app))}".replace("\\", "").replace("\u2060", "")
+
+
+def codes(app: AppTest) -> list[str]:
+    return [each.value for each in app.code]
+
+
+def share(app: AppTest, login: str, *names: str, may_ask: bool = False) -> AppTest:
+    app.text_input(key="settings_share_login").set_value(login)
+    app.multiselect(key="settings_share_stores").set_value(list(names))
+    app.checkbox(key="settings_share_ask").set_value(may_ask)
+    return press(app, "settings_share_add")
+
+
+# --- Tailscale --------------------------------------------------------------------------
+
+
+def test_without_tailscale_it_is_said_where_to_get_it() -> None:
+    app = page()
+    assert "Next: Get it at tailscale.com/download" in texts(app)
+    assert codes(app) == []
+
+
+def test_the_command_for_this_app_can_be_copied(tailscale: Program) -> None:
+    assert codes(page()) == ["tailscale serve --bg 8501", "tailscale serve --https=443 off"]
+
+
+def test_what_is_forwarded_has_an_address_for_guests(tailscale: Program) -> None:
+    tailscale.says(running(), forwarding(8501))
+    assert codes(page()) == [f"https://{NAME}/", "tailscale serve --https=443 off"]
+
+
+def test_funnel_is_warned_of(tailscale: Program) -> None:
+    tailscale.says(running(), forwarding(8501, funnel=True))
+    assert "to the whole internet" in "".join(each.value for each in page().warning)
+
+
+def test_tailscale_is_asked_again_after_a_press_and_not_at_every_turn(tailscale: Program) -> None:
+    app = page()
+    asked = len(tailscale.asked)
+    tailscale.says(running(BackendState="Stopped"))
+    drawn(app.run())
+    assert len(tailscale.asked) == asked
+    press(app, "settings_tailscale_look")
+    assert "Tailscale is stopped." in texts(app)
+    assert codes(app) == ["tailscale up"]
+
+
+def test_what_others_are_called_is_shown_as_it_is_written(tailscale: Program) -> None:
+    odd = "a*b*`c`_d_&lt@example.com"
+    users = {str(number): {"LoginName": login} for number, login in enumerate((odd, "<b>@example.com"))}
+    tailscale.says(running(User=users, Self={"DNSName": f"{NAME}.", "UserID": 0}))
+    library().record_visit(f"y{odd}", "pages", refused=True)
+    library().share(OWNER, f"z{odd}", ["notes"])
+    app = page()
+    assert "In your tailnet you are a*b*`c`_d_&amp;lt@example.com." in markup(app)
+    labels = [each.value for each in app.markdown if "example" in each.value]
+    assert len(labels) == 2
+    assert all(r"a\*b\*\`c\`\_d\_\&lt" in label for label in labels)
+    assert "<b>" not in markup(app)
+
+
+# --- people -----------------------------------------------------------------------------
+
+
+def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
+    app = share(page(), f" {ADA} ", "work", may_ask=True)
+    [person] = library().people(OWNER)
+    assert (person.login, person.stores, person.may_ask, person.is_owner) == (ADA, ("work",), True, False)
+    said = texts(app)
+    assert f"{ADA} may search work now." in said
+    assert "searches work · may ask · since" in said
+    assert app.text_input(key="settings_share_login").value == ""
+
+
+@pytest.mark.parametrize(
+    ("login", "chosen", "error"),
+    [
+        ("ada lovelace", ["notes"], "cannot be a login"),
+        (ADA, [], "No store is named"),
+        ("", ["notes"], "login"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused_in_two_sentences(login: str, chosen: list[str], error: str) -> None:
+    app = share(page(), login, *chosen)
+    [refusal] = app.error
+    assert error in refusal.value
+    assert refusal.value.count(".") >= 2
+    assert library().people(OWNER) == []
+    assert app.text_input(key="settings_share_login").value == login, "what was typed stays"
+
+
+def test_a_guests_stores_are_changed_to_exactly_those_chosen() -> None:
+    library().share(OWNER, ADA, ["notes"], may_ask=True)
+    app = press(page(), f"settings_person_change_{ADA}")
+    assert app.multiselect(key=f"settings_person_stores_{ADA}").value == ["notes"]
+    assert app.checkbox(key=f"settings_person_ask_{ADA}").value
+    app.multiselect(key=f"settings_person_stores_{ADA}").set_value(["work"])
+    app.checkbox(key=f"settings_person_ask_{ADA}").set_value(False)
+    press(app, f"settings_person_save_{ADA}")
+    [person] = library().people(OWNER)
+    assert (person.stores, person.may_ask) == (("work",), False)
+    assert has_key(app, f"settings_person_change_{ADA}"), "the form is closed"
+
+
+def test_a_guest_without_a_store_is_refused_and_stays_as_before() -> None:
+    library().share(OWNER, ADA, ["notes"])
+    app = press(page(), f"settings_person_change_{ADA}")
+    app.multiselect(key=f"settings_person_stores_{ADA}").set_value([])
+    press(app, f"settings_person_save_{ADA}")
+    assert "No store is named" in app.error[0].value
+    assert library().people(OWNER)[0].stores == ("notes",)
+    press(app, f"settings_person_leave_{ADA}")
+    assert not app.error
+    assert has_key(app, f"settings_person_remove_{ADA}")
+
+
+def test_a_person_is_removed_after_a_second_press() -> None:
+    library().share(OWNER, ADA, ["notes"])
+    app = press(page(), f"settings_person_remove_{ADA}")
+    assert library().viewer_for(ADA) is not None
+    press(app, f"settings_person_keep_{ADA}")
+    press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
+    assert library().viewer_for(ADA) is None
+    assert f"{ADA} gets in no more." in texts(app)
+
+
+def test_a_person_who_was_removed_elsewhere_is_said_to_be_gone() -> None:
+    library().share(OWNER, ADA, ["notes"])
+    app = press(page(), f"settings_person_remove_{ADA}")
+    library().unshare(OWNER, ADA)
+    assert "is not let in" in press(app, f"settings_person_removed_{ADA}").error[0].value
+
+
+def test_another_owner_is_named_and_removed() -> None:
+    app = page()
+    assert "private ones too" in texts(app)
+    app.text_input(key="settings_owner_login").set_value(ADA)
+    press(app, "settings_owner_make")
+    assert library().viewer_for(ADA) == OWNER
+    assert not has_key(app, f"settings_person_change_{ADA}"), "an owner has no stores to choose"
+    press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
+    assert library().people(OWNER) == []
+
+
+def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
+    configure(home, f"ollama_url: {nobody()}\naccess_owners: [{ADA}]\n")
+    app = page()
+    assert "Named by the setting <code>access_owners</code>" in texts(app)
+    assert not has_key(app, f"settings_person_remove_{ADA}")
+    assert "names" in share(app, ADA, "notes").error[0].value
+
+
+def test_those_of_the_tailnet_who_are_not_in_yet_are_offered(tailscale: Program) -> None:
+    app = page()
+    known = app.selectbox(key="settings_share_known")
+    assert known.options == [GRACE], "not oneself"
+    known.select(GRACE)
+    drawn(app.run())
+    assert app.text_input(key="settings_share_login").value == GRACE
+    assert library().people(OWNER) == []
+    app.multiselect(key="settings_share_stores").set_value(["notes"])
+    press(app, "settings_share_add")
+    assert library().people(OWNER)[0].login == GRACE
+    assert not [each for each in app.selectbox if each.key == "settings_share_known"]
+
+
+def test_oneself_is_offered_as_an_owner(tailscale: Program) -> None:
+    app = press(page(), "settings_owner_self")
+    assert app.text_input(key="settings_owner_login").value == ADA
+    press(app, "settings_owner_make")
+    assert library().viewer_for(ADA) == OWNER
+    assert not has_key(app, "settings_owner_self")
+
+
+# --- visits -----------------------------------------------------------------------------
+
+
+def test_without_a_visit_that_is_said() -> None:
+    assert "Nobody came through the network yet." in texts(page())
+
+
+def test_visits_are_a_table_with_who_through_what_and_how_often() -> None:
+    library().share(OWNER, ADA, ["notes"])
+    library().record_visit(ADA, "pages", 3)
+    library().record_visit(GRACE, "mcp", 2, refused=True)
+    table = page().dataframe[0].value
+    assert table["Who"].tolist() == [GRACE, ADA]
+    assert table["Through"].tolist() == ["MCP", "pages"]
+    assert table["Requests"].tolist() == [2, 3]
+    assert table["Let in"].tolist() == [False, True]
+
+
+def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:
+    library().record_visit(GRACE, "pages", 2, refused=True)
+    library().record_visit(GRACE, "rest", 1, refused=True)
+    app = page()
+    assert "was refused: 3 requests, last" in texts(app)
+    press(app, f"settings_knock_share_{GRACE}")
+    assert app.text_input(key="settings_share_login").value == GRACE
+    assert f"{GRACE} stands in the form above now" in texts(app)
+    assert library().people(OWNER) == [], "nothing is shared yet"
+    app.multiselect(key="settings_share_stores").set_value(["notes"])
+    press(app, "settings_share_add")
+    assert not has_key(app, f"settings_knock_share_{GRACE}"), "they may come in now"
+
+
+def test_without_a_store_there_is_nothing_to_share() -> None:
+    for name in ("notes", "work"):
+        library().delete_store(OWNER, name)
+    app = page()
+    assert "There is no store to share yet." in texts(app)
+    assert not has_key(app, "settings_share_add")

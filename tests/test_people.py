@@ -1,0 +1,213 @@
+"""Who may come in besides the owner: guests and their stores, other owners, and what is kept of visits."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag_core import people as people_module
+from rag_core.config import Settings
+from rag_core.errors import Forbidden, InvalidInput, NotFound
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+
+ADA = "ada@example.com"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
+    for name in ("notes", "work"):
+        opened.create_store(OWNER, name, "hashing")
+    yield opened
+    opened.close()
+
+
+def test_nobody_comes_in_at_first_and_looking_makes_no_file(library: Library) -> None:
+    assert library.viewer_for(ADA) is None
+    assert library.people(OWNER) == []
+    assert library.visits(OWNER) == []
+    assert not (library.settings.data_dir / "state.db").exists()
+
+
+def test_a_guest_sees_the_stores_that_were_shared(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"])
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
+    shared = library.share(OWNER, ADA, ["work"], may_ask=True)
+    assert (shared.stores, shared.may_ask) == (("notes", "work"), True)
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes", "work"}), may_ask=True)
+
+
+def test_a_guest_sees_only_these_stores_if_that_is_said(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"], may_ask=True)
+    shared = library.share(OWNER, ADA, ["work"], only=True)
+    assert (shared.stores, shared.may_ask) == (("work",), False)
+    with pytest.raises(NotFound):
+        library.share(OWNER, ADA, ["nowhere"], only=True)
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}))
+
+
+def test_a_login_is_one_in_any_case(library: Library) -> None:
+    library.share(OWNER, "Ada@Example.com", ["notes"])
+    guest = library.viewer_for("ADA@example.COM")
+    assert guest is not None
+    assert guest.login == ADA
+    assert len(library.people(OWNER)) == 1
+
+
+def test_what_is_withdrawn_is_gone_at_once(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes", "work"])
+    library.unshare(OWNER, ADA, ["work"])
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
+    library.unshare(OWNER, ADA, ["notes"])
+    assert library.viewer_for(ADA) is None
+    assert library.people(OWNER) == []
+
+
+def test_somebody_is_removed_whole(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes", "work"])
+    library.unshare(OWNER, ADA)
+    assert library.viewer_for(ADA) is None
+    with pytest.raises(NotFound, match="Nobody is"):
+        library.unshare(OWNER, ADA)
+
+
+def test_grants_follow_a_renamed_store(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"])
+    library.rename_store(OWNER, "notes", "diary")
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"diary"}))
+
+
+def test_another_store_of_that_name_is_not_shared(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"])
+    library.delete_store(OWNER, "notes")
+    library.create_store(OWNER, "notes", "hashing")
+    assert library.viewer_for(ADA) is None
+
+
+def test_a_store_whose_file_was_removed_by_hand_leaves_no_grant_to_the_next(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes", "work"])
+    library.close()
+    for file in library.settings.store_dir.glob("notes.db*"):
+        file.unlink()
+    library.create_store(OWNER, "notes", "hashing")
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}))
+
+
+def test_a_store_that_gets_the_name_of_a_lost_one_brings_its_own_grants_only(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"])
+    library.share(OWNER, "bob@example.com", ["work"])
+    library.close()
+    for file in library.settings.store_dir.glob("notes.db*"):
+        file.unlink()
+    library.rename_store(OWNER, "work", "notes")
+    assert library.viewer_for(ADA) is None
+    assert library.viewer_for("bob@example.com") == Viewer("bob@example.com", stores=frozenset({"notes"}))
+
+
+def test_an_imported_store_is_shared_with_nobody(library: Library, tmp_path: Path) -> None:
+    library.share(OWNER, ADA, ["notes"])
+    packed = library.export_store(OWNER, "notes", tmp_path / "notes.commonplace")
+    library.delete_store(OWNER, "notes")
+    library.import_store(OWNER, packed.path)
+    assert library.store_names(OWNER) == ["notes", "work"]
+    assert library.viewer_for(ADA) is None
+
+
+def test_only_stores_that_are_there_can_be_shared(library: Library) -> None:
+    with pytest.raises(NotFound, match="'nowhere'"):
+        library.share(OWNER, ADA, ["notes", "nowhere"])
+    with pytest.raises(InvalidInput, match="No store is named"):
+        library.share(OWNER, ADA, [])
+    assert library.viewer_for(ADA) is None
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        "",
+        " ",
+        "ada lovelace@example.com",
+        "=?utf-8?q?ada?=",
+        "ada@example.com\n",
+        "a" * 255,
+        "ädä@x",
+        "a,b",
+        "-x",
+    ],
+)
+def test_a_login_that_cannot_be_one_is_refused(library: Library, login: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be a login"):
+        library.share(OWNER, login, ["notes"])
+    with pytest.raises(InvalidInput, match="cannot be a login"):
+        library.make_owner(OWNER, login)
+
+
+def test_a_login_can_be_an_owners(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"])
+    library.make_owner(OWNER, ADA)
+    assert library.viewer_for(ADA) == OWNER
+    with pytest.raises(InvalidInput, match="is an owner"):
+        library.share(OWNER, ADA, ["notes"])
+    library.unshare(OWNER, ADA)
+    assert library.viewer_for(ADA) is None
+
+
+def test_the_configuration_names_owners(tmp_path: Path) -> None:
+    settings = replace(Settings(tmp_path / "data", tmp_path / "models", ()), access_owners=(ADA,))
+    opened = Library.open(settings)
+    assert opened.viewer_for("Ada@example.com") == OWNER
+    assert [(each.login, each.configured) for each in opened.people(OWNER)] == [(ADA, True)]
+    for change in (opened.unshare, opened.make_owner):
+        with pytest.raises(InvalidInput, match="configuration names"):
+            change(OWNER, ADA)
+    opened.close()
+
+
+def test_only_the_owner_decides_and_looks(library: Library) -> None:
+    guest = Viewer(ADA, stores=frozenset({"notes"}), may_ask=True)
+    for act in (
+        lambda: library.share(guest, "bob@example.com", ["notes"]),
+        lambda: library.unshare(guest, ADA),
+        lambda: library.make_owner(guest, ADA),
+        lambda: library.people(guest),
+        lambda: library.visits(guest),
+    ):
+        with pytest.raises(Forbidden):
+            act()
+
+
+# --- visits -----------------------------------------------------------------------------
+
+
+def test_requests_without_a_long_break_are_one_visit(library: Library) -> None:
+    library.record_visit(ADA, "pages", 3)
+    library.record_visit(ADA, "pages")
+    library.record_visit(ADA, "rest")
+    library.record_visit("stranger@example.com", "pages", refused=True)
+    found = {(each.login, each.door, each.requests, each.refused) for each in library.visits(OWNER)}
+    assert found == {
+        (ADA, "pages", 4, False),
+        (ADA, "rest", 1, False),
+        ("stranger@example.com", "pages", 1, True),
+    }
+
+
+def test_a_long_silence_ends_a_visit(library: Library) -> None:
+    library.record_visit(ADA, "pages")
+    with closing(sqlite3.connect(library.settings.data_dir / "state.db")) as db, db:
+        db.execute("UPDATE visits SET last_at = '2020-01-01T00:00:00+00:00'")
+    library.record_visit(ADA, "pages")
+    assert [each.requests for each in library.visits(OWNER)] == [1, 1]
+
+
+def test_only_the_last_visits_are_kept(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people_module, "KEPT", 3)
+    for number in range(5):
+        library.record_visit(f"guest{number}@example.com", "pages")
+    assert [each.login for each in library.visits(OWNER)] == [f"guest{n}@example.com" for n in (4, 3, 2)]

@@ -1,0 +1,312 @@
+"""How Tailscale stands on this computer, asked of a real program that says what a test has it say."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core.errors import Forbidden
+from rag_core.library import Library
+from rag_core.reports import Tailscale
+from rag_core.tailscale import program
+from rag_core.types import OWNER
+from tests.configured import settings
+from tests.pages import GUEST
+from tests.tailscale_program import NAME, Program, forwarding, install, running
+
+PORT = 8501
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "PATIENCE_S", 0.5)
+
+
+def look(library: Library, port: int | None = None) -> Tailscale:
+    return library.tailscale(OWNER, port)
+
+
+def said(found: Tailscale) -> str:
+    return " ".join((found.sentence, found.next_step, *found.warnings))
+
+
+# --- not there, or not ready ------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_tailscale")
+def test_without_tailscale_it_is_said_where_to_get_it(library: Library) -> None:
+    found = look(library)
+    assert found.state == "not installed"
+    assert "tailscale.com/download" in found.next_step
+    assert (found.command, found.undo, found.address, found.logins) == ("", "", "", ())
+
+
+def test_nobody_but_the_owner_asks(library: Library, tailscale: Program) -> None:
+    with pytest.raises(Forbidden):
+        library.tailscale(GUEST)
+    assert tailscale.asked == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "state", "command"),
+    [
+        ("NeedsLogin", "logged out", "tailscale up"),
+        ("Stopped", "stopped", "tailscale up"),
+        ("NeedsMachineAuth", "not approved", ""),
+        ("Starting", "starting", ""),
+        ("NoState", "starting", ""),
+    ],
+)
+def test_each_state_has_its_next_step(
+    library: Library, tailscale: Program, backend: str, state: str, command: str
+) -> None:
+    tailscale.says(running(BackendState=backend, CurrentTailnet=None, CertDomains=None))
+    found = look(library)
+    assert (found.state, found.command) == (state, command)
+    assert found.next_step
+    assert not found.forwards
+    assert tailscale.asked == ["status --json"]
+
+
+def test_a_computer_without_a_name_needs_magicdns(library: Library, tailscale: Program) -> None:
+    tailscale.says(running(CurrentTailnet={"MagicDNSEnabled": False}))
+    assert "MagicDNS" in look(library).next_step
+    tailscale.says(running(Self={"DNSName": ""}))
+    assert "MagicDNS" in look(library).next_step
+
+
+# --- running ----------------------------------------------------------------------------
+
+
+def test_the_command_is_for_the_port_that_the_app_listens_on(library: Library, tailscale: Program) -> None:
+    found = look(library, 9123)
+    assert (found.state, found.name, found.forwards) == ("running", NAME, False)
+    assert found.command == "tailscale serve --bg 9123"
+    assert found.undo == "tailscale serve --https=443 off"
+    assert look(library).command == "tailscale serve --bg 8501", "the configured port"
+
+
+def test_nothing_is_changed_by_looking(library: Library, tailscale: Program) -> None:
+    look(library)
+    assert tailscale.asked == ["status --json", "serve status --json"]
+
+
+def test_certificates_that_are_off_come_first(library: Library, tailscale: Program) -> None:
+    assert "certificates" not in said(look(library))
+    tailscale.says(running(CertDomains=None))
+    assert "HTTPS certificates" in look(library).next_step
+
+
+@pytest.mark.parametrize("config", [None, {}, {"TCP": {}, "Web": {}}])
+def test_where_nothing_is_forwarded_nothing_is_taken_for_it(
+    library: Library, tailscale: Program, config: object
+) -> None:
+    tailscale.says(running(), config)
+    found = look(library)
+    assert (found.state, found.forwards, found.address) == ("running", False, "")
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["http://127.0.0.1:8501", "http://localhost:8501/", "localhost:8501", "8501", "http://[::1]:8501"],
+)
+def test_what_leads_to_the_app_has_an_address(library: Library, tailscale: Program, target: str) -> None:
+    config = forwarding(PORT)
+    config["Web"][f"{NAME}:443"]["Handlers"]["/"]["Proxy"] = target
+    tailscale.says(running(), config)
+    found = look(library)
+    assert (found.forwards, found.address, found.command) == (True, f"https://{NAME}/", "")
+    assert found.undo == "tailscale serve --https=443 off"
+    assert found.warnings == ()
+
+
+def test_a_command_that_still_runs_forwards_too(library: Library, tailscale: Program) -> None:
+    tailscale.says(running(), {"Foreground": {"a1b2": forwarding(PORT, at=8443)}})
+    assert look(library).address == f"https://{NAME}:8443/"
+
+
+def test_a_port_in_plain_http_has_an_address_without_an_s(library: Library, tailscale: Program) -> None:
+    config = forwarding(PORT, at=80)
+    config["TCP"]["80"] = {"HTTP": True}
+    tailscale.says(running(), config)
+    found = look(library)
+    assert (found.address, found.undo) == (f"http://{NAME}/", "tailscale serve --http=80 off")
+
+
+@pytest.mark.parametrize(
+    "target", ["http://127.0.0.1:3000", "http://10.0.0.5:8501", "http://localhost.evil.example:8501", ""]
+)
+def test_a_port_that_leads_elsewhere_is_left_to_what_it_serves(
+    library: Library, tailscale: Program, target: str
+) -> None:
+    config = forwarding(PORT)
+    config["Web"][f"{NAME}:443"]["Handlers"]["/"] = {"Proxy": target}
+    tailscale.says(running(), config)
+    found = look(library)
+    assert not found.forwards
+    assert found.command == "tailscale serve --bg --https=8443 8501"
+    assert found.undo == "tailscale serve --https=8443 off"
+
+
+def test_a_path_below_the_top_is_not_the_app(library: Library, tailscale: Program) -> None:
+    config = forwarding(PORT)
+    config["Web"][f"{NAME}:443"]["Handlers"] = {"/notes": {"Proxy": "http://127.0.0.1:8501"}}
+    tailscale.says(running(), config)
+    assert not look(library).forwards
+
+
+def test_funnel_is_warned_of_with_the_command_that_closes_it(library: Library, tailscale: Program) -> None:
+    tailscale.says(running(), forwarding(PORT, funnel=True))
+    found = look(library)
+    assert found.forwards
+    assert found.funnel
+    [warning] = found.warnings
+    assert "whole internet" in warning
+    assert warning.endswith("tailscale serve --bg --https=443 8501")
+    tailscale.says(running(), forwarding(3000, funnel=True))
+    assert look(library).warnings == (), "it is another app's"
+
+
+@pytest.mark.parametrize(("tls", "flag"), [({}, "tcp"), ({"TerminateTLS": NAME}, "tls-terminated-tcp")])
+def test_plain_tcp_is_warned_of_because_it_names_nobody(
+    library: Library, tailscale: Program, tls: dict[str, Any], flag: str
+) -> None:
+    tailscale.says(running(), {"TCP": {"8501": {"TCPForward": "127.0.0.1:8501", **tls}}})
+    found = look(library)
+    assert not found.forwards
+    [warning] = found.warnings
+    assert "can pass for you" in warning
+    assert warning.endswith(f"tailscale serve --{flag}=8501 off")
+
+
+def test_a_name_that_the_app_does_not_answer_to_is_warned_of(home: Path, tailscale: Program) -> None:
+    desk = {"DNSName": "desk.example.com.", "UserID": 101}
+    tailscale.says(running(Self=desk), {})
+    found = Library.open(settings(home)).tailscale(OWNER)
+    [warning] = found.warnings
+    assert warning.endswith("access_hosts: [desk.example.com]")
+    assert found.command == "tailscale serve --bg 8501"
+    assert Library.open(settings(home, "access_hosts: [desk.example.com]\n")).tailscale(OWNER).warnings == ()
+
+
+def test_the_logins_of_the_tailnet_are_those_of_people(library: Library, tailscale: Program) -> None:
+    found = look(library)
+    assert found.logins == ("ada@example.com", "grace@github")
+    assert found.login == "ada@example.com"
+
+
+def test_a_program_off_the_path_is_called_by_its_place(
+    library: Library, no_tailscale: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = install(tmp_path / "an app")
+    monkeypatch.setattr(program, "PLACES", (str(made.folder / "bin" / "tailscale"),))
+    assert look(library).command == f"'{made.folder}/bin/tailscale' serve --bg 8501"
+
+
+def test_the_app_of_macos_is_told_to_be_a_program(library: Library, tailscale: Program) -> None:
+    tailscale.does(f'echo "$TAILSCALE_BE_CLI" > {tailscale.folder}/told; exit 1')
+    look(library)
+    assert (tailscale.folder / "told").read_text() == "1\n"
+
+
+# --- what it says is not believed -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["exit 1", "echo 'no JSON'", "echo '[1, 2'", "true", "echo 5", "echo '{}'", "printf '\\377\\376'",
+     "head -c 100000 /dev/zero | tr '\\0' '['", """echo '{"BackendState": ["Running"]}'"""],
+)  # fmt: skip
+def test_what_is_no_answer_is_said_to_be_none(library: Library, tailscale: Program, script: str) -> None:
+    tailscale.does(script)
+    found = look(library)
+    assert found.state == "no answer"
+    assert "did not answer" in found.sentence
+    assert found.next_step
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_program_that_hangs_is_ended_with_what_it_started(library: Library, tailscale: Program) -> None:
+    tailscale.does(f"sleep 60 & echo $! > {tailscale.folder}/child; wait")
+    began = time.monotonic()
+    found = look(library)
+    assert "nothing came within" in found.sentence
+    assert time.monotonic() - began < 10
+    child = int((tailscale.folder / "child").read_text())
+    end = time.monotonic() + 10
+    while _lives(child):
+        assert time.monotonic() < end, "what it started goes on"
+        time.sleep(0.01)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+def test_a_program_that_never_ends_speaking_is_cut_off(
+    library: Library, tailscale: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "MOST_BYTES", 100_000)
+    tailscale.does("yes")
+    assert "more than 100,000 bytes" in look(library).sentence
+
+
+def test_a_program_that_cannot_be_started_is_said_so(library: Library, tailscale: Program) -> None:
+    (tailscale.folder / "bin" / "tailscale").write_bytes(b"\x7fELF nonsense")
+    assert "cannot be started" in look(library).sentence
+
+
+def test_serve_that_does_not_answer_leaves_the_command(library: Library, tailscale: Program) -> None:
+    tailscale.does("exit 1", at="serve")
+    found = look(library)
+    assert found.state == "running"
+    assert "not known: it ended with status 1" in found.sentence
+    assert found.command == "tailscale serve --bg 8501"
+
+
+@pytest.mark.parametrize("name", ["<script>.ts.net", "a b.ts.net", "x" * 2000, "heron", 5, None, "-h.ts.net"])
+def test_a_name_that_cannot_be_one_is_not_shown(library: Library, tailscale: Program, name: object) -> None:
+    tailscale.says(running(Self={"DNSName": name, "UserID": 101}))
+    found = look(library)
+    assert found.name == ""
+    assert "no name" in found.sentence
+
+
+def test_logins_that_cannot_be_some_are_left_out(library: Library, tailscale: Program) -> None:
+    odd = ["<b>x</b>", "x\ny", "", "a" * 300, 7, None, ["ada"], "two words"]
+    users: dict[str, object] = {str(number): {"LoginName": login} for number, login in enumerate(odd)}
+    tailscale.says(running(User=users | {"x": None, "101": {"LoginName": "Ada@Example.com"}}))
+    assert look(library).logins == ("ada@example.com",)
+    tailscale.says(running(User=[1, 2]))
+    assert look(library).logins == ()
+    tailscale.says(running(User={str(n): {"LoginName": f"u{n}@example.com"} for n in range(1000)}))
+    assert len(look(library).logins) == 200
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        [], "x", {"Web": []}, {"Web": {"no port": {}}}, {"Web": {f"{NAME}:443": None}},
+        {"Web": {f"{NAME}:443": {"Handlers": {"/": "http://127.0.0.1:8501"}}}},
+        {"Web": {"<b>:443": {"Handlers": {"/": {"Proxy": "http://127.0.0.1:8501"}}}}},
+        {"TCP": {"x": {"TCPForward": "127.0.0.1:8501"}, "9": 5}}, {"TCP": {"9": {"TCPForward": 8501}}},
+        {"Foreground": {"a": None}, "AllowFunnel": 5},
+        {"TCP": {str(n): {"HTTPS": True} for n in range(20000)}},
+        {"TCP": {str(n): {"TCPForward": "127.0.0.1:1"} for n in range(20000)}},
+    ],
+)  # fmt: skip
+def test_a_configuration_of_another_shape_forwards_nothing(
+    library: Library, tailscale: Program, config: object
+) -> None:
+    tailscale.says(running(), config)
+    found = look(library)
+    assert (found.state, found.forwards, found.warnings) == ("running", False, ())
+    assert found.command.startswith("tailscale serve --bg ")

@@ -1,0 +1,56 @@
+"""Sentences that every face shares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rag_core.types import Source, StoreInfo
+from rag_core.wording import roots, taken, top_folder, vectors_in
+
+INFO = StoreInfo("work", "2026", "minilm", "", 384, "cosine", "local", 0, 0, 0, 0, 0, 0, 0)
+HOME, WORK = Source(1, "/home/me/notes", ("**/*",)), Source(2, "/srv/work", ("**/*.md",), ("old/**",), "work")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("", "in the store's own file"),
+        ("s3vectors://mine/main", "in Amazon S3 Vectors, index 'main' of the bucket 'mine'"),
+        (
+            "qdrant:///notes#work",
+            "in Qdrant in a folder of this computer, collection 'notes', those marked 'work'",
+        ),
+        (
+            "qdrant://box:6333/notes#work",
+            "in Qdrant on the server box:6333, collection 'notes', those marked 'work'",
+        ),
+        ("chroma://box:8000/work", "in Chroma on the server box:8000, collection 'work'"),
+        ("other://anything", "in the vector index 'other'"),
+    ],
+)
+def test_where_vectors_are_is_said_in_words(address: str, said: str) -> None:
+    assert vectors_in(replace(INFO, address=address)) == said
+
+
+def test_patterns_that_take_everything_are_said_in_words() -> None:
+    assert taken(HOME) == "every file"
+    assert taken(replace(HOME, include=(), exclude=("old/**",))) == "every file without old/**"
+    assert taken(WORK) == "**/*.md without old/**"
+    assert taken(replace(HOME, include=("**/*", "**/*.md"))) == "**/* **/*.md"
+
+
+def test_where_paths_begin_is_said_of_every_folder_that_stays() -> None:
+    assert roots([]) == ""
+    assert roots([WORK, HOME]) == "Paths begin in /home/me/notes; what begins with work/ is in /srv/work."
+    assert roots([replace(HOME, removed=True), WORK]) == "What begins with work/ is in /srv/work."
+    many = [HOME, *(replace(WORK, id=number, label=f"w{number}") for number in range(9))]
+    assert roots(many).endswith("; and so on for 6 more folders.")
+    assert "\\xff" in roots([replace(HOME, root="/a\udcff")])
+
+
+def test_the_folder_without_a_label_is_called_by_its_own_name() -> None:
+    assert top_folder([WORK, HOME, replace(HOME, root="/x/notes")]) == "notes"
+    assert top_folder([HOME, replace(HOME, root="/x/wiki")]) == "notes, wiki"
+    assert top_folder([WORK]) == ""

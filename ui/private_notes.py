@@ -1,0 +1,91 @@
+"""What of a store nobody but its owner meets: the rules on its page, and the way to another."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from rag_core import jobs
+from rag_core.errors import RagError
+from rag_core.reports import Privacy
+from rag_core.types import StoreInfo, Viewer
+from rag_core.wording import plural, said_of_privacy
+from ui import hits
+from ui.deps import library
+from ui.messages import show_error
+
+_ERROR: Final = "private_error"
+
+
+def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
+    """The rules that keep notes private with a button to remove each, and a box for another."""
+    found = library().privacy(viewer, info.name)
+    st.header("Private notes", anchor=False)
+    st.html(hits.sentences(
+        "Guests meet nothing of a private note: no passage, no link, no count, no name. A note is private"
+        " that says so (`private: true` in its front matter), or whose path fits a rule here. A rule holds at"
+        " once."
+    ))  # fmt: skip
+    st.html(hits.paragraphs(said_of_privacy(found), status=True))
+    if info.attached:
+        st.html(hits.paragraphs("What is private is decided where its index is filled."))
+        return
+    for number, (rule, count) in enumerate(found.rules.items()):
+        _rule(viewer, info.name, number, rule, count)
+    _another(viewer, found)
+    if error := st.session_state.pop(_ERROR, None):
+        show_error(error)
+
+
+def _rule(viewer: Viewer, name: str, number: int, rule: str, count: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"private_{name}_{number}"):
+        st.markdown(f"**{hits.label(rule)}**", width="content")
+        st.html(hits.paragraphs(f"hides {plural(count, 'document')}" if count else "hides nothing yet"))
+        st.button(
+            "Remove", key=f"private_remove_{name}_{number}", icon=":material/visibility:",
+            help="Guests meet the notes that only this rule hides again.",
+            on_click=_remove, args=(viewer, name, rule),
+        )  # fmt: skip
+
+
+def _another(viewer: Viewer, found: Privacy) -> None:
+    box = f"private_new_{found.store}"
+    glob = st.text_input(
+        "Path or pattern", key=box, placeholder="journal/**", autocomplete="off",
+        help="As for folders: * and ? stay inside a folder, ** crosses folders.",
+    ).strip()  # fmt: skip
+    if glob:
+        try:
+            count = library().hidden_by(viewer, found.store, glob)
+        except RagError as error:
+            show_error(error)
+            return
+        later = "" if count else "It holds for what comes later, too."
+        said = f"It hides {count:,} of {plural(found.documents, 'document')}."
+        st.html(hits.paragraphs(said, later, status=True))
+    st.button(
+        "Keep private", key=f"private_add_{found.store}", icon=":material/visibility_off:",
+        disabled=not glob, on_click=_add, args=(viewer, found.store, box),
+    )  # fmt: skip
+
+
+def _add(viewer: Viewer, name: str, box: str) -> None:
+    try:
+        _follow(viewer, library().change_private_rules(viewer, name, hide=[st.session_state[box]]))
+        st.session_state[box] = ""
+    except RagError as error:
+        st.session_state[_ERROR] = error
+
+
+def _remove(viewer: Viewer, name: str, rule: str) -> None:
+    try:
+        _follow(viewer, library().change_private_rules(viewer, name, show=[rule]))
+    except RagError as error:  # it was removed elsewhere meanwhile
+        st.session_state[_ERROR] = error
+
+
+def _follow(viewer: Viewer, changed: Privacy) -> None:
+    """Let copies on other machines follow."""
+    if changed.due:
+        jobs.go_on(library(), viewer, changed.store)

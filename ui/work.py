@@ -1,0 +1,105 @@
+"""Long work of pages, each piece in a thread of its own.
+
+It belongs to this process and not to a session: a click, a reload or a closed tab does not stop it, and every
+tab that knows its key shows it, its end too, until that was taken.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from typing import Any, Final, Generic, TypeVar
+
+from rag_core.errors import Cancelled, RagError
+
+Key = tuple[str, ...]
+P = TypeVar("P")
+R = TypeVar("R")
+
+_LOG = logging.getLogger(__name__)
+
+
+class Work(ABC, Generic[P, R]):
+    """One piece of work. ``now`` is how far it is; at its end there is a ``result`` or an ``error``, or
+    neither. ``headline`` says what it is, in plain text."""
+
+    def __init__(self, headline: str, now: P) -> None:
+        self.headline: Final = headline
+        self.now = now
+        self.result: R | None = None
+        self.error: RagError | None = None
+        self._stop: Final = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    @abstractmethod
+    def _act(self) -> R | None:
+        """Do it, and look now and then whether it is ``stopping``. Raises RagError."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it is still at work."""
+        return self._thread.is_alive()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was cancelled."""
+        return self._stop.is_set()
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Ask it to stop; it does so at its next step."""
+        self._stop.set()
+
+    def join(self, timeout: float) -> None:
+        """Wait for its end, ``timeout`` seconds at most."""
+        self._thread.join(timeout)
+
+    def _work(self) -> None:
+        try:
+            self.result = self._act()
+        except Cancelled:
+            _LOG.info("%s was cancelled", type(self).__name__)
+        except RagError as error:
+            self.error = error
+        except Exception:
+            _LOG.exception("%s ended with an error", type(self).__name__)
+            self.error = RagError(f"{self.headline} ended with an error.", "The log of the app says why.")
+
+
+_works: dict[Key, Work[Any, Any]] = {}
+_lock = threading.Lock()
+
+
+def start(key: Key, work: Work[Any, Any]) -> None:
+    """Begin with it under a key; what is at work there already goes on instead."""
+    with _lock:
+        if key not in _works or not _works[key].running:
+            _works[key] = work
+            work.start()
+
+
+def known(*above: str) -> dict[Key, Work[Any, Any]]:
+    """What is at work or has ended and was not closed, by its key, which begins with ``above``, in the order
+    it began."""
+    with _lock:
+        return {key: work for key, work in _works.items() if key[: len(above)] == above}
+
+
+def close(key: Key, work: Work[Any, Any]) -> None:
+    """Forget what has ended."""
+    with _lock:
+        if _works.get(key) is work and not work.running:
+            del _works[key]
+
+
+def stop_all(timeout: float = 5.0) -> None:
+    """Cancel everything in this process and wait ``timeout`` seconds for each, so that nothing is left."""
+    running = [work for work in known().values() if work.running]
+    for work in running:
+        work.cancel()
+    for work in running:
+        work.join(timeout)
