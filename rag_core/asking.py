@@ -98,7 +98,7 @@ class Asking(Reader):
 
     @contextmanager
     def _one_of_few(self, viewer: Viewer) -> Iterator[None]:
-        """As long as this lasts a model answers the viewer. Raises TooMany for a guest with enough of them."""
+        """As long as this lasts a model answers the viewer. Raises TooMany for a guest who has enough."""
         key, limit = (str(self.settings.data_dir), viewer.login), self.settings.guest_asks
         with _lock:
             if not viewer.is_owner and _of_guests[key] >= limit:

@@ -143,15 +143,14 @@ class Reader:
         wanted = Wanted(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         answer = search(scopes, query, wanted, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
-        took_ms = (time.perf_counter() - started) * 1000
         answer = replace(
             answer,
             hits=hits,
             notices=(*answer.notices, *(Notice(str(error)) for error in failed)),
-            query_time_ms=took_ms,
             has_more=answer.has_more or len(hits) < len(answer.hits),
         )
-        return self.compared(viewer, answer)
+        answer = self.compared(viewer, answer)
+        return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000)
 
     def compared(self, viewer: Viewer, answer: Answer) -> Answer:
         """An answer with the FileState that the file of each hit has on disk just now; what a disk does not

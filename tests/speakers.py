@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from websockets.sync.client import ClientConnection, connect
-from websockets.typing import Origin
+from websockets.typing import Origin, Subprotocol
 
 from rag_core.config import load
 from rag_core.library import Library
@@ -90,14 +90,20 @@ class Speaker:
         return self.server.handshake(*self.headers, *more)
 
     @contextmanager
-    def opened(self) -> Iterator[ClientConnection]:
-        """A page's websocket, as a browser opens it."""
+    def opened(self, resumed: str = "") -> Iterator[ClientConnection]:
+        """A page's websocket, as a browser opens it; ``resumed``: the session that it wants to go on with."""
         sent = dict(self.headers)
         scheme, host = ("wss", sent.pop("Host")) if "Host" in sent else ("ws", self.server.host)
+        names = [Subprotocol(each) for each in ("streamlit", "none", resumed)]
         raw = socket.create_connection(("127.0.0.1", self.server.port), timeout=10)
         origin = Origin(f"{'https' if scheme == 'wss' else 'http'}://{host}")
         with connect(
-            f"ws://{host}/_stcore/stream", sock=raw, origin=origin, additional_headers=sent, proxy=None
+            f"ws://{host}/_stcore/stream",
+            sock=raw,
+            origin=origin,
+            additional_headers=sent,
+            proxy=None,
+            subprotocols=names if resumed else None,
         ) as ws:
             yield ws
 

@@ -14,13 +14,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from rag_core.config import load
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.live import ROOT, Server
+from tests.live import ROOT, Server, run_page
 from tests.speakers import (
     CO_OWNER,
     GUEST,
@@ -30,6 +32,7 @@ from tests.speakers import (
     Place,
     Speaker,
     pages_of,
+    shown,
     speaking,
     through_serve,
 )
@@ -161,6 +164,30 @@ def test_a_guest_cannot_upload_or_see_the_servers_figures(place: Place) -> None:
     for path in ("/", "/files", "/_stcore/health", "/_stcore/host-config", "/favicon.png"):
         assert guest.get(path)[0] == 200, path
     assert place.person(CO_OWNER).get("/_stcore/metrics")[0] == 200
+
+
+OF_THE_OWNER = {
+    "the caches": {"clear_cache": True},
+    "git": {"load_git_info": True},
+    "uploads": {"file_urls_request": {"request_id": "1", "file_names": ["x"], "session_id": "1"}},
+    "watching": {"set_run_on_save": True},
+    "files beside the app": {"backend_operation_request": {"request_id": "1", "install_skills": {}}},
+    "a marker": {"backend_operation_request": {"request_id": "1", "dismiss_skills_nudge": {}}},
+    "nothing": {},
+}
+
+
+@pytest.mark.parametrize("message", OF_THE_OWNER.values(), ids=OF_THE_OWNER)
+def test_what_a_guest_may_not_say_over_a_socket_is_not_heard(place: Place, message: dict[str, Any]) -> None:
+    with place.person(GUEST).opened() as ws:
+        run_page(ws, "")
+        ws.recv(timeout=5)  # the last that a page says of itself
+        ws.send(BackMsg(**message).SerializeToString())
+        ws.send(b"\xff\xff no message")
+        ws.send("a text")
+        with pytest.raises(TimeoutError):
+            print(ws.recv(timeout=0.7))
+        assert "Search your notes" in shown(run_page(ws, "")), "the socket stays"
 
 
 def test_a_guest_cannot_introduce_themselves(place: Place) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
@@ -30,6 +34,7 @@ from tests.speakers import (
     held,
     pages_of,
     shown,
+    speaking,
 )
 
 
@@ -75,6 +80,18 @@ def test_an_owners_page_is_closed_when_they_are_a_guest_now(place: Place) -> Non
     assert pages_of(place.person(CO_OWNER)) == {"search", "files"}
 
 
+def test_a_guest_does_not_go_on_with_a_session_and_an_owner_does(place: Place) -> None:
+    me = place.person(CO_OWNER)
+    with me.opened() as ws:
+        session = session_of(shown(run_page(ws, "index")))
+    with me.opened(session) as ws:
+        assert session_of(shown(run_page(ws, "index"))) == session
+    place.library.unshare(OWNER, CO_OWNER)
+    place.library.share(OWNER, CO_OWNER, ["shared"])
+    with me.opened(session) as ws:
+        assert session_of(shown(run_page(ws, ""))) != session, "its buttons would act for an owner"
+
+
 def test_a_withdrawn_store_is_gone_at_the_next_step_and_the_page_stays(place: Place) -> None:
     place.library.share(OWNER, GUEST, ["shared", "mine"], may_ask=True)
     with place.person(GUEST).opened() as ws:
@@ -85,6 +102,33 @@ def test_a_withdrawn_store_is_gone_at_the_next_step_and_the_page_stays(place: Pl
         assert "of my own" not in after
         time.sleep(1.5)  # a sweep
         assert "Search your notes" in shown(run_page(ws, ""))
+
+
+def test_a_file_is_not_made_of_what_was_withdrawn(tmp_path: Path) -> None:
+    with speaking(tmp_path) as place:  # of its own: Streamlit logs where the making of a file fails
+        place.library.share(OWNER, GUEST, ["shared", "mine"], may_ask=True)
+        with place.person(GUEST).opened() as ws:
+            drawn = shown(run_page(ws, "", "q=harbour&mode=lexical"))
+            assert "/media/" in made(ws, drawn)
+            place.library.unshare(OWNER, GUEST, ["mine"])
+            assert "Failed to generate" in made(ws, drawn)
+
+
+def session_of(drawn: str) -> str:
+    """The session that a page is of."""
+    return re.findall(r'session_id: "([\w-]+)"', drawn)[0]
+
+
+def made(ws: ClientConnection, drawn: str) -> str:
+    """What is answered when the first file that a page offers is asked for."""
+    [file, *_] = re.findall(r'deferred_file_id: "(\w+)"', drawn)
+    asked = {"request_id": "1", "session_id": session_of(drawn), "deferred_file": {"file_id": file}}
+    ws.send(BackMsg(backend_operation_request=asked).SerializeToString())  # type: ignore[arg-type]
+    while True:
+        message = ForwardMsg()
+        message.ParseFromString(ws.recv(timeout=SOON_S, decode=False))
+        if message.WhichOneof("type") == "backend_operation_response":
+            return str(message)
 
 
 def test_a_stream_ends_when_its_guest_is_let_in_no_more(place: Place, talker: OllamaChat) -> None:

@@ -341,7 +341,7 @@ def test_passages_are_taken_out_and_it_says_for_how_long(owner: Assistant, libra
     [hit] = owner.data("search", query="berth forty euros", n_results=1)["results"]
     done = owner.data("delete_chunks", ids=[hit["id"]])
     assert done["chunks_deleted"] == 1
-    assert "until their files change" in done["message"]
+    assert "back as soon as its file changes" in done["message"]
     assert owner.data("search", query='"forty euros"')["results"] == []
     assert "no longer in the store" in owner.error("open", id=hit["id"])
     check_library(library, "sea")

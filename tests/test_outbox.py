@@ -114,6 +114,21 @@ def test_new_changed_moved_and_deleted_notes_follow(
     assert not {"2.md", "3.md"} & {*paths}
 
 
+def test_passages_that_are_taken_out_by_hand_and_cleared_stores_follow(
+    library: Library, store: Store, index: S3Vectors
+) -> None:
+    outbox.flush(store, index)
+    [passage] = library.document(OWNER, "zoo", "5.md").chunks
+    library.take_out_passages(OWNER, "zoo", [passage.key])
+    assert library.requested(OWNER, "zoo"), "for the index to be told"
+    assert outbox.flush(store, index) == outbox.Flushed(deleted=1)
+    assert_alike(store, index)
+    library.clear_store(OWNER, "zoo", confirm=True)
+    library.run(OWNER, "zoo")
+    assert outbox.flush(store, index) == outbox.Flushed(deleted=11)
+    assert list(index.keys()) == []
+
+
 def test_nothing_changed_sends_nothing(library: Library, notes: Path, store: Store, index: S3Vectors) -> None:
     outbox.flush(store, index)
     (notes / "0.md").touch()

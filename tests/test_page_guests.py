@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core.library import Library
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Viewer
+from tests.answering import Answering
+from tests.chat_servers import OllamaChat
 from tests.conftest import index
 from tests.pages import drawn, markup, open_page
+from tests.speakers import held
 from tests.trees import write
-from ui import access, deps
+from ui import access, ask_jobs, deps, work
 from ui.access import LOGIN_HEADER, OWNER_HEADERS, REFUSAL, ROLE_HEADER
 
 ADA = "ada@example.com"
@@ -138,10 +142,10 @@ def test_a_guest_is_told_less_of_an_error_than_the_owner(
     shared: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     damage(shared)
-    for_guest = [error.value.replace("\\", "") for error in open_page("files").error]
+    for_guest = [error.value.replace("\\", "") for error in open_page("files", store="notes").error]
     assert for_guest == ["Something went wrong. Try again later, or tell the owner of this library."]
     monkeypatch.setattr(access, "_headers", lambda: OWNER_HEADERS)
-    for_owner = [error.value for error in open_page("files").error]
+    for_owner = [error.value for error in open_page("files", store="notes").error]
     assert for_owner
     assert for_owner != for_guest
 
@@ -176,3 +180,37 @@ def test_a_guest_who_may_only_search_is_not_offered_to_ask(shared: Library) -> N
     page = drawn(AppTest.from_file(str(Path(access.__file__).parents[1] / "pages" / "ask.py")).run())
     assert "not ask a model" in page.error[0].value
     assert not page.text_input
+
+
+# --- what a page was drawn for and may not be done any more -------------------------------
+
+
+def test_a_question_is_asked_of_what_may_be_seen_when_it_is_asked(shared: Library) -> None:
+    shared.share(OWNER, ADA, ["mine"], may_ask=True)
+    page = open_page("ask")
+    shared.unshare(OWNER, ADA, ["mine"])
+    page.text_input(key="ask_box").set_value("green tea")
+    drawn(page.button(key="ask_submit").click().run())
+    work.stop_all()
+    guest = shared.viewer_for(ADA)
+    assert guest is not None
+    [kept] = shared.conversations(guest)
+    [reply] = shared.conversation(guest, kept.id)
+    assert reply.stores == ("notes",)
+
+
+def test_an_answer_under_way_is_stopped_when_its_guest_may_do_less(
+    answering: Answering, ollama_chat: OllamaChat
+) -> None:
+    with held(ollama_chat):
+        library = answering(ollama_chat.script)
+        before = Viewer(ADA, stores=frozenset({"port", "home"}), may_ask=True)
+        ask_jobs.start(library, before, "c" * 32, ask_jobs.Question("harbour opens at six"))
+        job = ask_jobs.of(library, before, "c" * 32)
+        assert job is not None
+        assert job.is_for(before)
+        for now in (replace(before, stores=frozenset({"port"})), replace(before, may_ask=False)):
+            assert not job.is_for(now)
+        assert ask_jobs.of(library, replace(before, stores=frozenset({"port"})), "c" * 32) is None
+        assert job.stopping
+        assert not job.running

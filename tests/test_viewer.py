@@ -18,7 +18,7 @@ from tests.conftest import index
 from tests.trees import write
 
 MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
-GUEST = Viewer("friend@example.com", stores=frozenset({"shared"}))
+GUEST = Viewer("friend@example.com", stores=frozenset({"shared"}), may_ask=True)
 STRANGER = Viewer("nobody@example.com")
 SECRET = "---\nprivate: true\ntags: [hidden]\naliases: [Codename]\n---\n# Diary\n\n"
 
@@ -223,14 +223,26 @@ def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
 # --- what only the owner may do ---------------------------------------------------------
 
 OWN_CONVERSATIONS = {"conversations", "conversation", "keep_reply", "forget_conversations"}
-OPEN_TO_GUESTS = {"store_names", "store_infos", "status", *READS, *OWN_CONVERSATIONS}
-WITHOUT_A_VIEWER = {"open", "close", "warm", "settings", "knows_token"}
+OPEN_TO_GUESTS = {"store_names", "store_infos", "status", "compared", *READS, *OWN_CONVERSATIONS}
+BEFORE_A_VIEWER = {"knows_token", "viewer_for", "record_visit"}
+WITHOUT_A_VIEWER = {"open", "close", "warm", "settings", "stop_answers", "check_may_ask", *BEFORE_A_VIEWER}
 SOURCE = Source(1, "/", ("*",))
 PROBLEM = Problem("failed", "It is broken.", 1, ("open.md",))
 OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
     "create_token": lambda library: library.create_token(GUEST, "script"),
     "tokens": lambda library: library.tokens(GUEST),
     "revoke_token": lambda library: library.revoke_token(GUEST, "script"),
+    "share": lambda library: library.share(GUEST, "a@example.com", ["shared"]),
+    "unshare": lambda library: library.unshare(GUEST, "a@example.com"),
+    "make_owner": lambda library: library.make_owner(GUEST, GUEST.login),
+    "people": lambda library: library.people(GUEST),
+    "visits": lambda library: library.visits(GUEST),
+    "tailscale": lambda library: library.tailscale(GUEST),
+    "privacy": lambda library: library.privacy(GUEST, "shared"),
+    "private_rules": lambda library: library.private_rules(GUEST, "shared"),
+    "set_private_rules": lambda library: library.set_private_rules(GUEST, "shared", ()),
+    "change_private_rules": lambda library: library.change_private_rules(GUEST, "shared"),
+    "hidden_by": lambda library: library.hidden_by(GUEST, "shared", "*"),
     "backends": lambda library: library.backends(GUEST),
     "switch_store": lambda library: library.switch_store(GUEST, "notes", "hashing:64"),
     "abandon_switch": lambda library: library.abandon_switch(GUEST, "notes"),
@@ -280,6 +292,7 @@ OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
     "retry": lambda library: library.retry(GUEST, "shared", PROBLEM),
     "asked": lambda library: library.asked(GUEST, "shared"),
     "request_index": lambda library: library.request_index(GUEST, "shared"),
+    "index": lambda library: library.index(GUEST, "shared"),
     "requested": lambda library: library.requested(GUEST, "shared"),
     "run": lambda library: library.run(GUEST, "shared"),
     "cancel": lambda library: library.cancel(GUEST, "shared"),

@@ -142,7 +142,8 @@ class Bench:
             known = find.chunk_ids(db, keys, allowed)
             identity = active_identity(db)
             assert identity is not None
-            rows = vectors_of(db, identity[0], [*known.values()])
+            ids, matrix = vectors_of(db, identity[0], [*known.values()])
+        rows = dict(zip(ids, matrix, strict=True))
         matches = (
             Match(key, float(rows[chunk] @ unit(query))) for key, chunk in known.items() if chunk in rows
         )

@@ -13,9 +13,11 @@ client sends and sets its own, for people and not for tagged machines; keeps the
 it forwards for, in exactly one X-Forwarded-For. So a login counts when it stands alone in its header
 and is plain (what is encoded or a list is not looked into), the peer is loopback, the Host is a name
 of the tailnet, nothing speaks of Funnel (which lets the internet in) or of another proxy, and the
-X-Forwarded headers are what Serve writes. A server that puts the address in X-Forwarded-For in the
-place of the peer's (uvicorn does, unless `ui.serve` tells it not to) leaves a peer that is not
-loopback: nobody gets in that way. Who a login is, the library says, every time.
+X-Forwarded headers are what Serve writes. A page whose name was rebound to this computer may have its
+script send all of these; its Host names the app's own port, which nobody sees behind Serve. A server
+that puts the address in X-Forwarded-For in the place of the peer's (uvicorn does, unless `ui.serve`
+tells it not to) leaves a peer that is not loopback: nobody gets in that way. Who a login is, the
+library says, every time.
 
 Out of scope: another program running as, or beside, the owner on the same computer; it can also say
 that it is ``tailscale serve``.
@@ -97,13 +99,19 @@ class Sender:
 
 
 def decide(
-    peer: str | None, headers: Iterable[Header], *, token: str = "", hosts: Sequence[str] = ()
+    peer: str | None,
+    headers: Iterable[Header],
+    *,
+    token: str = "",
+    hosts: Sequence[str] = (),
+    port: int | None = None,
 ) -> Sender | Refused:
     """Judge one HTTP request or websocket handshake.
 
     ``peer`` is the address of the other end of the socket, None where there is none; ``headers``
     are (name, value) pairs as received, repeats included. ``token`` is one that is known to be the owner's.
-    ``hosts`` are names of this computer in the tailnet besides those that end in .ts.net.
+    ``hosts`` are names of this computer in the tailnet besides those that end in .ts.net; ``port`` is the
+    app's.
     """
     sent: dict[str, list[str]] = {}
     for name, value in headers:
@@ -111,7 +119,7 @@ def decide(
     origins, asked_host = sent.get("origin", []), sent.get("host", [])
     if len(asked_host) != 1 or len(origins) > 1:
         return Refused("the Host or Origin header is missing or repeated")
-    verdict = Sender(token=token) if token else _by_its_way(peer, asked_host[0], sent, hosts)
+    verdict = Sender(token=token) if token else _by_its_way(peer, asked_host[0], sent, hosts, port)
     if isinstance(verdict, Refused):
         return verdict
     if origins and not same_origin(origins[0], asked_host[0]):
@@ -122,12 +130,14 @@ def decide(
 
 
 def _by_its_way(
-    peer: str | None, host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str]
+    peer: str | None, host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str], port: int | None
 ) -> Sender | Refused:
     """The owner here, or a login, from the way that a request came."""
     if not is_loopback(peer):  # behind a proxy it may be whoever the proxy names
         return Refused("the peer is not this computer")
     if _LOGIN in sent:
+        if port is not None and host.endswith(f":{port}"):
+            return Refused("the Host names the app's own port, which nobody sees behind Tailscale")
         return _by_tailscale(host, sent, hosts)
     if any(map(came_through_proxy, sent)):
         return Refused("the request came through a proxy")

@@ -150,7 +150,7 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
         shown.remove("Reason")  # where only some have one, it stands below the table
     table = f"files_{crc32(chr(10).join(paths).encode()):08x}"  # no selection outlives the rows it is among
     opens = st.column_config.ButtonColumn(
-        "", width=70, pinned=True, type="tertiary", key=f"{table}_open",
+        "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open",
         on_click=_open, args=(f"{table}_open", store, paths),
     )  # fmt: skip
     first = rows.head(_MOST_LISTED).to_dict("records")
@@ -171,7 +171,7 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
 
 _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[Mapping[str, Any]] = {
-    "Path": _text(width=270),
+    "Path": _text(width=265),
     "Title": _text(width=180),
     "State": _text(width=75),
     "Reason": _text(width=300),

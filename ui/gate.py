@@ -27,12 +27,13 @@ from ui.access import (
     is_program,
     sent_token,
 )
-from ui.limits import Allowance, Limits, too_many
+from ui.limits import HEADERS_TOO_LARGE, MAX_HEADERS, Allowance, Limits, too_many
 from ui.passage import Passage, is_upload, refuse
 from ui.visit_log import Visits
 from ui.watch import Roster, Watch
 
 _OWN_PREFIX: Final = b"x-commonplace-"
+_PROTOCOL: Final = b"sec-websocket-protocol"
 _CORE: Final = "/_stcore/"
 _CORE_OF_GUESTS: Final = frozenset({"/_stcore/health", "/_stcore/host-config", "/_stcore/stream"})
 _READS: Final = frozenset({"GET", "HEAD"})
@@ -83,6 +84,8 @@ class AccessGate:
             self._watch.remove(passage)
 
     async def _judge(self, scope: Scope, headers: Sequence[Header], limits: Limits) -> Passage | Refused:
+        if sum(len(name) + len(value) for name, value in headers) > MAX_HEADERS:
+            return HEADERS_TOO_LARGE
         sender = await self._sender(scope, headers, limits)
         if isinstance(sender, Refused):
             return sender
@@ -101,7 +104,7 @@ class AccessGate:
         peer = (scope.get("client") or (None,))[0]
         token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
         if token is None:
-            return decide(peer, headers, hosts=limits.hosts)
+            return decide(peer, headers, hosts=limits.hosts, port=(scope.get("server") or (None, None))[1])
         try:
             known = bool(token) and await self._roster.viewer(Sender(token=token))
         except RagError:
@@ -162,6 +165,16 @@ def _introduce(
     raw: Iterable[tuple[bytes, bytes]], sender: Sender, viewer: Viewer
 ) -> list[tuple[bytes, bytes]]:
     kept = [(name, value) for name, value in raw if not name.lower().startswith(_OWN_PREFIX)]
+    if not viewer.is_owner:
+        kept = _anew(kept)
     role = "owner" if viewer.is_owner else "guest"
     login = sender.login or viewer.login
     return [*kept, (LOGIN_HEADER.encode(), login.encode()), (ROLE_HEADER.encode(), role.encode())]
+
+
+def _anew(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Have a guest's page begin anew: Streamlit resumes whatever page is named behind the protocol, and its
+    buttons act for who it was drawn for, who may have been an owner."""
+    return [
+        (name, value.partition(b",")[0] if name.lower() == _PROTOCOL else value) for name, value in headers
+    ]

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
+from urllib.parse import urlencode
 
 from rag_core import render
 from rag_core.snippet import pieces
 from rag_core.types import Hit, Neighbour
 from rag_core.wording import lines, on_disk, only_title
-from ui.links import address, anchor
+from ui.links import address
 
 Span = tuple[int, int]
 
@@ -73,6 +74,12 @@ def marked(text: str, spans: Iterable[Span], window: Span | None = None, hidden:
         f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
         for piece, is_marked in pieces(text, spans, window, hidden)
     )
+
+
+def anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
+    """A link to a document's page with these parameters; no other place is linked to."""
+    aria = f' aria-label="{html.escape(named)}"' if named else ""
+    return f'<a href="files?{html.escape(urlencode(parameters))}"{aria}>{html.escape(text)}</a>'
 
 
 def place(hit: Hit) -> str:

@@ -14,6 +14,8 @@ from rag_core.errors import RagError
 from ui.access import Refused
 
 _MOST_OPEN: Final = 100
+MAX_HEADERS: Final = 64 * 1024
+"""In bytes, names and values together; browsers send a few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,12 @@ TOO_SLOW: Final = Refused(
     "its body did not arrive in time",
     408,
     RagError("The body took too long to arrive.", "Send it again, without a pause."),
+)
+
+HEADERS_TOO_LARGE: Final = Refused(
+    "its headers are too large",
+    431,
+    RagError("The headers of the request are too large.", "Delete this computer's cookies in the browser."),
 )
 
 

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag_core.types import Viewer
 from ui.access import Refused, Sender, is_program
+from ui.guest_messages import is_for_guests
 from ui.limits import TOO_SLOW, Limits
 
 _UPLOAD: Final = "/_stcore/upload_file/"
@@ -90,17 +91,24 @@ class Passage:
 
     async def _receive(self, receive: Receive) -> Message:
         message = await self._next(receive)
-        if message["type"] == "websocket.receive":
-            if self._on_message is not None:
-                await self._on_message(self)
-                if len(message.get("bytes") or message.get("text") or "") > self._limits.max_body:
-                    self.end(self._limits.too_large())
-        elif message["type"] == "http.request" and self._checks_body:
+        while message["type"] == "websocket.receive" and not await self._may_go_on(message):
+            message = await self._next(receive)
+        if message["type"] == "http.request" and self._checks_body:
             self._arrived += len(message.get("body", b""))
             self._checks_body = message.get("more_body", False)
             if self._arrived > self._limits.max_body:
                 self.end(self._limits.too_large())
         return _gone(self.is_websocket) if self._ended.done() else message
+
+    async def _may_go_on(self, message: Message) -> bool:
+        """Whether a message of a websocket is handed on, or that it was ended in its place."""
+        if self._on_message is None:
+            return True
+        await self._on_message(self)
+        data = message.get("bytes") or b""
+        if len(data or message.get("text") or "") > self._limits.max_body:
+            self.end(self._limits.too_large())
+        return self._ended.done() or self.viewer.is_owner or is_for_guests(data)
 
     async def _next(self, receive: Receive) -> Message:
         """What comes next; that the other end is gone when this was ended, or a body comes too slowly."""

@@ -1,7 +1,7 @@
 """A document as HTML: what is known of it, its links, and its text in reading order.
 
 The same rules hold as in `ui.hits`, the other module that builds HTML: whatever comes from a file goes
-through `html.escape`. Links are those of `ui.links`.
+through `html.escape`, and links are plain ones to the Files page.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from rag_core.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
 from rag_core.wording import lines, moment, plural, size
-from ui.hits import PROSE, marked, one_line
-from ui.links import address, anchor
+from ui.hits import PROSE, anchor, marked, one_line
+from ui.links import address
 
 _OPEN = 8  # as many links are shown without being asked for
 _MARK = "marked"

@@ -6,14 +6,14 @@ its own words and let wrong types pass as right ones.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
 
-import anyio
-import anyio.to_thread
-import mcp_types as protocol
+from mcp import types as protocol
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
@@ -56,13 +56,13 @@ def server(
 ) -> Server[Any]:
     """The server. ``library`` gives the library of this process, ``allow_writes`` says whether assistants may
     change its index; both are asked in a worker thread, for every request."""
-    limiter = anyio.CapacityLimiter(WORKERS)
+    workers = ThreadPoolExecutor(WORKERS, "mcp")
 
     async def list_tools(
         request: Request, _: protocol.PaginatedRequestParams | None
     ) -> protocol.ListToolsResult:
         work = partial(listed, viewer_of(request), allow_writes)
-        found = await anyio.to_thread.run_sync(work, limiter=limiter)
+        found = await asyncio.get_running_loop().run_in_executor(workers, work)
         return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
 
     async def call_tool(request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
@@ -77,7 +77,7 @@ def server(
             stop=stop,
         )
         try:
-            return _answer(await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter))
+            return _answer(await asyncio.get_running_loop().run_in_executor(workers, work))
         finally:
             stop.set()
 

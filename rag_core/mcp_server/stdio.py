@@ -6,13 +6,13 @@ come out at the end, behind the last message, so that goes there, too.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 from contextlib import redirect_stdout
 from types import FrameType
 
-import anyio
 from mcp.server.stdio import stdio_server
 
 from rag_core import jobs
@@ -26,7 +26,7 @@ def serve_stdio(library: Library, *, allow_writes: bool) -> None:
     they did stays, and the next start of the app, or `commonplace index`, goes on."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end_now)
-    anyio.run(_serve, library, allow_writes)
+    asyncio.run(_serve(library, allow_writes))
 
 
 async def _serve(library: Library, allow_writes: bool) -> None:
@@ -34,7 +34,7 @@ async def _serve(library: Library, allow_writes: bool) -> None:
     async with stdio_server() as (heard, said):
         with redirect_stdout(sys.stderr):
             await answering.run(heard, said, answering.create_initialization_options())
-            await anyio.to_thread.run_sync(jobs.stop_all)
+            await asyncio.to_thread(jobs.stop_all)
         sys.stdout.flush()
 
 

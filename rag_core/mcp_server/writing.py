@@ -19,7 +19,7 @@ from rag_core.wording import plural
 WAIT_S: Final = 45.0
 """So long a call waits for its run; assistants give up after a minute."""
 _LOOK_S: Final = 0.05
-_RESULTS: Final = 100
+_RESULTS: Final = 20  # failures come first; the counts tell of all
 _BY_AN_ASSISTANT: Final = "An assistant took it out."
 _GOES_ON: Final = "It goes on in the background; `status` says how far it is."
 
@@ -58,8 +58,8 @@ def delete_chunks(library: Library, viewer: Viewer, given: Given, _: threading.E
     if library.requested(viewer, store):  # a remote vector index is still to be told
         jobs.go_on(library, viewer, store)
     said = (
-        f"{plural(count, 'passage')} taken out of store {store!r}. This lasts until their files change or"
-        " are read again; the files stay as they are."
+        f"{plural(count, 'passage')} taken out of store {store!r}. Each is back as soon as its file"
+        " changes or is read again; the files stay as they are."
     )
     return {"store": store, "chunks_deleted": count, "message": said}
 
@@ -73,8 +73,9 @@ def delete_file(library: Library, viewer: Viewer, given: Given, stop: threading.
         library.exclude_file(viewer, store, path, _BY_AN_ASSISTANT)
     back = f"commonplace exclude {shlex.quote(path)} --undo --store {store}"
     said = (
-        f"{path!r} is excluded from store {store!r} from now on; the Index page counts it, and the Files page"
-        f" lists it with this reason. The file stays as it is. To take it back: the Files page, or `{back}`."
+        f"{path!r} is excluded from store {store!r} from now on; the Index page counts it, and the Files"
+        " page lists it with this reason. The file stays as it is. To take it back: the Files page, or"
+        f" `{back}`."
     )
     done = _worked_off(library, viewer, store, before, stop)
     return {"source_file": path, "message": said, **done}

@@ -101,7 +101,7 @@ def _running(
 def _unforwarded(
     known: Tailscale, status: Status, forwards: Sequence[Forward], port: int, type_it: _Typed
 ) -> Tailscale:
-    taken = {each.port for each in forwards}
+    taken = {port, *(each.port for each in forwards)}
     free = next((each for each in _PORTS if each not in taken), _PORTS[0])
     where = [] if free == _PORTS[0] else [f"--https={free}"]
     first = "" if status.has_certificates else f"Turn HTTPS certificates on at {_DNS}. Then: "

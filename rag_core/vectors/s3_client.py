@@ -6,9 +6,10 @@ everything that the service asks to retry. Every operation used here may be repe
 
 from __future__ import annotations
 
+import json
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -52,6 +53,7 @@ class S3Client:
         self._options = options
         self._lock = threading.Lock()
         self._client: Any = None
+        self._written = threading.local()
         self._errors: ModuleType
 
     def call(self, operation: str, *, attempts: int | None = None, **arguments: object) -> dict[str, Any]:
@@ -76,6 +78,23 @@ class S3Client:
         limit = min(attempts or self._options.attempts, self._options.attempts)
         called = f"Amazon S3 Vectors at {host_of(self.endpoint)}"
         return until_answered(act, called, limit, self._options.backoff, "Check the network")
+
+    def put_vectors(self, bucket: str, index: str, written: Iterable[bytes]) -> None:
+        """Put records that are JSON already. Raises like ``call``.
+
+        boto3 takes two thirds of all the time that sending takes to write numbers one by one, so it is given
+        a record in their place, and the body before it is signed.
+        """
+        where = json.dumps({"vectorBucketName": bucket, "indexName": index}).encode()
+        self._written.body = where[:-1] + b',"vectors":[%s]}' % b",".join(written)
+        instead = [{"key": "-", "data": {"float32": [1.0]}}]
+        try:
+            self.call("put_vectors", vectorBucketName=bucket, indexName=index, vectors=instead)
+        finally:
+            del self._written.body
+
+    def _fill_in(self, params: dict[str, Any], **_: object) -> None:
+        params["body"] = self._written.body
 
     @property
     def endpoint(self) -> str:
@@ -102,11 +121,13 @@ class S3Client:
             session = boto3.Session(
                 profile_name=self._options.profile or None, region_name=self._options.region or None
             )
-            return session.client(
+            client = session.client(
                 "s3vectors", endpoint_url=self._options.endpoint_url or None, config=settings
             )
         except (self._errors.BotoCoreError, ValueError) as error:
             raise _not_set_up(error) from None
+        client.meta.events.register("before-call.s3vectors.PutVectors", self._fill_in)
+        return client
 
     def _failure(self, operation: str, response: Mapping[str, Any]) -> Exception:
         """What an answer that is none means."""

@@ -27,7 +27,7 @@ from rag_core.vectors import (
 )
 from rag_core.vectors.agreement import check_shape, of_another
 from rag_core.vectors.batches import Batch, batches, parts, send, settle
-from rag_core.vectors.records import DOC, NUMBER_BYTES, TEXT, numbers, reason_against, rebuilt, whole
+from rag_core.vectors.records import DOC, TEXT, numbers, reason_against, rebuilt, whole
 from rag_core.vectors.s3_client import Refused, S3Client
 from rag_core.vectors.s3_metadata import MAX_METADATA, NON_FILTERABLE, compiled, metadata_of, size
 from rag_core.vectors.s3_place import S3Metric, S3Options, S3Place, parse_address
@@ -40,11 +40,8 @@ _BODY = 20 * 2**20 - 4096  # of a request, with room for all that is not a recor
 _AT_ONCE = 2
 _PAGE = 1000
 _KEY_BYTES = 1024
-_RECORD_BYTES = 64  # names, braces and commas of one record
 _OWNER_TAG = "commonplace:owner"
 _SEARCH_ATTEMPTS = 3  # somebody waits
-
-_Item = dict[str, Any]
 
 
 class S3Vectors:
@@ -188,7 +185,7 @@ class S3Vectors:
         """See RemoteIndex.delete."""
         return settle((self._delete_batch(batch) for batch in parts(dict.fromkeys(keys), _BATCH)), settled)
 
-    def _sent(self, made: Iterable[Batch[_Item]]) -> Iterator[Receipt]:
+    def _sent(self, made: Iterable[Batch[bytes]]) -> Iterator[Receipt]:
         """The receipts of batches in their order: while one is on its way the next is made ready, but never
         two with the same key are under way."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -201,8 +198,8 @@ class S3Vectors:
             while under_way:
                 yield under_way.popleft()[1].result()
 
-    def _put_items(self, items: dict[str, _Item]) -> None:
-        self._here("put_vectors", vectors=[*items.values()])
+    def _put_items(self, items: dict[str, bytes]) -> None:
+        self._client.put_vectors(self.place.bucket, self.place.index, items.values())
 
     def _delete_batch(self, keys: list[str]) -> Receipt:
         self._here("delete_vectors", keys=keys)
@@ -259,8 +256,8 @@ class S3Vectors:
 # --- records ----------------------------------------------------------------------------
 
 
-def _item(record: VectorRecord, dimension: int) -> tuple[_Item, int] | str:
-    """A record as the service takes it, and at most how many bytes of a request that is; or why it would
+def _item(record: VectorRecord, dimension: int) -> tuple[bytes, int] | str:
+    """A record as the service takes it, in JSON, and how many bytes of a request that is; or why it would
     refuse it, and everything beside it."""
     key = record.key
     if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
@@ -271,11 +268,8 @@ def _item(record: VectorRecord, dimension: int) -> tuple[_Item, int] | str:
     if (taken := size(metadata)) > MAX_METADATA:
         return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
     item = {"key": key, "data": {"float32": numbers(unit(record.vector))}, "metadata": metadata}
-    texts = len(json.dumps(metadata)) + len(json.dumps(key))
-    vector = dimension * NUMBER_BYTES
-    if vector * _BATCH > _BODY:  # so wide that bytes are what counts
-        vector = len(json.dumps(item["data"]))
-    return item, texts + vector + _RECORD_BYTES
+    written = json.dumps(item, separators=(",", ":")).encode()
+    return written, len(written) + len(b",")
 
 
 def _record(found: Mapping[str, Any]) -> VectorRecord:
