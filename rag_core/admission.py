@@ -33,10 +33,16 @@ class Admission(Reader):
         return Viewer(person.login, stores=frozenset(person.stores), may_ask=person.may_ask)
 
     def share(
-        self, viewer: Viewer, login: str, stores: Sequence[str], *, may_ask: bool = False, only: bool = False
+        self,
+        viewer: Viewer,
+        login: str,
+        stores: Sequence[str],
+        *,
+        may_ask: bool | None = None,
+        only: bool = False,
     ) -> Person:
         """Let ``login`` search these stores beside those granted before, or ``only`` these, and ``may_ask``
-        from now on or not.
+        from now on or not (None: as before, at first not).
 
         Raises InvalidInput for a login that cannot be one or is an owner's, or no store at all; NotFound for
         a store that is not there.

@@ -16,6 +16,7 @@ from rag_core.config.keys import LOGIN_NAME
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.reports import Door, Person, Visit
 from rag_core.state import State
+from rag_core.types import OWNER
 
 BREAK = timedelta(minutes=30)
 """After so long a silence the next request begins another visit."""
@@ -69,16 +70,19 @@ class People:
         """One of them; None for anybody else."""
         return next((each for each in self.all() if each.login == login.lower()), None)
 
-    def grant(self, login: str, stores: Sequence[str], *, may_ask: bool, only: bool = False) -> Person:
+    def grant(
+        self, login: str, stores: Sequence[str], *, may_ask: bool | None = None, only: bool = False
+    ) -> Person:
         """Let somebody search these stores beside those that they could search before, or ``only`` these, and
-        ``may_ask`` from now on or not. Raises InvalidInput for a login that cannot be one, and for an
-        owner."""
+        ``may_ask`` from now on or not (None: as before, at first not). Raises InvalidInput for a login that
+        cannot be one, and for an owner."""
         name = checked_login(login)
-        known = self.find(name)
-        if known is not None and known.is_owner:
-            raise InvalidInput(f"{name!r} is an owner, who may see everything.", "Remove them first.")
         with self._state.open() as db:
-            _add(db, name, is_owner=False, may_ask=may_ask)
+            known = _everyone(db).get(name)
+            if known is not None and known.is_owner:
+                raise InvalidInput(f"{name!r} is an owner, who may see everything.", "Remove them first.")
+            before = known is not None and known.may_ask
+            _add(db, name, is_owner=False, may_ask=before if may_ask is None else may_ask)
             if only:
                 db.execute("DELETE FROM grants WHERE login = ?", (name,))
             db.executemany("INSERT OR IGNORE INTO grants VALUES (?, ?)", [(name, each) for each in stores])
@@ -180,7 +184,7 @@ class People:
 
 def checked_login(login: str) -> str:
     """A login as it is kept. Raises InvalidInput for what Tailscale would not send as one."""
-    if not LOGIN_NAME.fullmatch(login):
+    if not LOGIN_NAME.fullmatch(login) or login.lower() == OWNER.login:
         raise InvalidInput(
             f"{login[:254]!r} cannot be a login.",
             "Use the one that Tailscale shows for the person, such as ada@example.com or ada@github.",

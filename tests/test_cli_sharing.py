@@ -32,9 +32,13 @@ def test_guests_are_let_in_listed_and_let_in_no_more(stores: None, run: Run) -> 
     assert run("share", "list", "--json").json == {"people": []}
 
 
-def test_whoever_was_let_ask_may_not_once_it_is_left_out(stores: None, run: Run) -> None:
+def test_whoever_was_let_ask_may_not_once_it_is_said(stores: None, run: Run) -> None:
     run("share", "add", "ada@example.com", "--store", "notes", "--ask")
-    assert run("share", "add", "ada@example.com", "--store", "work", "--json").json["may_ask"] is False
+    assert run("share", "add", "ada@example.com", "--store", "work", "--json").json["may_ask"] is True
+    assert (
+        run("share", "add", "ada@example.com", "--store", "work", "--no-ask", "--json").json["may_ask"]
+        is False
+    )
 
 
 def test_an_owner_is_listed_first_and_removed_as_guests_are(stores: None, run: Run) -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -234,11 +233,10 @@ def test_a_change_made_while_its_chunk_is_under_way_is_sent_after_it(store: Stor
     class Slow(S3Vectors):
         """Sends; and before the receipt comes, every chunk changes again."""
 
-        def _here(self, operation: str, **arguments: Any) -> dict[str, Any]:
-            answer = super()._here(operation, **arguments)
+        def _put_items(self, items: dict[str, bytes]) -> None:
+            super()._put_items(items)
             with store.write() as db:
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
-            return answer
 
     slow = Slow(PLACE, index._options)
     outbox.flush(store, slow)
@@ -275,11 +273,10 @@ def test_a_flush_sends_each_chunk_once_however_often_it_changes_meanwhile(
     class Slow(S3Vectors):
         """Sends three at once; and while they are under way, every chunk changes again."""
 
-        def _here(self, operation: str, **arguments: Any) -> dict[str, Any]:
-            answer = super()._here(operation, **arguments)
+        def _put_items(self, items: dict[str, bytes]) -> None:
+            super()._put_items(items)
             with store.write() as db:
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
-            return answer
 
     monkeypatch.setattr("rag_core.vectors.s3vectors._BATCH", 3)
     assert outbox.flush(store, Slow(PLACE, index._options)).put <= 12

@@ -46,10 +46,17 @@ def test_a_guest_sees_the_stores_that_were_shared(library: Library) -> None:
 def test_a_guest_sees_only_these_stores_if_that_is_said(library: Library) -> None:
     library.share(OWNER, ADA, ["notes"], may_ask=True)
     shared = library.share(OWNER, ADA, ["work"], only=True)
-    assert (shared.stores, shared.may_ask) == (("work",), False)
+    assert (shared.stores, shared.may_ask) == (("work",), True)
     with pytest.raises(NotFound):
         library.share(OWNER, ADA, ["nowhere"], only=True)
     assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}))
+
+
+def test_who_may_ask_may_go_on_until_it_is_said_otherwise(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"], may_ask=True)
+    assert library.share(OWNER, ADA, ["work"]).may_ask
+    assert not library.share(OWNER, ADA, ["work"], may_ask=False).may_ask
+    assert not library.share(OWNER, ADA, ["notes"]).may_ask
 
 
 def test_a_login_is_one_in_any_case(library: Library) -> None:
@@ -137,6 +144,7 @@ def test_only_stores_that_are_there_can_be_shared(library: Library) -> None:
         "ada@example.com\n",
         "a" * 255,
         "ädä@x",
+        "Owner",
         "a,b",
         "-x",
     ],

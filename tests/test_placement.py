@@ -325,9 +325,7 @@ def test_deleting_that_was_cut_off_between_index_and_bucket_is_ended_by_deleting
     assert server.service._buckets == {}
 
 
-def test_a_silent_index_holds_nobody_for_long(
-    zoo: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_index_holds_nobody_for_long(zoo: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag_core.patience.ANSWER_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -31,13 +31,14 @@ def share() -> None:
     "--store", "stores", multiple=True, metavar="NAME", help="A store to share; repeat for several."
 )
 @click.option(
-    "--ask", "may_ask", is_flag=True, help="Let them ask your language model, too; else they may not."
+    "--ask/--no-ask", "may_ask", default=None, help="Whether they may ask your language model, too."
 )
 @json_option
-def share_add(login: str, stores: Sequence[str], may_ask: bool, as_json: bool) -> None:
-    """Let a guest search stores, beside those shared before, and read them but for private notes.
+def share_add(login: str, stores: Sequence[str], may_ask: bool | None, as_json: bool) -> None:
+    """Let a guest search and read stores.
 
-    Without --ask they may not ask, whatever was said before.
+    They come beside those shared before; private notes are never shown. Without --ask and --no-ask the
+    guest may ask as before, at first not at all.
     """
     person = library_of_owner().share(OWNER, login, stores, may_ask=may_ask)
     emit(as_json, access_forms.person(person), lambda: click.echo(_granted(person)))
@@ -47,7 +48,10 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool, as_json: bool) -
 @click.argument("login")
 @json_option
 def share_owner(login: str, as_json: bool) -> None:
-    """Let somebody do all that you may, from their own devices: every store, private notes, settings."""
+    """Let somebody do all that you may.
+
+    That is every store, private notes and settings, from their own devices.
+    """
     person = library_of_owner().make_owner(OWNER, login)
     emit(as_json, access_forms.person(person), lambda: click.echo(f"{plain(person.login)} is an owner now."))
 
@@ -56,9 +60,9 @@ def share_owner(login: str, as_json: bool) -> None:
 @setting_option("--port", setting="port", type=click.IntRange(1, 65535), help="Where the app listens.")
 @json_option
 def share_status(port: int, as_json: bool) -> None:
-    """Say how Tailscale stands here, and the command that has it lead to the app.
+    """Say how Tailscale stands here, and what to do next.
 
-    Nothing is changed: the command is for you to type.
+    Nothing is changed: the command that has Tailscale lead to the app is for you to type.
     """
     found = library_of_owner().tailscale(OWNER, port)
     emit(as_json, asdict(found), lambda: _show_tailscale(found))
@@ -67,7 +71,7 @@ def share_status(port: int, as_json: bool) -> None:
 @share.command("list")
 @json_option
 def share_list(as_json: bool) -> None:
-    """List who may come in besides the owner at this computer, owners first."""
+    """List who may come in, owners first."""
     found = library_of_owner().people(OWNER)
     emit(as_json, {"people": [access_forms.person(each) for each in found]}, lambda: _show(found))
 
@@ -83,7 +87,10 @@ def share_list(as_json: bool) -> None:
 )
 @json_option
 def share_remove(login: str, stores: Sequence[str], as_json: bool) -> None:
-    """Let a guest or an owner in no more, or take stores from a guest; open pages close within seconds."""
+    """Let somebody in no more, or take stores from a guest.
+
+    Pages that they have open close within seconds.
+    """
     library = library_of_owner()
     library.unshare(OWNER, login, stores)
     left = next((each for each in library.people(OWNER) if each.login == login.lower()), None)
