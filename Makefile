@@ -52,7 +52,7 @@ clean:  ## Remove the environment and every cache; notes and indexes stay
 
 # Stamps: pip runs again only when what it installs from has changed.
 $(VENV)/installed: $(BIN)/python $(INPUTS)
-	@echo "Installing Commonplace into $(VENV) (the first time this takes a few minutes) …"
+	@echo "Installing Commonplace into $(VENV) (the first time this takes about two minutes) …"
 	@$(PIP) install -c constraints.txt -e .
 	@touch $@
 

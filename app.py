@@ -53,7 +53,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         await assistants.close()
         await asyncio.to_thread(visits.write)
         await asyncio.to_thread(work.stop_all)
-        await asyncio.to_thread(jobs.stop_all)
+        await asyncio.to_thread(stop_runs)
 
 
 def begin(ending: threading.Event) -> None:
@@ -71,6 +71,15 @@ def begin(ending: threading.Event) -> None:
     while not ending.wait(jobs.SEND_EVERY_S):
         with suppress(RagError):
             jobs.send_backlogs(library(), OWNER)
+
+
+def stop_runs() -> None:
+    """Interrupt the runs under way, and say in the terminal which go on at the next start."""
+    for store in jobs.stop_all():
+        with suppress(RagError):
+            if library().requested(OWNER, store):
+                with suppress(OSError):  # nobody may read it any more
+                    print(f"The run of store {store!r} goes on at the next start.", flush=True)
 
 
 def library() -> Library:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rag_core.chunk import CHUNK_SIZES, chunk_spec
-from rag_core.config.keys import KEYS, LATER
+from rag_core.config.keys import KEYS
 from rag_core.embedders.minilm import MAX_TOKENS
 from rag_core.embedders.options import OLLAMA_MODEL
 
@@ -98,13 +98,6 @@ libraries that talk to servers log no more than warnings, whatever it says: at d
 """
 
 
-LATER_SETTINGS = """
-## Not accepted yet
-
-These come with the part that needs them; until then they are refused by name.
-
-"""
-
 COMING = """
 ## Coming from another tool
 
@@ -147,9 +140,7 @@ its vectors, `--dimension 256` makes a store with `ollama:MODEL@256`.
 def page() -> str:
     """The whole page."""
     embedders = EMBEDDERS.format(model=OLLAMA_MODEL)
-    return "".join(
-        (INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), ENV, LOGGING, *_later(), *_other_tools())
-    )
+    return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), ENV, LOGGING, *_other_tools()))
 
 
 def other_tools() -> list[Row]:
@@ -187,13 +178,6 @@ def _sizes() -> Iterator[str]:
     yield SIZES.format(limit=MAX_TOKENS)
     rows = ((kind, f"{a} / {b}", "{} / {}".format(*scaled[kind])) for kind, (a, b) in CHUNK_SIZES.items())
     yield _table(("file type", "sizes", "for the built-in model"), rows)
-
-
-def _later() -> Iterator[str]:
-    yield LATER_SETTINGS
-    parts = dict.fromkeys(LATER.values())
-    names = {part: [f"`{name}`" for name, each in LATER.items() if each == part] for part in parts}
-    yield _table(("comes with", "settings"), ((part, ", ".join(names[part])) for part in parts))
 
 
 def _other_tools() -> Iterator[str]:

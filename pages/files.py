@@ -11,6 +11,7 @@ from ui.access import require_viewer
 from ui.deps import library
 from ui.document_page import show_document
 from ui.file_list import show_files
+from ui.last_store import last, remember
 from ui.messages import show_error
 from ui.scrolling import from_the_top
 
@@ -23,7 +24,8 @@ def page(viewer: Viewer) -> None:
         results.first_run(viewer)
         return
     asked = st.query_params
-    store, path = asked.get("store", stores[0]), asked.get("path", "")
+    store, path = asked.get("store", last(stores) or stores[0]), asked.get("path", "")
+    remember(store)
     st.set_page_config(layout="centered" if path else "wide")
     with from_the_top("files", (store, path)).container():
         try:

@@ -25,7 +25,7 @@ def _stop(error: RagError) -> NoReturn:
         print(json.dumps(error.as_dict()))
     else:
         print(f"Error: {error.message}\n{error.suggestion}", file=sys.stderr)
-    sys.exit(1)
+    sys.exit(130)  # as a shell counts what Ctrl-C ended
 
 
 if __name__ == "__main__":

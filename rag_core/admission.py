@@ -49,7 +49,9 @@ class Admission(Reader):
         """
         owner_only(viewer, "share stores")
         if not stores:
-            raise InvalidInput("No store is named to share.", "Name at least one.")
+            raise InvalidInput(
+                "No store is named to share.", "Name at least one.", on_page="Choose at least one."
+            )
         for store in stores:
             self._stores.open(viewer, store)
         self._refuse_configured(login)

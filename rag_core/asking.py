@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rag_core.addresses import host_of, leaves
-from rag_core.answers import Checker, budget, conversation, messages, numbered
+from rag_core.answers import Checker, budget, conversation, leans_back, messages, numbered
 from rag_core.answers.prompt import RULES, SYSTEM_PROMPT
 from rag_core.conversations import Conversations
 from rag_core.errors import Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
-from rag_core.llm import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
+from rag_core.llm import GET_A_MODEL, LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
 from rag_core.query import MAX_LENGTH, parse
 from rag_core.reader import Reader, llm_options
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
@@ -28,9 +28,9 @@ from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, V
 _NOTHING = "Nothing in the notes fits this question well enough to answer it from."
 _NO_ANSWER = "There is no answer; these are the passages that fit best."
 _SAID_NOTHING = "The model said nothing; these are the passages that it had."
-_SET_IT = "Set `llm` in config.yaml, such as `llm: ollama:MODEL`."
 _NO_BUDGET = 10**9  # tokens: how much fits is for the prompt to say
 _PAGE = 100
+_NEAR = 0.1  # a score; passages of another matter stay below 0.05
 
 OnText = Callable[[Draft], None]
 
@@ -169,19 +169,25 @@ class Asking(Reader):
         self, viewer: Viewer, question: str, k: int, history: Sequence[Turn], search: Callable[..., Answer]
     ) -> _Found:
         """The ``k`` best passages for the question; in a conversation also for it together with the question
-        before, as a follow-up may not say what it is about."""
+        before, as a follow-up may not say what it is about. Where it does say so, only what it is near to
+        counts: else the question before would answer it."""
         found = self._best(viewer, question, k, search)
+        text = parse(question).text
         before = parse(history[-1].question).text if history else ""
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"
-        if not before or len(together) > MAX_LENGTH:
+        near = {hit.key for hit in found.hits if hit.score >= _NEAR}
+        leans = leans_back(text)
+        if not before or len(together) > MAX_LENGTH or not (leans or near):
             return found
         more = self._best(viewer, together, k, search)
+        added = [hit for hit in more.hits if leans or hit.key in near]
         best: dict[str, Hit] = {}
-        for hit in sorted((*found.hits, *more.hits), key=lambda hit: -hit.score):
+        for hit in sorted((*found.hits, *added), key=lambda hit: -hit.score):
             best.setdefault(hit.key, hit)
         hits = (replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))
         said = tuple(dict.fromkeys((*found.notices, *more.notices)))
-        return _Found(tuple(hits)[:k], found.stores, said, max(found.withheld, more.withheld))
+        withheld = max(found.withheld, more.withheld if leans else 0)
+        return _Found(tuple(hits)[:k], found.stores, said, withheld)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: Callable[..., Answer]) -> _Found:
         """The ``k`` best passages that the model may read, however many before them it may not."""
@@ -254,8 +260,8 @@ class Asking(Reader):
         if self.settings.llm is None:
             raise LLMError(
                 "No model is set up to answer questions.",
-                f"{_SET_IT} `commonplace config` says where that is.",
-                on_page=f"{_SET_IT} The Settings page says where that is.",
+                f"{GET_A_MODEL} in config.yaml. `commonplace config` says where that is.",
+                on_page=f"{GET_A_MODEL} in config.yaml.",
             )
         return self.settings.llm
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
-import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
 
 from rag_core.errors import RagError
@@ -19,7 +21,7 @@ from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, privacy
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
 from rag_core.types import Source
-from rag_core.wording import moment, plural
+from rag_core.wording import command, moment, plural, take_back
 
 _NAMESAKES = 3
 _READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."
@@ -52,6 +54,8 @@ def _or_with(command: str, on_page: str, then: str = "") -> _Advice:
 
 _MEND = _said("Mend the file, then index again.")
 _ADD_FOLDER = _or_with("commonplace init FOLDER --store NAME", "Add its folder on the Index page")
+_SPELLING = _said("Check how it is spelled, or give its whole path.")
+_MOST_NAMES = 100_000  # looked at below the folders of a store
 
 
 def explain(store: Store, path: str, here: Path) -> Diagnosis:
@@ -62,11 +66,12 @@ def explain(store: Store, path: str, here: Path) -> Diagnosis:
     with store.read() as db:
         found = places(db, path, here)
         if not found:
-            folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
-            sentence = f"No folder of store {store.name!r} contains it. Its folders: {folders}."
             called = documents.called(db, path, _NAMESAKES)
+            if not called and (deeper := _deeper(all_sources(db), path)):
+                return _explain(db, store.name, *deeper)
             hint = f"It holds {', '.join(map(repr, called))}: write one like that." if called else ""
-            advice = _said(hint) if hint else _unread(path) or _ADD_FOLDER
+            sentence, then = _in_no_folder(db, store.name, path, here)
+            advice = _said(hint) if hint else _unread(path) or then
             return _diagnosis(store.name, path, [Step("no", sentence)], advice)
         tried = [_explain(db, store.name, source, raw) for source, raw in found]
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
@@ -74,8 +79,25 @@ def explain(store: Store, path: str, here: Path) -> Diagnosis:
 
 def is_elsewhere(found: Diagnosis) -> bool:
     """Whether no folder of the store could hold the file, and no document has its name."""
-    advice = _unread(found.path) or _ADD_FOLDER
-    return len(found.steps) == 1 and found.advice == advice.everywhere
+    advices = (_unread(found.path), _ADD_FOLDER, _SPELLING)
+    return len(found.steps) == 1 and found.advice in {each.everywhere for each in advices if each}
+
+
+def in_store(found: Diagnosis, other: str) -> Diagnosis:
+    """What to say of a file that is elsewhere, where the store ``other`` has it."""
+    if not is_elsewhere(found):
+        return found
+    return replace(found, advice=(said := f"It is in store {other!r}: ask about it there."), on_page=said)
+
+
+def _in_no_folder(db: sqlite3.Connection, store: str, path: str, here: Path) -> tuple[str, _Advice]:
+    folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
+    files = _absolute(path, here)
+    if not files or any(map(os.path.lexists, files)):
+        return f"No folder of store {store!r} contains it. Its folders: {folders}.", _ADD_FOLDER
+    if os.fsencode(path) in files:
+        return f"There is no file {path!r} on this computer. The store's folders: {folders}.", _SPELLING
+    return f"There is no file {path!r} below the folders of store {store!r}: {folders}.", _SPELLING
 
 
 def _diagnosis(store: str, path: str, steps: Sequence[Step], advice: _Advice) -> Diagnosis:
@@ -120,6 +142,31 @@ def _below(folders: Iterable[Source], path: str) -> list[tuple[Source, bytes]]:
             if not inside.startswith((os.sep, os.pardir)) and os.path.lexists(whole):
                 found.append((source, raw))
     return found
+
+
+def _deeper(folders: Iterable[Source], path: str) -> tuple[Source, bytes] | None:
+    """The first file somewhere below one of the folders whose path ends in ``path``, as it is on the disk;
+    so many names are looked at, and no hidden folder."""
+    tail = os.path.normpath(path)
+    if tail.startswith((os.sep, os.pardir)) or "\0" in tail:
+        return None
+    here = (source for source in folders if PurePath(source.root).is_absolute())  # else one that is attached
+    below = ((source, name) for source in here for name in _names(source.root))
+    return next(
+        (
+            (source, os.fsencode(name))
+            for source, name in islice(below, _MOST_NAMES)
+            if f"{os.sep}{name}".endswith(f"{os.sep}{tail}")
+        ),
+        None,
+    )
+
+
+def _names(root: str) -> Iterator[str]:
+    """The paths of the files below ``root``."""
+    for folder, inside, names in os.walk(root):
+        inside[:] = [name for name in inside if not name.startswith(".")]
+        yield from (os.path.relpath(os.path.join(folder, name), root) for name in names)  # noqa: PTH118
 
 
 def _absolute(path: str, here: Path) -> tuple[bytes, ...]:
@@ -172,9 +219,13 @@ def _index(store: str) -> _Advice:
     return _or_with(f"commonplace index --store {store}", "Index the store again on the Index page")
 
 
+def _reindex(store: str, row: sqlite3.Row) -> _Advice:
+    return _or_with(command("reindex", row["display"], f"--store {store}"), "Read it again on the Files page")
+
+
 def _resume(store: str, source: Source) -> _Advice:
-    command = f"commonplace source resume {source.id} --store {store}"
-    return _or_with(command, "Resume the folder on the Index page", "; then index it")
+    resume = f"commonplace source resume {source.id} --store {store}"
+    return _or_with(resume, "Resume the folder on the Index page", "; then index it")
 
 
 class Obstacle(NamedTuple):
@@ -226,9 +277,8 @@ def obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> 
 def _take_back(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> _Advice:
     whole = with_sep(os.fsencode(source.root)) + raw
     out = next((each for each in excluded_files(db) if each.whole_path == whole), None)
-    path = shlex.quote(out.display if out else shown_path(source.label, raw))
-    command = f"commonplace exclude {path} --undo --store {store}"
-    return _or_with(command, "Take it back on the Files page")
+    path = out.display if out else shown_path(source.label, raw)
+    return _or_with(take_back(path, store), "Take it back on the Files page")
 
 
 def _is_gone(source: Source, raw: bytes) -> bool:
@@ -266,11 +316,15 @@ def _reading(store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
             yield Step("note", reason), _MEND
         case "failed":
             yield Step("no", f"It could not be read: {row['reason']}"), _MEND
+        case "skipped" if row["reason"] == documents.ALL_TAKEN_OUT:
+            yield Step("no", row["reason"]), _reindex(store, row)
         case "skipped":
             yield Step("no", f"It was skipped: {row['reason']}"), _unread(row["display"]) or _said(_ONLY_TEXT)
         case _:
             read = f"It was read as {row['file_type']}{_reader(row)} on {moment(row['indexed_at'])}"
             yield Step("ok", f"{read}: {passages}."), _NOTHING
+            if documents.TAKEN_OUT in json.loads(row["warnings"]):
+                yield Step("note", documents.TAKEN_OUT), _reindex(store, row)
     if file_state(row) == "changed":
         yield Step("note", "The file has changed since it was read."), _index(store)
     elif row["state"] != "failed" and not _reader(row):

@@ -2,6 +2,7 @@
 
 RagError
 ├── InvalidInput        a name, value, pattern or query that cannot be used
+│   └── InvalidSettings  configuration that cannot be read; nothing that was asked for is wrong
 ├── Forbidden       something only the owner may do
 ├── TooMany             a guest who asks for more at once than is granted
 ├── NotFound            a store, document or chunk that is not there (for this viewer)
@@ -46,6 +47,10 @@ class RagError(Exception):
 
 class InvalidInput(RagError):
     """A name, value, pattern or query that cannot be used."""
+
+
+class InvalidSettings(InvalidInput):
+    """Configuration that cannot be read; nothing that was asked for is wrong."""
 
 
 class Forbidden(RagError):

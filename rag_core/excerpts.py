@@ -63,9 +63,11 @@ class Excerpts(Reader):
             if each.end_line >= first_line and (last_line is None or each.start_line <= last_line)
         ]
         if not wanted and found.chunks:
+            where = (
+                f"from line {first_line} on" if last_line is None else f"in lines {first_line} to {last_line}"
+            )
             raise NotFound(
-                f"{path!r} has no text from line {first_line} on.",
-                f"Its last line with text is {found.chunks[-1].end_line}.",
+                f"{path!r} has no text {where}.", f"Its last line with text is {found.chunks[-1].end_line}."
             )
         kept = _within(wanted)
         left = wanted[len(kept)].key if len(kept) < len(wanted) else None

@@ -11,6 +11,8 @@ what it adds is needed. What is wrong with one is said of that one, and costs no
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -166,6 +168,11 @@ def _extensions(distribution: Distribution, written: str, package: str, version:
     for entry in entries:
         if entry.group in kinds:
             yield Extension(kinds[entry.group], entry.name, package, version, entry.value)
+
+
+def install_line(extra: str) -> str:
+    """The command that installs an optional part of this program where it is."""
+    return f"`{shlex.quote(sys.executable)} -m pip install 'commonplace[{extra}]'`"
 
 
 def _read(distribution: Distribution) -> str:

@@ -13,6 +13,7 @@ from rag_core.types import FileState
 
 _GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
 _PATIENCE_S: Final = 0.25
+_TURN_S: Final = 0.1  # a look takes a thousandth of it: who waits longer waits for a disk that hangs
 _looking = threading.BoundedSemaphore(4)  # a disk that hangs keeps the threads that look at it
 
 _READ: dict[str, FileState] = {"indexed": "fresh", "failed": "failed", "skipped": "skipped"}
@@ -37,7 +38,7 @@ def file_states_soon(rows: Sequence[sqlite3.Row], patience_s: float = _PATIENCE_
         finally:
             _looking.release()
 
-    if rows and _looking.acquire(blocking=False):
+    if rows and _looking.acquire(timeout=min(_TURN_S, patience_s)):
         thread = threading.Thread(target=look, daemon=True)
         thread.start()
         thread.join(patience_s)

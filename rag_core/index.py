@@ -83,10 +83,12 @@ def run(
     limits: Limits = Limits(),
     stop: Stop | None = None,
     open_index: OpenIndex = no_index,
+    give_way: Callable[[], None] = lambda: None,
 ) -> Job | None:
     """Become the runner and work off every request; returns the last job, None if there was
     nothing to do. ``report`` gets a snapshot several times a second, in this thread. When ``stop``
-    says so, the run ends as *interrupted* and leaves its requests for the next one.
+    says so, the run ends as *interrupted* and leaves its requests for the next one. ``give_way`` is
+    called before each file and batch, and may take its time.
 
     Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when
     nobody takes them, because the store is being mended, renamed or removed.
@@ -95,15 +97,18 @@ def run(
     while requested(store) and not (stop and stop()):
         with store.hold("index"):
             tools = Tools(open_embedder, open_index, limits.batch_size)
-            job = Runner(store, tools, limits, stop).run(report) or job
+            job = Runner(store, tools, limits, stop, give_way).run(report) or job
     return job
 
 
 class Runner:
     """One run, from the first request to the last vector. Made and used under the store's lock."""
 
-    def __init__(self, store: Store, tools: Tools, limits: Limits, stop: Stop | None = None) -> None:
+    def __init__(
+        self, store: Store, tools: Tools, limits: Limits, stop: Stop | None, give_way: Callable[[], None]
+    ) -> None:
         self._store = store
+        self._give_way = give_way
         self._stop = stop
         self._limits = limits
         self._tools = tools
@@ -112,7 +117,7 @@ class Runner:
         self._waiting: list[work.Request] = []  # seen, and not yet begun
         self._left_over = False  # whether the run before may have left vectors that nobody needs
         self._worker = Worker()  # where the extractors of packages work
-        self._counted: set[int] = set()  # the sources whose unchanged files are in the job
+        self._counted: dict[int, tuple[int, bool]] = {}  # unchanged files of each source, and whether of all
         self._log: RunLog
         self._embedding: Embedding
 
@@ -176,6 +181,7 @@ class Runner:
         asked after the cancel waits for the next run. Raises Stopped when the process is to end."""
         if self._stop and self._stop():
             raise Stopped
+        self._give_way()
         with self._store.read() as db:
             found = work.requests_after(db, self._last)
         cancels = [asked.id for asked in found if asked.kind == "cancel"]
@@ -236,14 +242,22 @@ class Runner:
             plan = taken_out(self._store, source, only)  # also while its disk is not there
             self._apply(plan)
             return bool(plan.deleted)
-        if only is None and source.id not in self._counted:  # a second look finds the same files
-            self._counted.add(source.id)
-            self._log.unchanged(plan.unchanged + len(plan.touched))
+        self._count_unchanged(source, plan, is_whole=only is None)
         self._apply(plan)
         if source.removed:
             with self._store.write() as db:
                 sources.drop_source(db, source.id)
         return bool(plan.deleted)
+
+    def _count_unchanged(self, source: Source, plan: Plan, *, is_whole: bool) -> None:
+        """Count the unchanged files of a source, each once: a second look finds the same ones, and a look at
+        all of them those of a part."""
+        known, is_done = self._counted.get(source.id, (0, False))
+        if is_done or (known and not is_whole):
+            return
+        count = plan.unchanged + len(plan.touched)
+        self._counted[source.id] = count, is_whole
+        self._log.unchanged(max(count - known, 0))
 
     def _failed_source(self, source: Source, error: RagError) -> None:
         self._log.say(str(error))
@@ -292,6 +306,7 @@ class Runner:
 
     def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> None:
         """Read one file and store it whole, or the reason why not."""
+        self._give_way()
         started = time.monotonic()
         try:
             data = read_bytes(root, file.path, self._limits.max_file_bytes)

@@ -149,14 +149,15 @@ def _has_more(library: Library, viewer: Viewer, store: str) -> bool:
         return more
 
 
-def stop_all(timeout: float = 10.0) -> None:
-    """Interrupt every run of this process and wait ``timeout`` seconds for each.
+def stop_all(timeout: float = 10.0) -> list[str]:
+    """Interrupt every run of this process and wait ``timeout`` seconds for each. Returns their stores.
 
     What was committed stays, and so do the requests: ``resume_all`` goes on with them.
     """
     with _lock:
-        runs = list(_runs.values())
-    for run in runs:
+        runs = dict(_runs)
+    for run in runs.values():
         run.stop.set()
-    for run in runs:
+    for run in runs.values():
         run.thread.join(timeout)
+    return [store for _, store in runs]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -95,6 +95,20 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         if address:
             self._prepare_new(viewer, name, address, number)
         return self.store_info(viewer, name)
+
+    def make_if_needed(self, viewer: Viewer, name: str) -> bool:
+        """Make an empty store as the settings have it unless there is one called ``name``; whether it was
+        made here. Who makes one at the same time is not in the way. Raises as ``create_store``."""
+        owner_only(viewer, "create a store")
+        if name in self.store_names(viewer):
+            return False
+        try:
+            self.create_store(viewer, name)
+        except (InvalidInput, StoreError):
+            if name in self.store_names(viewer):
+                return False
+            raise
+        return True
 
     def _prepare_new(self, viewer: Viewer, name: str, address: str, dimension: int) -> None:
         """Make the remote index of a new store; without it there is no store, unless something of it may be
@@ -270,8 +284,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         owner_only(viewer, "see files")
         found = self._files(viewer, store, path)
         if not found:
-            where_else = self._where_else(self._stores.open(viewer, store).store, path)
-            raise NotFound(f"Store {store!r} has no file {path!r}.", where_else)
+            raise self._no_file(self._stores.open(viewer, store).store, path)
         return found[0]
 
     def _files(
@@ -325,7 +338,14 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         found = [self._explained(viewer, name, path, here) for name in wanted]
         if any(each.steps[1:] for each in found):
             found = [each for each in found if not diagnosis.is_elsewhere(each)]
+        elif other := self._other_store(viewer, path, here, wanted):
+            found = [diagnosis.in_store(each, other) for each in found]
         return [self._ranked(viewer, each, query) if query and each.steps[1:] else each for each in found]
+
+    def _other_store(self, viewer: Viewer, path: str, here: Path, asked: Collection[str]) -> str | None:
+        """A store that was not asked about and has a folder with the file ``path``."""
+        others = (name for name in self.store_names(viewer) if name not in asked)
+        return next((name for name in others if self._explained(viewer, name, path, here).findable), None)
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
         try:

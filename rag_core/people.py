@@ -89,14 +89,24 @@ class People:
             return _everyone(db)[name]
 
     def withdraw(self, login: str, stores: Sequence[str]) -> None:
-        """Take these stores from a guest; without any the guest is none any more. Raises NotFound."""
-        name = self._known(login)
+        """Take these stores from a guest; without any the guest is none any more. Raises NotFound, also for a
+        store that the guest did not have, and InvalidInput for an owner."""
+        known = self._known(login)
+        if known.is_owner:
+            raise InvalidInput(
+                f"{known.login!r} is an owner, who may see everything.",
+                "Name no store to let them in no more.",
+            )
+        if lacked := next((each for each in stores if each not in known.stores), None):
+            raise NotFound(
+                f"{known.login!r} may not search store {lacked[:80]!r} as it is.",
+                f"They may search: {', '.join(known.stores)}.",
+            )
         with self._state.open() as db:
             db.executemany(
-                "DELETE FROM grants WHERE login = ? AND store = ?", [(name, each) for each in stores]
+                "DELETE FROM grants WHERE login = ? AND store = ?", [(known.login, each) for each in stores]
             )
-            if not db.execute("SELECT 1 FROM grants WHERE login = ?", (name,)).fetchone():
-                db.execute("DELETE FROM people WHERE login = ?", (name,))
+            _drop_guests_of_nothing(db)
 
     def make_owner(self, login: str) -> Person:
         """Let somebody do what the owner may. Raises InvalidInput for a login that cannot be one."""
@@ -108,26 +118,28 @@ class People:
 
     def remove(self, login: str) -> None:
         """Let somebody in no more. Raises NotFound."""
-        name = self._known(login)
+        name = self._known(login).login
         with self._state.open() as db:
             db.execute("DELETE FROM grants WHERE login = ?", (name,))
             db.execute("DELETE FROM people WHERE login = ?", (name,))
 
-    def _known(self, login: str) -> str:
-        everyone = [each.login for each in self.all()]
+    def _known(self, login: str) -> Person:
+        everyone = {each.login: each for each in self.all()}
         if login.lower() not in everyone:
             advice = f"There are: {', '.join(everyone)}." if everyone else "Nobody is."
             raise NotFound(f"{login[:254]!r} is not let in.", advice)
-        return login.lower()
+        return everyone[login.lower()]
 
     # --- stores that come and go --------------------------------------------------------
 
     def forget_store(self, store: str) -> None:
-        """Withdraw every grant of a store: it is gone, or another one gets its name."""
+        """Withdraw every grant of a store: it is gone, or another one gets its name. A guest of nothing else
+        is none any more."""
         if not self._state.is_there:
             return
         with self._state.open() as db:
             db.execute("DELETE FROM grants WHERE store = ?", (store,))
+            _drop_guests_of_nothing(db)
 
     def rename_store(self, store: str, new_name: str) -> None:
         """Have the grants of a store follow its new name."""
@@ -210,6 +222,10 @@ def _add(db: sqlite3.Connection, login: str, *, is_owner: bool, may_ask: bool) -
            ON CONFLICT (login) DO UPDATE SET is_owner = excluded.is_owner, may_ask = excluded.may_ask""",
         (login, is_owner, may_ask, _written(datetime.now(UTC))),
     )
+
+
+def _drop_guests_of_nothing(db: sqlite3.Connection) -> None:
+    db.execute("DELETE FROM people WHERE NOT is_owner AND login NOT IN (SELECT login FROM grants)")
 
 
 def _written(moment: datetime) -> str:

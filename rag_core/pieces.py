@@ -74,13 +74,17 @@ class Pieces(Runs):
     # --- taking out ---------------------------------------------------------------------
 
     def path_in_store(self, viewer: Viewer, store: str, path: str) -> str:
-        """What the store calls the file ``path``, read or not."""
+        """What the store calls the file ``path``, read or not. Raises NotFound where a path that is not
+        absolute leads to none."""
         owner_only(viewer, "see files")
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             if documents.ids(db, path):
                 return path
-            return _shown(_inside(db, opened, path)[0])
+            found = _inside(db, opened, path) if _leads_out(path) else _places(db, path)
+        if not found:
+            raise self._no_file(opened, path)
+        return _shown(found[0])
 
     def take_out_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
         """Take passages out of the index until their files change or are read again; how many it were.
@@ -123,19 +127,27 @@ class Pieces(Runs):
 
 def _inside(db: sqlite3.Connection, store: Store, path: str) -> list[_Place]:
     """Each folder of the store that holds ``path``, and the path below it. Raises InvalidInput for none."""
-    here = Path(os.sep) if expanded(path).is_absolute() else None
-    found = [
-        (source, b"" if raw == b"." else raw)
-        for source, raw in diagnosis.places(db, path, here)
-        if not source.removed
-    ]
-    if found:
+    if found := _places(db, path):
         return found
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
     raise InvalidInput(
         f"{path!r} lies in no folder of store {store.name!r}.",
         f"Name something in one of its folders: {roots}.",
     )
+
+
+def _places(db: sqlite3.Connection, path: str) -> list[_Place]:
+    here = Path(os.sep) if expanded(path).is_absolute() else None
+    return [
+        (source, b"" if raw == b"." else raw)
+        for source, raw in diagnosis.places(db, path, here)
+        if not source.removed
+    ]
+
+
+def _leads_out(path: str) -> bool:
+    """Whether a path says itself where it is, in a folder of a store or not."""
+    return expanded(path).is_absolute() or os.path.normpath(path).startswith(os.pardir + os.sep)
 
 
 def _shown(place: _Place) -> str:

@@ -12,6 +12,7 @@ from typing import Self
 from rag_core import config
 from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
+from rag_core.courtesy import Courtesy
 from rag_core.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
 from rag_core.embedders.options import Prompts
 from rag_core.embedders.shared import SharedEmbedders
@@ -60,6 +61,7 @@ class Reader:
         self._people = People(settings.data_dir, settings.busy_timeout_s)
         self._stores = Stores(settings.store_dir, settings.busy_timeout_s, self._open_remote, self._people)
         self._embedders = SharedEmbedders(embedder_options(settings))
+        self._courtesy = Courtesy()
 
     def _open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
         return open_remote(address, dimension, metric, self._vector_options)
@@ -141,7 +143,8 @@ class Reader:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         wanted = Wanted(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
-        answer = search(scopes, query, wanted, viewer)
+        with self._courtesy.searching():
+            answer = search(scopes, query, wanted, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
         answer = replace(
             answer,

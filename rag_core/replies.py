@@ -5,6 +5,7 @@ Offsets are in characters, ends are exclusive. All are frozen.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,8 @@ Ending = Literal["answered", "nothing found", "no model", "stopped", "too long",
 asked. *too long*: in time or in tokens. *broken off*: the model's server failed in the middle."""
 
 Span = tuple[int, int]
+
+_HEADING_MARK = re.compile(r"(\A| > )#{1,6} ")
 
 DEFAULT_K = 5
 MAX_K = 20
@@ -64,9 +67,12 @@ class Reference:
 
     @property
     def place(self) -> str:
-        """Where it is, as the faces show it: ``vault/rel_path :: heading_path``."""
+        """Where it is, as the faces show it: ``vault/rel_path :: heading_path``, without Markdown's marks."""
         path = f"{self.vault}/{self.rel_path}"
-        return f"{path} :: {self.heading_path}" if self.heading_path else path
+        headings = self.heading_path
+        if self.file_type == "markdown":
+            headings = _HEADING_MARK.sub(r"\1", headings)
+        return f"{path} :: {headings}" if headings else path
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,9 @@ class Problem:
 # --- connections ------------------------------------------------------------------------
 
 
+_WOULD = {"goes": "go", "stays": "stay"}
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """What was found when something was looked at that stores may use: a model, a server, a package.
@@ -86,6 +89,14 @@ class Connection:
     def is_missed(self) -> bool:
         """Whether it is not ready, and something needs it."""
         return self.state != "ready" and (self.chosen or bool(self.used_by))
+
+    @property
+    def where_text_goes(self) -> str:
+        """Where text goes, without the full stop; where it would go, while nothing can send it there."""
+        verb, _, rest = self.goes.partition(" ")
+        if self.state != "not set up" or self.is_missed or rest.startswith("nowhere"):
+            return f"Text {self.goes}"
+        return f"Text would {_WOULD.get(verb, verb)} {rest}"
 
     @property
     def step_on_page(self) -> str:
@@ -254,6 +265,13 @@ class Person:
     since: str = ""
     configured: bool = False
 
+    @property
+    def doubt(self) -> str:
+        """What to look at again in the login, as it may be nobody's; '' for one as they usually are."""
+        if "@" in self.login:
+            return ""
+        return f"Is {self.login} the whole login? Those of Tailscale look like ada@example.com or ada@github."
+
 
 @dataclass(frozen=True, slots=True)
 class Visit:
@@ -292,6 +310,13 @@ class Tailscale:
     warnings: tuple[str, ...] = ()
     login: str = ""
     logins: tuple[str, ...] = ()
+
+    @property
+    def from_when(self) -> str:
+        """From when on those who are let in get in, as the end of a sentence."""
+        if self.forwards:
+            return "now"
+        return f"as soon as Tailscale {'leads to this app' if self.state == 'running' else 'runs here'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,6 +14,9 @@ from rag_core.index import Limits
 from rag_core.reports import Asked, Problem
 from rag_core.store import Store, documents, problems, sources, work
 from rag_core.types import FileResult, Job, Viewer
+from rag_core.wording import take_back
+
+_SHOWN = 500  # characters of a path that is none
 
 
 class Runs(Folders):
@@ -60,15 +62,18 @@ class Runs(Folders):
         name = paths[0] if paths else ""
         if any(each.display == name for each in out):
             raise _excluded(opened.name, name)
-        raise NotFound(f"Store {opened.name!r} has no document {name!r}.", self._where_else(opened, name))
+        raise self._no_file(opened, name)
 
-    def _where_else(self, opened: Store, path: str) -> str:
-        """What to do where a store has no file called ``path``."""
+    def _no_file(self, opened: Store, path: str) -> NotFound:
+        """The error where a store has no file called ``path``, with one that may be meant."""
         with opened.read() as db:
-            known = documents.called(db, path, 1)
-        if known:
-            return f"Did you mean {known[0]!r}?"
-        return "It may have moved or be gone; look at the files of the store."
+            near = documents.called(db, path, 1) or documents.like(db, path)
+        listed = f"`commonplace list --store {opened.name}` lists its files."
+        meant = f"Did you mean {near[0]!r}?" if near else "It may have moved or be gone."
+        return NotFound(
+            f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", f"{meant} {listed}",
+            on_page=meant if near else "It may have moved or be gone; look at the files of the store.",
+        )  # fmt: skip
 
     def requested(self, viewer: Viewer, store: str) -> bool:
         """Whether somebody asks for a run that is not done yet."""
@@ -83,9 +88,7 @@ class Runs(Folders):
             roots = {source.id: source.root for source in sources.all_sources(db)}
         return list(dict.fromkeys(_asked(each, roots) for each in waiting if each.kind == "index"))
 
-    def index(
-        self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None
-    ) -> Job | None:
+    def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
         """Bring a store up to date with its sources, in this thread: `request_index`, then `run`."""
         self.request_index(viewer, store)
         return self.run(viewer, store, report)
@@ -114,6 +117,7 @@ class Runs(Folders):
             limits,
             stop,
             lambda address, dimension: self._stores.remote(opened, address, dimension),
+            self._courtesy.give_way,
         )
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
 
@@ -177,10 +181,9 @@ class Runs(Folders):
 
 
 def _excluded(store: str, path: str) -> NotFound:
-    command = f"commonplace exclude {shlex.quote(path)} --undo --store {store}"
     return NotFound(
         f"{path!r} is excluded from store {store!r}.",
-        f"Take it back with `{command}`, or on the Files page.",
+        f"Take it back with `{take_back(path, store)}`, or on the Files page.",
         on_page="Take it back to have it read.",
     )
 

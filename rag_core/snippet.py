@@ -156,7 +156,7 @@ _TAG = re.compile(rf"<!--.*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?
 _JOINS = re.compile(rf"</?(?:{_INLINE})\b", re.I)
 _CODE = re.compile(
     r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
-    r"|(?P<run>`+)[^\n]+?(?<!`)(?P=run)(?!`)",
+    r"|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)",  # a run whole, or many of them take minutes
     re.M,
 )
 

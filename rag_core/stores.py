@@ -142,8 +142,11 @@ class Stores:
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
         """The named stores (none: all), and why those that are missing here cannot be read.
 
-        Raises NotFound for a name that is none, StoreError when no store can be read.
+        Raises NotFound for a name that is none, InvalidInput for one text instead of a list, StoreError when
+        no store can be read.
         """
+        if isinstance(names, str):
+            raise InvalidInput(f"The stores are one text, {names[:80]!r}.", f"Give a list: {[names[:80]]!r}.")
         opened: list[Opened] = []
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):

@@ -75,7 +75,7 @@ def show_answer(answer: Answer) -> None:
         click.echo("Nothing more." if answer.offset else "Nothing found.")
         return
     if not answer.convincing:
-        click.echo(nothing_fits(answer))
+        click.echo(f"{nothing_fits(answer)} These are the nearest passages.")
     for hit in answer.hits:
         _show_hit(hit, several=len(answer.stores) > 1)
     more = f"More with --offset {answer.offset + len(answer.hits)}."
@@ -114,7 +114,8 @@ def show_documents(documents: Sequence[Document]) -> None:
         click.echo("There is no such file.")
         return
     rows = [
-        (d.path, d.file_type, str(d.chunks), d.state, d.reason) for d in documents
+        (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
+        for d in documents
     ]  # fmt: skip
     table(("file", "type", "passages", "state", ""), rows)
 
@@ -123,7 +124,9 @@ def show_document(view: DocumentView) -> None:
     """A document: what is known of it, its text in reading order, and its links."""
     document = view.document
     click.secho(line(document.title or document.path), bold=True)
-    known = (document.path, document.file_type, document.date[:10], *(f"#{tag}" for tag in document.tags))
+    private = "private" if document.private else ""
+    tags = (f"#{tag}" for tag in document.tags)
+    known = (document.path, document.file_type, document.date[:10], private, *tags)
     click.secho(line(" · ".join(part for part in known if part)), dim=True)
     if document.state != "fresh":
         click.secho(line(f"{document.state}  {document.reason}".rstrip()), fg="yellow")
@@ -228,10 +231,11 @@ def _marks(source: Source) -> str:
     return " (being removed)" if source.removed else " (paused)" if source.paused else ""
 
 
-def show_sources(found: Sequence[SourceInfo]) -> None:
+def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
     """The folders of a store."""
     if not found:
-        click.echo("There is no folder yet. Add one: commonplace index '**/*' --root FOLDER")
+        add = f"commonplace index '**/*' --root FOLDER --store {store}"
+        click.echo(f"There is no folder yet. Add one: {add}")
         return
     rows = [
         {

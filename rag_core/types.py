@@ -51,6 +51,7 @@ class Viewer:
         """Whether this viewer may know that ``store`` exists."""
         return self.is_owner or store in self.stores
 
+
 OWNER = Viewer(login="owner", is_owner=True, may_ask=True)
 
 

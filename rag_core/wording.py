@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import PurePath
+from shlex import quote
 
 from rag_core.reports import Diagnosis, Privacy
 from rag_core.types import Answer, Hit, Job, Source, StoreInfo
@@ -33,9 +34,11 @@ def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
 
 
 def fewer_vectors(job: Job) -> str:
-    """Why a run that did all its work embedded fewer texts than it added passages; '' where it did not."""
+    """Why a run embedded fewer texts than it added passages; '' where it did not, or says why itself."""
     if not job.texts_embedded < job.total_chunks_added or (job.message and not job.texts_embedded):
         return ""
+    if job.state != "done":
+        return "The run ended before all of them were embedded."
     return "Equal passages share a vector, and text that the model cannot read has none."
 
 
@@ -191,6 +194,17 @@ def ranked(found: Diagnosis) -> str:
     )
 
 
+def command(name: str, path: str, options: str) -> str:
+    """``commonplace NAME PATH OPTIONS`` fit to be pasted: a path that begins like an option comes last."""
+    parts = (options, "--", quote(path)) if path.startswith("-") else (quote(path), options)
+    return " ".join(("commonplace", name, *parts))
+
+
+def take_back(path: str, store: str) -> str:
+    """The command by which a file that was taken out by hand comes back."""
+    return command("exclude", path, f"--undo --store {store}")
+
+
 def lines(start: int, end: int) -> str:
     """Line numbers as they stand behind a path: ``35``, ``35-40``."""
     return str(start) if start == end else f"{start}-{end}"
@@ -209,9 +223,9 @@ def found(answer: Answer) -> str:
 
 
 def nothing_fits(answer: Answer) -> str:
-    """That no passage is good enough, and by what that was judged: another mode may judge otherwise."""
+    """That no passage is good enough, and by what alone that was judged: another mode may judge otherwise."""
     by = _judged_by(answer)
-    return f"Nothing fits well{f' {by}' if by else ''}. These are the nearest passages."
+    return f"Nothing fits well {by}." if by.endswith("alone") else "Nothing in the notes fits this well."
 
 
 def unshown(answer: Answer) -> str:
@@ -248,10 +262,10 @@ def _judged_by(answer: Answer) -> str:
     """By what passages were compared with the query; '' where there were only filters."""
     if not answer.query.text:
         return ""
-    if answer.mode == "vector":
-        return "by meaning alone"
     if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
         return "by words alone"
+    if answer.mode == "vector":
+        return "by meaning alone"
     return "by words and meaning together"
 
 

@@ -127,9 +127,10 @@ def over_http(url: str, headers: Mapping[str, str] = {}) -> Assistant:
 
 
 @contextmanager
-def serving_mcp(library: Library, viewers: Mapping[str, Viewer]) -> Iterator[str]:
+def serving_mcp(library: Library | Callable[[], Library], viewers: Mapping[str, Viewer]) -> Iterator[str]:
     """The address of the door alone, behind a gate that believes the header ``who``."""
-    door = McpDoor(lambda: library, lambda headers: viewers.get(headers.get("who", "")))
+    opened = library if callable(library) else lambda: library
+    door = McpDoor(opened, lambda headers: viewers.get(headers.get("who", "")))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> Any:

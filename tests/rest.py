@@ -6,7 +6,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -65,9 +65,10 @@ class Rest:
 
 
 @contextmanager
-def serving_rest(library: Library, viewer: Viewer | None) -> Iterator[Rest]:
+def serving_rest(library: Library | Callable[[], Library], viewer: Viewer | None) -> Iterator[Rest]:
     """The interface alone, on a port of its own: a gate that lets everybody in as ``viewer``."""
-    app = Starlette(routes=[rest(lambda: library, lambda _: viewer)])
+    opened = library if callable(library) else lambda: library
+    app = Starlette(routes=[rest(opened, lambda _: viewer)])
     config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

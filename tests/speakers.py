@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -213,6 +214,23 @@ def place(everybodys_place: Place) -> Iterator[Place]:
     print(everybodys_place.server.log)
     assert everybodys_place.owner.get("/_stcore/health")[0] == 200
     assert "Traceback" not in everybodys_place.server.log
+
+
+# --- tools ------------------------------------------------------------------------------
+
+
+def call(who: Speaker, tool: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
+    """The status, and what a tool answers."""
+    asked = {
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments},
+    }  # fmt: skip
+    kinds = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
+    status, _, body = who.send("POST", "/mcp", json.dumps(asked).encode(), *kinds)
+    if status != 200:
+        return status, {}
+    [data] = re.findall("^data: (.*)$", body, re.MULTILINE)
+    said: dict[str, Any] = json.loads(data)["result"]["structuredContent"]
+    return status, said
 
 
 # --- streams ----------------------------------------------------------------------------

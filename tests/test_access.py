@@ -17,6 +17,7 @@ from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, Refused, Sender,
 from ui.front import front_page
 from ui.gate import AccessGate
 from ui.limits import Allowance
+from ui.refusal_log import RefusalLog
 from ui.security_headers import content_security_policy, inline_script_hashes
 from ui.visit_log import Visits
 
@@ -183,6 +184,14 @@ def test_other_names_of_this_computer_are_configured(host: str) -> None:
     headers = serve(("Host", host), ("X-Forwarded-Host", host))
     assert isinstance(decide("127.0.0.1", headers), Refused)
     assert decide("127.0.0.1", headers, hosts=("desk", "desk.example.com")) == Sender("ada@example.com")
+
+
+@pytest.mark.parametrize("host", ["desk.tail1234.ts.net:8501", "evil.tail0.ts.net:8501", "desk:8501"])
+def test_the_apps_own_port_in_the_host_is_a_rebound_name(host: str) -> None:
+    headers = serve(("Host", host), ("X-Forwarded-Host", host))
+    assert decide("127.0.0.1", headers, hosts=("desk",), port=443) == Sender("ada@example.com")
+    assert isinstance(decide("127.0.0.1", headers, hosts=("desk",), port=8501), Refused)
+    assert isinstance(decide("127.0.0.1", serve(), port=80), Refused), "browsers leave 80 out"
 
 
 def login_refused(name: str, *more: tuple[str, str], peer: str = "127.0.0.1", **how: Any) -> Any:
@@ -458,6 +467,22 @@ def test_the_load_that_guests_may_make_meets_no_limit_by_default() -> None:
     for step in range(120 * 30):  # 25 searches a second, and ten pages that act every five seconds
         now[0] = step / 30
         assert allowance.take(ADA, Settings(Path(), Path(), ()).guest_requests_per_minute) == 0.0
+
+
+def test_who_keeps_knocking_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    log = RefusalLog(lambda: now[0])
+    for second in range(3):
+        for part in range(100):
+            now[0] = second + part / 100
+            log.add("http", "the peer is not this computer")
+    log.add("websocket", "another origin asked")
+    assert [record.getMessage() for record in caplog.records] == [
+        "Refused a http request: the peer is not this computer.",
+        "Refused a http request: the peer is not this computer. 99 more before it.",
+        "Refused a http request: the peer is not this computer. 99 more before it.",
+        "Refused a websocket request: another origin asked.",
+    ]
 
 
 # --- headers ----------------------------------------------------------------------------

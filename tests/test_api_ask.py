@@ -74,6 +74,11 @@ def test_vaults_folders_and_k_narrow_what_is_asked(
     assert "rope.md" in passages(ollama_chat)
 
 
+def test_the_other_name_of_stores_leads_to_this_one(answering: Answering, serve: Serve) -> None:
+    refused = serve(answering(SAID)).post("/ask", {"question": QUESTION, "stores": ["port"]})
+    assert (refused.status, refused.error) == (400, "stores: There is no such field. Did you mean vaults?")
+
+
 @pytest.mark.parametrize("vaults", [{}, {"vaults": []}], ids=["none", "empty"])
 def test_without_vaults_all_that_the_viewer_may_see_are_asked(
     answering: Answering, serve: Serve, vaults: dict[str, list[str]]

@@ -6,14 +6,14 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_core import logs
-from rag_core.config import Settings
+from rag_core.config import Settings, load
 from rag_core.errors import EmbedderError, InUpkeep, LLMError, RagError, StoreError, VectorsUnreachable
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
@@ -204,3 +204,15 @@ def test_a_fault_leaves_the_interface_standing(
         broken.setattr(library, "search", failing(KeyError("x")))
         assert owner.post("/search", {"query": "harbour"}).status == 500
     assert owner.post("/search", {"query": "harbour"}).status == 200
+
+
+@pytest.mark.parametrize("viewer", [OWNER, GUEST], ids=["owner", "guest"])
+def test_of_settings_that_cannot_be_read_only_the_owner_hears_where(tmp_path: Path, viewer: Viewer) -> None:
+    """Nothing that was sent is wrong, so it is no 400."""
+    (tmp_path / "config.yaml").write_text("top_k: many\n", "utf-8")
+    broken = partial(load, {"COMMONPLACE_HOME": str(tmp_path)})
+    with serving_rest(lambda: Library.open(broken()), viewer) as rest:
+        for answer in (rest.get("/status"), rest.post("/search", {"query": "harbour"})):
+            assert answer.status == 503
+            assert (str(tmp_path) in answer.error) == viewer.is_owner
+            assert ("Try again later." in answer.error) != viewer.is_owner

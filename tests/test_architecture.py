@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "addresses": VALUES,
     "background": set(),
+    "courtesy": set(),
     "state": VALUES,
     "extensions": VALUES,
     "config": VALUES | {"files", "extract"},
@@ -54,7 +55,8 @@ ALLOWED: dict[str, set[str]] = {
     "freshness": VALUES | {"store"},
     "diagnosis": VALUES | {"extract", "files", "store", "freshness", "wording"},
     "doctor": VALUES | {"addresses", "embedders", "extensions", "extract", "vectors", "wording"},
-    "connections": VALUES | {"addresses", "background", "embedders", "llm", "servers", "vectors", "wording"},
+    "connections": VALUES
+    | {"addresses", "background", "embedders", "extensions", "llm", "servers", "vectors", "wording"},
     "portable": VALUES | {"embedders", "files", "migrations", "store", "wording"},
     "plan": VALUES | {"files", "extract", "store", "wording"},
     "runlog": VALUES | {"store"},
@@ -62,7 +64,11 @@ ALLOWED: dict[str, set[str]] = {
     "index": VALUES | STEPS - {"query", "snippet", "rank"} | {"embedding", "store", "plan", "runlog"},
     "notices": VALUES | {"extract", "store"},
     "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
-    "reader": VALUES | {"config", "freshness", "llm", "people", "servers", "stores"} | STEPS | STATE | READ,
+    "reader": VALUES
+    | {"config", "courtesy", "freshness", "llm", "people", "servers", "stores"}
+    | STEPS
+    | STATE
+    | READ,
     "llm": VALUES | {"addresses", "servers"},
     "answers": VALUES | {"chunk", "llm", "words"},
     "reply_forms": VALUES | {"wording"},
@@ -70,7 +76,7 @@ ALLOWED: dict[str, set[str]] = {
     "conversations": VALUES | {"reply_forms", "state"},
     "asking": VALUES | {"addresses", "answers", "conversations", "llm", "query", "reader"},
     "folders": {"reader"} | VALUES | {"files", "store", "plan", "index"},
-    "runs": {"folders"} | VALUES | {"files", "store", "index"},
+    "runs": {"folders"} | VALUES | {"files", "store", "index", "wording"},
     "services": {"reader", "folders", "runs"}
     | VALUES
     | {"addresses", "connections", "embedders", "llm", "vectors"},
@@ -152,6 +158,7 @@ ENGINE_ONLY = {
     "servers",
     "background",
     "attaching",
+    "courtesy",
     "patience",
     "placement",
     "hiding",

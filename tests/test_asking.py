@@ -36,7 +36,7 @@ def test_an_answer_has_its_passages_with_the_seeds_names(answering: Answering) -
     first = reply.references[0]
     assert reply.answer == 'It opens early: "opens at six" [1].'
     assert (first.vault, first.rel_path, first.heading_path) == ("port", "harbour.md", "# Harbour > ## Hours")
-    assert first.place == "port/harbour.md :: # Harbour > ## Hours"
+    assert first.place == "port/harbour.md :: Harbour > Hours"
     assert [first.content[start:end] for start, end in first.spans] == ["opens at six"]
     assert first.cited
     assert (reply.found, reply.ending, reply.model) == (True, "answered", "ollama:talker")
@@ -244,6 +244,32 @@ def test_a_follow_up_carries_the_conversation(answering: Answering, ollama_chat:
     assert "harbour.md" in paths(second.references), "the question alone finds nothing"
     said = [(each["role"], each["content"]) for each in asked(ollama_chat)[1:3]]
     assert said == [("user", "berth harbour costs euros"), ("assistant", 'It costs "40 euros a night".')]
+
+
+@pytest.mark.parametrize(
+    "question", ["How do I make sourdough bread?", "sourdough bread", "What is the capital of France?"]
+)
+def test_another_matter_is_not_answered_from_the_question_before(
+    answering: Answering, ollama_chat: OllamaChat, question: str
+) -> None:
+    reply = answering("x").ask(OWNER, question, history=[Turn("berth harbour costs euros a night", "40.")])
+    assert (reply.ending, reply.references) == ("nothing found", ())
+    assert ollama_chat.bodies("/api/chat") == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["and how long?", "How long does it take?", "Und wie lange dauert das?", "how much", "为什么？"],
+)
+def test_what_leans_on_the_question_before_is_answered_with_it(answering: Answering, question: str) -> None:
+    reply = answering("x").ask(OWNER, question, history=[Turn("berth harbour costs euros a night", "40.")])
+    assert "harbour.md" in paths(reply.references)
+
+
+def test_a_follow_up_that_stands_alone_gets_what_it_is_near_to(answering: Answering) -> None:
+    before = [Turn("berth harbour costs euros a night", "40.")]
+    reply = answering("x").ask(OWNER, "garden gate colour green", history=before)
+    assert reply.references[0].rel_path == "garden.md"
 
 
 def test_a_long_conversation_keeps_its_last_turns(answering: Answering, ollama_chat: OllamaChat) -> None:

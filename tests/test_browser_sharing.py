@@ -39,7 +39,7 @@ def test_a_guest_is_let_in_and_removed(tmp_path: Path) -> None:
         choose(app, "Stores", "garden")
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Share", exact=True).click()
-        expect(page.get_by_text("may search garden now.")).to_be_visible()
+        expect(page.get_by_text("may search garden as soon as Tailscale leads to this app.")).to_be_visible()
         expect(page.get_by_role("textbox", name="Share with")).to_have_value("")
         assert library.viewer_for(GRACE) == Viewer(GRACE, stores=frozenset({"garden"}))
 

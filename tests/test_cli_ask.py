@@ -35,7 +35,7 @@ def test_the_answer_comes_with_its_marks_and_passages(ask: Ask) -> None:
     assert shown.status == 0
     assert shown.out == (
         'It "opens at six" [1]. It "closes" [not in the passage] [1]. Pay me. [no source]\n\n'
-        "[1] port/harbour.md :: # Harbour > ## Hours, lines 1-9\n    opens at six\n"
+        "[1] port/harbour.md :: Harbour > Hours, lines 1-9\n    opens at six\n"
     )
 
 
@@ -64,7 +64,15 @@ def test_without_a_model_the_passages_are_shown(ask: Ask, home: Path) -> None:
     shown = ask(QUESTION)
     assert shown.status == 0
     assert "The harbour opens at six." in shown.out
-    assert "Set `llm` in config.yaml" in shown.err
+    assert "then set `llm: ollama:llama3.2:3b` in config.yaml" in shown.err
+
+
+@pytest.mark.parametrize("question", [QUESTION, "quantum zebra xylophone"])
+def test_where_there_is_no_answer_alone_there_is_nothing(ask: Ask, home: Path, question: str) -> None:
+    configure(home)
+    shown = ask(question, "--answer-only")
+    assert (shown.status, shown.out) == (1 if question == QUESTION else 3, "")
+    assert shown.err
 
 
 def test_stores_filters_and_k_apply(ask: Ask, ollama_chat: OllamaChat) -> None:

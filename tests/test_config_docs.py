@@ -11,13 +11,13 @@ import click
 import pytest
 
 from rag_core.cli import app
-from rag_core.config.keys import BY_NAME, BY_VARIABLE, HOME, KEYS, LATER
+from rag_core.config.keys import BY_NAME, BY_VARIABLE, HOME, KEYS
 from rag_core.config.tables import _FOLDER, _SIZES, _STORE
 
 ROOT = Path(__file__).resolve().parents[1]
 MAKER = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
 ROWS: list[Any] = MAKER["other_tools"]()
-COMES_LATER = {*LATER.values(), "reading images", "watching folders"}
+COMES_LATER = {"reading images", "watching folders"}
 
 
 def test_the_page_about_configuration_is_made_from_the_table() -> None:
@@ -78,7 +78,6 @@ def test_what_comes_later_is_refused_as_such_today(row: Any) -> None:
     assert row.target in COMES_LATER
     name = row.name.rpartition(".")[2].lower()
     assert name not in BY_NAME
-    assert LATER.get(name, row.target) == row.target
 
 
 @pytest.mark.parametrize("row", [r for r in ROWS if r.verdict != "ours"], ids=lambda r: f"{r.tool} {r.name}")

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from rag_core import config
-from rag_core.config.keys import BY_NAME, BY_VARIABLE, KEYS, LATER, STORE_NAME, Key, shown
+from rag_core.config.keys import BY_NAME, BY_VARIABLE, KEYS, STORE_NAME, Key, shown
 from rag_core.config.kinds import Choice, Whole
 from rag_core.config.origin import DEFAULT, Origin
 from rag_core.config.settings import Settings
@@ -211,7 +211,6 @@ def test_every_setting_is_a_row_and_a_field() -> None:
 def test_no_name_means_two_things() -> None:
     assert len(BY_NAME) == sum(len(key.names) for key in KEYS)
     assert len(BY_VARIABLE) == sum(len(key.variables) for key in KEYS)
-    assert not set(LATER) & set(BY_NAME)
 
 
 def test_the_defaults_are_those_of_the_engine(tmp_path: Path) -> None:

@@ -97,10 +97,40 @@ def test_a_file_that_is_not_found_names_the_rule_and_the_next_step(
 
 
 def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: Path) -> None:
-    found = ask(library, "/elsewhere/x.md")
+    outside = vault.parent / "x.md"
+    outside.write_text("Nobody chose it.")
+    found = ask(library, outside)
     assert not found.findable
-    assert str(vault) in last(found)
+    assert last(found) == f"No folder of store 's' contains it. Its folders: {vault}."
     assert found.advice == "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`."
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/elsewhere/x.md", "on this computer"), ("sub/nowhere.md", "below the folders of store 's'")],
+)
+def test_a_file_that_is_nowhere_is_said_to_be_nowhere(
+    library: Library, vault: Path, path: str, said: str
+) -> None:
+    found = ask(library, path)
+    assert f"There is no file {path!r} {said}" in last(found)
+    assert str(vault) in last(found)
+    assert "Add its folder" not in found.advice
+
+
+def test_a_new_file_is_found_below_its_folder_by_its_name(library: Library, vault: Path) -> None:
+    (vault / "sub" / "heliotrope.md").write_text("Nobody read it.")
+    found = ask(library, "heliotrope.md")
+    assert (found.path, last(found)) == ("sub/heliotrope.md", "It was not read yet.")
+
+
+def test_a_file_of_another_store_names_that(library: Library, vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    library.create_store(OWNER, "other", "hashing")
+    library.add_source(OWNER, "other", tmp_path / "empty", ["**/*"])
+    [found] = library.explain_file(OWNER, str(vault / "a.md"), ["other"])
+    assert (found.store, found.findable) == ("other", False)
+    assert found.advice == found.on_page == "It is in store 's': ask about it there."
 
 
 READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."

@@ -67,6 +67,13 @@ def test_lines_that_cannot_be_are_refused(sea: Library) -> None:
     assert "3" in error.value.suggestion
 
 
+def test_lines_between_two_passages_are_said_to_be_empty_and_not_all_behind_them(sea: Library) -> None:
+    first, second, *_ = sea.document(OWNER, "s", "tides.md").chunks
+    assert second.start_line - first.end_line > 1
+    with pytest.raises(NotFound, match=f"no text in lines {first.end_line + 1} to {first.end_line + 1}"):
+        sea.excerpt(OWNER, "s", "tides.md", first.end_line + 1, first.end_line + 1)
+
+
 def test_around_a_passage_with_the_links_of_its_document(sea: Library) -> None:
     whole = sea.document(OWNER, "s", "tides.md").chunks
     found = sea.around(OWNER, "s", whole[5].key, 2).view

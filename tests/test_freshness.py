@@ -10,6 +10,7 @@ from typing import Any, overload
 
 import pytest
 
+from rag_core import freshness
 from rag_core.freshness import file_states_soon
 from rag_core.library import Library
 from rag_core.store import find
@@ -105,3 +106,22 @@ def test_nobody_waits_for_a_disk_that_hangs_and_few_ask_it(library: Library, she
         if thread.name.endswith("(look)"):
             thread.join(20)
     assert {*file_states_soon(rows, 20).values()} == {"fresh"}
+
+
+def test_who_comes_while_others_look_is_told_too(
+    library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many search at once, and no disk hangs."""
+    monkeypatch.setattr(freshness, "_TURN_S", 20.0)
+    store = store_of(library, "s")
+    with store.read() as db:
+        rows = find.stat_rows(db)
+    store.close()
+    answers = threading.Event()
+    hanging = Hanging(rows, answers)
+    for _ in range(4):
+        file_states_soon(hanging, 0.01)
+    soon = threading.Timer(0.05, answers.set)
+    soon.start()
+    assert {*file_states_soon(rows, 20).values()} == {"fresh"}
+    soon.join()

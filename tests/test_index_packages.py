@@ -31,7 +31,7 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(
     for act in (lambda: index.prepare("me"), lambda: index.search(vectors(1, 16)[0], 5), index.owner):
         with pytest.raises(VectorError) as caught:
             act()
-        assert caught.value.suggestion == f"Install it: `pip install 'commonplace[{extra}]'`."
+        assert caught.value.suggestion == f"Run `{sys.executable} -m pip install 'commonplace[{extra}]'`."
 
 
 def _index(extra: str, url: str, folder: Path) -> RemoteIndex:

@@ -111,7 +111,8 @@ def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on
     gate.step()
     threading.Timer(0.1, gate.open).start()
 
-    jobs.stop_all()
+    assert jobs.stop_all() == ["s"]
+    assert library.requested(OWNER, "s")
 
     assert threads() == 0
     assert not jobs.working(library, "s")

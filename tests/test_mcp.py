@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 
 from rag_core import logs
-from rag_core.config import Settings
+from rag_core.config import Settings, load
 from rag_core.errors import LLMError, StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
@@ -241,7 +241,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("open", {}, "Give file_path or id."),
     ("open", {"file_path": "boats.md", "id": "x"}, "Give file_path or id."),
     ("open", {"file_path": "boats.md", "start_line": 9, "end_line": 3}, "lines"),
-    ("open", {"file_path": "absent.md"}, "absent.md"),
+    ("open", {"file_path": "absent.md"}, "Store 'sea' has no file 'absent.md'."),
     ("open", {"file_path": "/etc/passwd"}, "lies in no folder"),
     ("open", {"file_path": "../mine/own.md"}, "lies in no folder"),
     ("open", {"id": "absent"}, "no longer in the store"),
@@ -261,7 +261,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("delete_chunks", {"ids": []}, "ids: The list is empty."),
     ("delete_chunks", {"ids": ["absent"]}, "ids: Store 'sea' has no passage 'absent'."),
     ("delete_chunks", {"ids": "absent"}, "ids:"),
-    ("delete_file", {"source_file": "absent.md"}, "source_file:"),
+    ("delete_file", {"source_file": "boat.md"}, "source_file: Store 'sea' has no file 'boat.md'."),
     ("delete_file", {"source_file": "/etc/passwd"}, "lies in no folder"),
     ("clear_index", {}, "confirm: It is missing."),
     ("clear_index", {"confirm": False}, "confirm:"),
@@ -330,11 +330,25 @@ def test_a_file_and_a_folder_are_indexed(owner: Assistant, library: Library, not
     assert "deep/more.md" not in known(library)
     done = owner.data("index_directory", dir_path="deep")
     assert [each["source_file"] for each in done["job"]["results"]] == ["deep/more.md"]
+    done = owner.data("index_directory", dir_path="deep")
+    assert (done["finished"], done["job"]["counts"]) == (True, {"unchanged": 2})
+    whole = owner.data("index_directory", dir_path=str(notes / "sea"))
+    assert whole["job"]["counts"] == {"unchanged": 7}
 
 
 def test_a_file_that_cannot_be_read_is_an_error(owner: Assistant, notes: Path) -> None:
     (notes / "sea" / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     assert "'bad.md' could not be read." in owner.error("index_file", file_path="bad.md")
+
+
+def test_another_file_that_fails_in_the_same_run_is_no_error_of_this_one(
+    owner: Assistant, library: Library, notes: Path
+) -> None:
+    write(notes / "sea", {"new.md": "# New\n\nA new lighthouse.\n"})
+    (notes / "sea" / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    library.request_path(OWNER, "sea", "bad.md")
+    done = owner.data("index_file", file_path="new.md")
+    assert (done["source_file"], done["job"]["failed"]) == ("new.md", 1)
 
 
 def test_passages_are_taken_out_and_it_says_for_how_long(owner: Assistant, library: Library) -> None:
@@ -484,6 +498,51 @@ def test_one_that_takes_long_keeps_nobody_waiting(owner: Assistant, monkeypatch:
         assert owner.data("status")["stores"]
         told.set()
         assert slow_one.result(30)["results"]
+
+
+class Register(dict[str, Viewer]):
+    """Who may come in; where it was looked up, or what becomes of that."""
+
+    def __init__(self, known: dict[str, Viewer], error: Exception | None = None) -> None:
+        super().__init__(known)
+        self.on_loop: list[bool] = []
+        self.error = error
+
+    def get(self, who: str, _: Any = None) -> Any:
+        self.on_loop.append(asyncio._get_running_loop() is not None)
+        if self.error:
+            raise self.error
+        return self[who]
+
+
+def test_whose_a_request_is_nobody_waits_for(library: Library) -> None:
+    """It is looked up in a file, which may be locked for seconds."""
+    register = Register(VIEWERS)
+    with serving_mcp(library, register) as url:
+        assert over_http(url, {"who": "guest"}).tools()
+        assert over_http(url, {"who": "guest"}).data("status")
+    assert register.on_loop
+    assert not any(register.on_loop)
+
+
+def test_of_settings_that_cannot_be_read_only_the_owner_hears_where(tmp_path: Path) -> None:
+    def broken() -> Library:
+        (tmp_path / "config.yaml").write_text("top_k: many\n", "utf-8")
+        return Library.open(load({"COMMONPLACE_HOME": str(tmp_path)}))
+
+    with serving_mcp(broken, VIEWERS) as url:
+        said = over_http(url, {"who": "owner"}).error("search", query="harbour")
+        assert str(tmp_path) in said
+        told = over_http(url, {"who": "guest"}).error("search", query="harbour")
+    assert told == "What was asked for cannot be reached just now. Try again later."
+
+
+def test_where_nobody_can_say_whose_a_request_is_it_gets_nothing(library: Library) -> None:
+    register = Register(VIEWERS, StoreError("state.db of /home/me is locked.", "Look."))
+    with serving_mcp(library, register) as url:
+        assert over_http(url, {"who": "owner"}).tools() == []
+        said = over_http(url, {"who": "owner"}).error("search", query="harbour")
+    assert said == "Something went wrong. Try again later, or tell the owner of this library."
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -88,7 +88,7 @@ def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
     )
     assert '<span class="cp-unsourced">Pay me.<span class="cp-flag">no source</span></span>' in body
     assert "The harbour <mark>opens at six</mark>. In winter" in body
-    assert "port/harbour.md :: # Harbour > ## Hours, lines 1-9" in said(app)
+    assert "port/harbour.md :: Harbour > Hours, lines 1-9" in said(app)
     assert 'href="files?store=port&amp;path=harbour.md&amp;passage=' in body
 
 
@@ -125,7 +125,7 @@ def test_the_answer_can_be_copied_as_markdown_with_its_sources() -> None:
     assert code.value.startswith(
         f'**{QUESTION}**\n\nIt "opens at six" [1]. It "closes" \\[not in the passage\\]'
     )
-    assert "- [1] port/harbour.md :: \\# Harbour" in code.value
+    assert "- [1] port/harbour.md :: Harbour" in code.value
 
 
 def test_where_nothing_fits_the_page_says_so() -> None:
@@ -154,7 +154,7 @@ def test_an_empty_question_asks_nothing(talker: OllamaChat) -> None:
 def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path) -> None:
     configure(home)
     app = page()
-    assert "set llm in config.yaml" in said(app)
+    assert "fetch a model such as ollama pull llama3.2:3b, then set llm: ollama:llama3.2:3b in" in said(app)
     [link] = [each for each in app.get("page_link") if each.proto.label.startswith("Where config.yaml is")]
     assert link.proto.page == "settings"
     app = ask(app)
@@ -162,6 +162,9 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     assert "The harbour opens at six." in said(app)
     [warning] = app.warning
     assert "No model is set up to answer questions" in warning.value.replace("\\", "").replace("\u2060", "")
+    assert " `ollama pull llama3.2:3b`" in warning.value, "what is typed is shown as such"
+    assert any(each.proto.page == "settings" for each in app.get("page_link")), "where config.yaml is"
+    assert not app.columns, "the passages have the whole width"
     assert markup(app).count("<details open>") == markup(app).count("<details") > 0, "all can be read"
     assert "not cited" not in said(app)
 

@@ -11,7 +11,9 @@ from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -197,6 +199,46 @@ def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: P
     assert paths(page) == ["plan.md"]
 
 
+def test_without_an_address_it_is_the_store_that_the_session_was_last_at(shelf: Path) -> None:
+    for name in ("also", "work"):
+        library().create_store(OWNER, name, "hashing")
+    page = open_page(store="notes")
+    for view in ("index", "files", "index"):
+        page.switch_page(f"../pages/{view}.py")
+        assert drawn(page.run()).selectbox(key=f"{view}_store").value == "notes"
+    page.switch_page("../pages/stores.py")
+    page.query_params["store"] = "work"
+    drawn(page.run()).switch_page("../pages/files.py")
+    assert drawn(page.run()).selectbox(key="files_store").value == "work"
+
+
+def test_new_files_come_with_the_next_run_and_the_page_leads_there(shelf: Path) -> None:
+    link = page_links(open_page(store="notes"))["New files are listed after the next run: index again"]
+    assert link == "store=notes"
+
+
+def test_a_label_that_comes_late_is_no_filter(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page(store="notes", type="python")
+    late = WidgetState(id=page.selectbox(key="files_type").id, string_value="python (7)")
+    with monkeypatch.context() as browser:  # which sends the label that it has
+        known = Selectbox._widget_state.fget
+        browser.setattr(
+            Selectbox, "_widget_state", property(lambda box: late if box.id == late.id else known(box))
+        )
+        drawn(page.run())
+    assert dict(page.query_params) == {"store": "notes", "type": "python"}
+    assert paths(page) == ["code/kettle.py"]
+
+
+def test_a_state_that_no_file_has_any_more_is_still_the_one_asked_for(shelf: Path) -> None:
+    (shelf / "tea.md").write_text("It is cold.\n")
+    page = choose(open_page(store="notes", state="changed"), "tea.md")
+    idle(press(page, "file_Read again"))
+    assert dict(page.query_params) == {"store": "notes", "state": "changed"}
+    assert "0 of 6 files" in said(page)
+    assert paths(page) == []
+
+
 def test_a_store_that_is_not_there_is_named(shelf: Path) -> None:
     assert "There is no store called 'gone'." in said(open_page(store="gone"))
 
@@ -298,6 +340,7 @@ def test_the_next_step_is_one_that_the_pages_have(shelf: Path) -> None:
     press(page, "missing_file_ask")
     assert "It was not read yet." in said(page)
     assert "Next: Index the store again on the Index page." in said(page).replace("*", "")
+    assert page_links(page)["Go to the Index page"] == "store=notes"
     assert "commonplace" not in said(page)
 
 

@@ -108,7 +108,7 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     done(press(app, f"source_{STORE}_1_save"))
 
     assert paths() == ["deep/ink.md", "rose.md"]
-    assert "**/*.md  without bee*" in texts(app)
+    assert "**/*.md without bee*" in texts(app)
     assert not has_key(app, f"source_{STORE}_1_save")
 
 

@@ -363,16 +363,58 @@ def test_the_last_run_is_seen_by_another_session(store: str, notes: Path) -> Non
     assert "**4** added" in texts(page())
 
 
-def test_progress_stands_beside_what_was_pressed(store: str, notes: Path, slow: threading.Event) -> None:
+def test_the_box_offers_names_that_no_run_changes(store: str, notes: Path, slow: threading.Event) -> None:
+    library().create_store(OWNER, "other", "hashing")
+    library().add_source(OWNER, store, notes, ("*.md",))
+    app = page(store=store)
+    box = app.selectbox(key="index_store")
+    assert (before := box.options) == ["mine", "other"]
+    press(app, "index_again")
+    assert app.selectbox(key="index_store").options == before
+    slow.set()
+    until(app, finished)
+    assert app.selectbox(key="index_store").options == before
+    assert app.query_params["store"] == "mine"
+
+
+def test_while_a_run_is_under_way_its_numbers_stand_once_and_no_folder_can_be_paused(
+    store: str, notes: Path, slow: threading.Event
+) -> None:
     source = library().add_source(OWNER, store, notes, ("*.md",))
     app = press(page(), "index_again")
-    assert markup(app).count("The store is being indexed.") == 1
+    pause = app.button(key=f"source_pause_{store}_{source.id}")
+    assert pause.disabled
+    assert pause.help == "Pause it when the run has ended: this run would go on all the same."
+    assert "Embedding" not in markup(app)
+    assert "A folder can be paused or resumed when the run has ended." in markup(app)
+    slow.set()
+    until(app, finished)
+    assert not app.button(key=f"source_pause_{store}_{source.id}").disabled
+
+
+def test_a_cancelled_run_is_why_texts_are_not_embedded(
+    store: str, notes: Path, slow: threading.Event
+) -> None:
+    app = until(press(with_folder(notes), "index_now"), lambda app: has_key(app, "index_cancel"))
+    press(app, "index_cancel")
+    slow.set()
+    until(app, finished)
+    assert "share a vector" not in texts(app)
+    assert "The run ended before all of them were embedded." in texts(app)
+
+
+def test_that_it_is_indexed_stands_beside_what_was_pressed(
+    store: str, notes: Path, slow: threading.Event
+) -> None:
+    source = library().add_source(OWNER, store, notes, ("*.md",))
+    app = press(page(), "index_again")
+    assert markup(app).count("The store is being indexed; ") == 1
     press(until(app, lambda app: has_key(app, "index_cancel")), "index_cancel")
     slow.set()
     until(app, lambda app: "Cancelled" in texts(app) or "** embedded" in texts(app))
     slow.clear()
     press(app, f"source_index_{store}_{source.id}")
-    assert markup(app).count("The store is being indexed.") == 1
+    assert markup(app).count("The store is being indexed; ") == 1
 
 
 def test_cancel_stops_the_run_and_go_on_ends_it(store: str, notes: Path, slow: threading.Event) -> None:

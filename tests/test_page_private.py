@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core.types import OWNER
 from tests import pages
 from tests.conftest import index
-from tests.pages import HOSTILE, drawn, has_key, markup, press
+from tests.pages import HOSTILE, drawn, markup, press
 from tests.trees import write
 from ui import hits
 from ui.deps import library
@@ -39,7 +39,6 @@ def said(app: AppTest) -> str:
 
 def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> None:
     assert "1 of 6 documents is private: 1 by the note itself." in said(page)
-    assert page.button(key="private_add_notes").disabled
     drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())
     assert "It hides 2 of 6 documents." in said(page)
     assert library().private_rules(OWNER, "notes") == ()
@@ -58,7 +57,20 @@ def test_a_rule_that_hides_nothing_says_so_and_a_bad_one_cannot_be_added(page: A
     assert "It holds for what comes later, too." in said(page)
     drawn(page.text_input(key="private_new_notes").set_value("../x").run())
     assert "leaves its folder" in said(page)
-    assert not has_key(page, "private_add_notes")
+    press(page, "private_add_notes")
+    assert library().private_rules(OWNER, "notes") == ()
+
+
+def test_a_rule_is_added_with_the_click_that_leaves_the_box(page: AppTest) -> None:
+    page.text_input(key="private_new_notes").set_value("journal/**")
+    press(page, "private_add_notes")
+    assert library().private_rules(OWNER, "notes") == ("journal/**",)
+
+
+def test_no_rule_at_all_is_said_in_a_sentence(page: AppTest) -> None:
+    press(page, "private_add_notes")
+    assert "is empty or broken" in said(page)
+    assert library().private_rules(OWNER, "notes") == ()
 
 
 def test_a_rule_is_shown_as_it_is_written(page: AppTest) -> None:

@@ -161,8 +161,12 @@ def test_a_passage_of_one_line_is_on_a_line(index: Index) -> None:
 
 def test_near_misses_stand_apart(notes: Index) -> None:
     page = open_page(q="xylophone quantum")
-    assert "Nothing fits well by words and meaning together. These are the nearest" in markup(page)
+    assert "Nothing in the notes fits this well." in markup(page)
     assert "cp-near" in markup(page)
+    [near] = [each for each in page.expander if each.label == "Show the nearest passages"]
+    assert not near.proto.expanded
+    fitting = open_page(q="coffee boiling")
+    assert "Show the nearest passages" not in [each.label for each in fitting.expander]
 
 
 def test_nothing_found_says_what_to_loosen(notes: Index) -> None:
@@ -178,6 +182,14 @@ def test_nothing_found_names_a_tag_that_nothing_has(notes: Index) -> None:
 
 
 # --- filters ----------------------------------------------------------------------------
+
+
+def test_a_filter_that_cannot_be_used_says_why(index: Index) -> None:
+    index({"one.md": "needle"})
+    page = open_page(q="needle")
+    tag, kind = page.selectbox(key="search_tag"), page.selectbox(key="search_type")
+    assert (tag.disabled, tag.proto.placeholder) == (True, "No tags here")
+    assert (kind.disabled, kind.proto.placeholder) == (False, "Any type")
 
 
 @pytest.mark.parametrize(
@@ -494,7 +506,10 @@ def test_near_misses_are_no_reason_to_go_on_and_are_counted(index: Index) -> Non
     index({f"{number}.md": f"# Heron {number}\n\nIt waits {number} times.\n" for number in range(25)})
     page = open_page(q="xylophone quantum")
     assert not has_key(page, "page_after")
-    assert "At least 15 more near misses are not shown." in markup(page)
+    assert "are not shown" not in markup(page), "where nothing fits, nobody needs to know"
+    page = open_page(q="heron 7 xylophone", mode="lexical")
+    assert not has_key(page, "page_after")
+    assert "more near misses are not shown." in markup(page)
 
 
 def test_what_was_judged_is_said_where_modes_may_differ(notes: Index) -> None:

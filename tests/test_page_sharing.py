@@ -114,16 +114,29 @@ def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
     [person] = library().people(OWNER)
     assert (person.login, person.stores, person.may_ask, person.is_owner) == (ADA, ("work",), True, False)
     said = texts(app)
-    assert f"{ADA} may search work now." in said
+    assert f"{ADA} may search work as soon as Tailscale runs here." in said
+    assert "the whole login?" not in said
     assert "searches work · may ask · since" in said
     assert app.text_input(key="settings_share_login").value == ""
+
+
+def test_from_when_on_a_guest_gets_in_is_told_as_it_is(tailscale: Program) -> None:
+    said = texts(share(page(), ADA, "work"))
+    assert f"{ADA} may search work as soon as Tailscale leads to this app." in said
+    tailscale.says(running(), forwarding(8501))
+    app = press(page(), "settings_tailscale_look")
+    assert f"{GRACE} may search work now." in texts(share(app, GRACE, "work"))
+
+
+def test_a_login_that_is_probably_cut_short_is_asked_about() -> None:
+    assert "Is bob the whole login? Those of Tailscale look like" in texts(share(page(), "bob", "work"))
 
 
 @pytest.mark.parametrize(
     ("login", "chosen", "error"),
     [
         ("ada lovelace", ["notes"], "cannot be a login"),
-        (ADA, [], "No store is named"),
+        (ADA, [], "Choose at least one"),
         ("", ["notes"], "login"),
     ],
 )

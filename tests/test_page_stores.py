@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core import jobs, portable
 from rag_core.embedders.hashing import Hashing
 from rag_core.library import Library
+from rag_core.store import lock
 from rag_core.types import OWNER
 from tests import pages
 from tests.conftest import index
@@ -251,6 +252,17 @@ def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path
     assert garden.store_names(OWNER) == []
     assert (notes / "rose.md").exists()
     assert "is deleted" not in texts(drawn(app.run()))
+
+
+def test_a_store_that_is_being_indexed_leads_to_its_run_instead(garden: Library) -> None:
+    app = page(store="garden")
+    with lock.hold(garden.settings.store_dir / "garden.db"):
+        app.text_input(key="store_delete_name_garden").set_value("garden")
+        press_label(app, "Delete store")
+    assert "Store 'garden' is being indexed. Nothing was deleted; cancel the run" in texts(app)
+    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+    assert links["Go to the run"] == "store=garden"
+    assert garden.store_names(OWNER) == ["garden"]
 
 
 def test_a_damaged_store_can_be_deleted(garden: Library) -> None:

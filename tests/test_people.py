@@ -49,7 +49,7 @@ def test_a_guest_sees_only_these_stores_if_that_is_said(library: Library) -> Non
     assert (shared.stores, shared.may_ask) == (("work",), True)
     with pytest.raises(NotFound):
         library.share(OWNER, ADA, ["nowhere"], only=True)
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}))
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}), may_ask=True)
 
 
 def test_who_may_ask_may_go_on_until_it_is_said_otherwise(library: Library) -> None:
@@ -82,6 +82,25 @@ def test_somebody_is_removed_whole(library: Library) -> None:
     assert library.viewer_for(ADA) is None
     with pytest.raises(NotFound, match="Nobody is"):
         library.unshare(OWNER, ADA)
+
+
+def test_a_store_that_somebody_has_not_cannot_be_taken_from_them(library: Library) -> None:
+    """Else a slip of the pen would look as if it had been withdrawn, or take an owner for a guest."""
+    library.share(OWNER, ADA, ["notes"])
+    with pytest.raises(NotFound, match=r"may not search store 'note' as it is\. They may search: notes"):
+        library.unshare(OWNER, ADA, ["notes", "note"])
+    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
+    library.make_owner(OWNER, ADA)
+    with pytest.raises(InvalidInput, match="is an owner, who may see everything"):
+        library.unshare(OWNER, ADA, ["notes"])
+    assert library.viewer_for(ADA) == OWNER
+
+
+def test_who_was_a_guest_of_one_store_ends_with_it(library: Library) -> None:
+    library.share(OWNER, ADA, ["notes"])
+    library.share(OWNER, "bob@example.com", ["notes", "work"])
+    library.delete_store(OWNER, "notes")
+    assert [(each.login, each.stores) for each in library.people(OWNER)] == [("bob@example.com", ("work",))]
 
 
 def test_grants_follow_a_renamed_store(library: Library) -> None:

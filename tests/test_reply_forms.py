@@ -64,7 +64,7 @@ def test_nothing_found_is_empty_in_json() -> None:
 
 def test_markdown_has_the_question_the_answer_and_the_sources() -> None:
     assert reply_forms.markdown(reply_of('It "opens at six" [1].')) == (
-        '**When?**\n\nIt "opens at six" [1].\n\nSources:\n\n- [1] port/a.md :: \\# Harbour, lines 3-5\n'
+        '**When?**\n\nIt "opens at six" [1].\n\nSources:\n\n- [1] port/a.md :: Harbour, lines 3-5\n'
     )
 
 

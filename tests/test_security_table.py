@@ -23,7 +23,7 @@ from tests.assistant import on_stdio
 from tests.chat_servers import OllamaChat, say
 from tests.conftest import index
 from tests.live import ROOT, start
-from tests.speakers import CO_OWNER, Place, Speaker, speaking
+from tests.speakers import CO_OWNER, Place, Speaker, call, speaking
 from tests.standin import serving
 from tests.stored import keys
 from tests.trees import write
@@ -232,20 +232,6 @@ def counted(stores: Sequence[dict[str, Any]]) -> Seen:
 
 
 # --- MCP --------------------------------------------------------------------------------
-
-
-def call(who: Speaker, tool: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
-    """The status, and what a tool answers."""
-    asked = {
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments},
-    }  # fmt: skip
-    kinds = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
-    status, _, body = who.send("POST", "/mcp", json.dumps(asked).encode(), *kinds)
-    if status != 200:
-        return status, {}
-    [data] = re.findall("^data: (.*)$", body, re.MULTILINE)
-    said: dict[str, Any] = json.loads(data)["result"]["structuredContent"]
-    return status, said
 
 
 def calls(tool: str, house: House, who: Speaker) -> Seen | str:

@@ -133,6 +133,13 @@ def test_a_tag_that_holds_a_word_of_the_query_stays() -> None:
     assert read(text, "heron") == 'Tea  <img src="heron.png"> is hot'
 
 
+def test_a_run_of_backticks_counts_whole_however_many_there_are() -> None:
+    assert read("``a`<b>x</b>` ``") == "``a`<b>x</b>` ``"
+    assert read("``a<b>x</b>`") == "``ax`"
+    hostile = "".join("`" * run + "a" for run in range(1, 200)) + "\n<b>x</b>"
+    assert [hostile[start:end] for start, end in tags(hostile, "markdown")] == ["<b>", "</b>"]
+
+
 @pytest.mark.parametrize("file_type", ["python", "text", "xml"])
 def test_where_tags_are_the_text_they_stay(file_type: str) -> None:
     assert read("<b>if</b>", file_type=file_type) == "<b>if</b>"

@@ -152,6 +152,11 @@ def test_a_port_that_leads_elsewhere_is_left_to_what_it_serves(
     assert found.undo == "tailscale serve --https=8443 off"
 
 
+def test_the_apps_own_port_is_not_offered_to_tailscale(library: Library, tailscale: Program) -> None:
+    tailscale.says(running())
+    assert library.tailscale(OWNER, 443).command == "tailscale serve --bg --https=8443 443"
+
+
 def test_a_path_below_the_top_is_not_the_app(library: Library, tailscale: Program) -> None:
     config = forwarding(PORT)
     config["Web"][f"{NAME}:443"]["Handlers"] = {"/notes": {"Proxy": "http://127.0.0.1:8501"}}

@@ -207,7 +207,7 @@ def test_reader_that_goes_away_is_no_error(library: Library, notes: Path) -> Non
     pipe.stdout.close()
     errors = pipe.stderr.read()
     pipe.stderr.close()
-    assert pipe.wait(30) == 1
+    assert pipe.wait(30) == 141
     assert errors == b""
 
 
@@ -352,7 +352,7 @@ def test_a_command_that_is_stopped_says_so(
     monkeypatch.setattr(Library, "store_names", stop)
     with pytest.raises(SystemExit) as ended:
         main(["status"])
-    assert ended.value.code == 1
+    assert ended.value.code == 130
     assert capsys.readouterr().err.strip() == "Error: Stopped.\nWhat was done until then stays."
 
 
@@ -374,7 +374,7 @@ def test_a_command_that_is_stopped_while_it_is_loaded_says_so(as_json: bool) -> 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     error = {"message": "Stopped.", "suggestion": "Nothing was changed."}
     said = json.dumps({"error": error}) if as_json else "Error: Stopped.\nNothing was changed."
-    assert (done.returncode, (done.stdout + done.stderr).strip()) == (1, said)
+    assert (done.returncode, (done.stdout + done.stderr).strip()) == (130, said)
 
 
 def test_the_package_can_be_run_as_a_program() -> None:
@@ -385,10 +385,13 @@ def test_the_package_can_be_run_as_a_program() -> None:
 def test_a_question_that_nobody_answers_changes_nothing(birds: Path) -> None:
     done = run("store", "delete", "birds")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-2:] == ["Error: Stopped.", "Nothing was changed."]
+    assert done.stderr.splitlines()[-2:] == [
+        "Error: Stopped.",
+        "Nothing was changed. In a script, add --force.",
+    ]
 
 
-def test_interrupted_run_ends_with_status_1_and_goes_on_next_time(home: Path, notes: Path) -> None:
+def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Path, notes: Path) -> None:
     for number in range(3000):
         (notes / f"{number}.md").write_text(
             f"# Heron {number}\n\n" + f"The heron number {number}. " * 200, "utf-8"
@@ -404,7 +407,7 @@ def test_interrupted_run_ends_with_status_1_and_goes_on_next_time(home: Path, no
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert (process.returncode, out) == (1, "")
+    assert (process.returncode, out) == (130, "")
     assert err == "Error: Stopped.\nWhat was read stays; run the same command to go on.\n"
     read = len(library.documents(OWNER, "birds"))
     assert 0 < read < 3000

@@ -136,7 +136,7 @@ def _by_its_way(
     if not is_loopback(peer):  # behind a proxy it may be whoever the proxy names
         return Refused("the peer is not this computer")
     if _LOGIN in sent:
-        if port is not None and host.endswith(f":{port}"):
+        if port == 80 or host.endswith(f":{port}"):  # browsers leave 80 out
             return Refused("the Host names the app's own port, which nobody sees behind Tailscale")
         return _by_tailscale(host, sent, hosts)
     if any(map(came_through_proxy, sent)):

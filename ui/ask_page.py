@@ -12,6 +12,7 @@ import streamlit as st
 
 from rag_core import reply_forms
 from rag_core.errors import NotFound, RagError
+from rag_core.llm import GET_A_MODEL
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
 from ui import access, ask_html, ask_jobs, filters, hits
@@ -48,9 +49,9 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     if not turns and job is None:
         _introduce(viewer)
     for number, reply in enumerate(turns, 1):
-        _show_turn(reply, number, last=number == len(turns) and job is None)
+        _show_turn(viewer, reply, number, last=number == len(turns) and job is None)
     if job is not None:
-        _show_job(job, len(turns) + 1)
+        _show_job(viewer, job, len(turns) + 1)
     _offer_question(viewer, stores, turns, busy=job is not None and job.running)
 
 
@@ -76,9 +77,13 @@ def _introduce(viewer: Viewer) -> None:
     st.html(
         hits.sentences(
             "No model is set up to answer questions, so you get the passages that fit best.",
-            "Next: set `llm` in config.yaml, such as `llm: ollama:MODEL`.",
+            f"Next: {GET_A_MODEL} in config.yaml.",
         )
     )
+    _lead_to_settings()
+
+
+def _lead_to_settings() -> None:
     st.page_link(
         SETTINGS_PAGE, label="Where config.yaml is, and which models could answer", icon=":material/settings:"
     )
@@ -87,15 +92,18 @@ def _introduce(viewer: Viewer) -> None:
 # --- a turn -----------------------------------------------------------------------------
 
 
-def _show_turn(reply: Reply, number: int, *, last: bool) -> None:
+def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None:
+    """A question with its answer and the passages beside it; without an answer these have the whole width."""
     st.html(ask_html.question(reply.question, number))
-    said, beside = st.columns([3, 2], gap="medium")
+    said, beside = st.columns([3, 2], gap="medium") if reply.statements else (st.container(), st.container())
     with said:
         if reply.statements:
             st.html(ask_html.answer(reply.statements, number))
         st.html(hits.sentences(reply.message, "Stopped." if reply.ending == "stopped" else ""))
         if reply.notices:
             show_warning(*(notice.on_page or notice.message for notice in reply.notices))
+        if reply.ending == "no model" and viewer.is_owner and not library().settings.llm:
+            _lead_to_settings()
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):
                 st.code(reply_forms.markdown(reply), language=None)
@@ -105,12 +113,12 @@ def _show_turn(reply: Reply, number: int, *, last: bool) -> None:
             st.html(ask_html.sources(reply.references, number, state, opened=last))
 
 
-def _show_job(job: Job, number: int) -> None:
+def _show_job(viewer: Viewer, job: Job, number: int) -> None:
     st.html(ask_html.question(job.question.text, number))
     if job.running:
         st.fragment(_show_draft, run_every=_POLL_S)(job, number)
     elif job.result is not None:
-        _show_turn(job.result, number, last=True)
+        _show_turn(viewer, job.result, number, last=True)
     elif job.error is not None:
         show_error(job.error)
 

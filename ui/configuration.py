@@ -28,8 +28,8 @@ def show_configuration() -> None:
     st.header("Configuration", anchor=False)
     st.html(
         hits.paragraphs(
-            "Options of a command win over variables, these over .env, that over config.yaml. The files are"
-            " followed when they change."
+            "What is set in several places counts from the first of these: a command's options, environment"
+            " variables, .env, config.yaml. A change to a file counts as soon as it is saved."
         )
     )
     for warning in settings.warnings:

@@ -65,7 +65,7 @@ def _show(each: Connection) -> None:
             st.badge(name, icon=icon, color=colour)
         step = f"Next: {each.step_on_page}" if each.step_on_page else ""
         st.html(hits.sentences(each.sentence, step))
-        st.html(hits.paragraphs(f"Text {each.goes}.{_stores(each.used_by)}"))
+        st.html(hits.paragraphs(f"{each.where_text_goes}.{_stores(each.used_by)}"))
         if each.models:
             _offer_models(each.models)
 

@@ -7,7 +7,8 @@ computed again as soon as a store changes, and never crosses from one viewer to 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -16,6 +17,8 @@ from rag_core.library import Library
 from rag_core.types import Answer, Filters, Mode, StoreInfo, Viewer
 
 _NO_BUDGET = 10**9  # tokens: a budget is for who reads by the token; it would leave holes between pages
+_HASHED: dict[str | type[Any], Callable[[Any], Any]] = {Settings: hash}
+"""They are equal by value; Streamlit would look into every field, each time."""
 _PATIENCE = 0.15  # seconds to wait for a model before a search goes by words
 
 
@@ -24,7 +27,7 @@ def library() -> Library:
     return _library(load())
 
 
-@st.cache_resource(max_entries=4, show_spinner=False, on_release=Library.close)
+@st.cache_resource(hash_funcs=_HASHED, max_entries=4, show_spinner=False, on_release=Library.close)
 def _library(settings: Settings) -> Library:
     return Library.open(settings)
 
@@ -63,7 +66,7 @@ def search(
     return library().compared(viewer, answer)
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@st.cache_data(hash_funcs=_HASHED, max_entries=256, show_spinner=False)
 def _search(
     settings: Settings,
     viewer: Viewer,
@@ -88,7 +91,7 @@ def facets(viewer: Viewer, stores: Sequence[str]) -> dict[str, dict[str, int]]:
     return _facets(load(), viewer, names, library().generations(viewer, names))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(hash_funcs=_HASHED, max_entries=32, show_spinner=False)
 def _facets(
     settings: Settings,
     viewer: Viewer,
@@ -103,7 +106,7 @@ def store_infos(viewer: Viewer) -> list[StoreInfo]:
     return _store_infos(load(), viewer, library().generations(viewer))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_data(hash_funcs=_HASHED, max_entries=32, show_spinner=False)
 def _store_infos(
     settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]
 ) -> list[StoreInfo]:
@@ -122,7 +125,7 @@ def meaning_is_loading(viewer: Viewer) -> bool:
     return any(thread.is_alive() for thread in threads)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@st.cache_resource(hash_funcs=_HASHED, max_entries=16, show_spinner=False)
 def _warming(settings: Settings, embedder: str) -> threading.Thread:
     thread = threading.Thread(target=_library(settings).warm, args=(embedder,), daemon=True)
     thread.start()

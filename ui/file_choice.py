@@ -66,7 +66,8 @@ def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
         help="One pattern a line. * stays inside a name, ** crosses folders, {md,txt} lists alternatives.",
     )  # fmt: skip
     excluded = right.text_area(
-        "Exclude", key=_exclude(chooser), height=96, persist_state="session", placeholder="drafts/**",
+        "Exclude", key=_exclude(chooser), height=96, persist_state="session",
+        placeholder="for example drafts/**",
         help="One pattern a line. Keys, hidden files and what .gitignore names are left out anyway.",
     )  # fmt: skip
     include, exclude = _patterns(included), _patterns(excluded)

@@ -19,6 +19,7 @@ Params = dict[str, list[str]]
 STORE_BOX: Final = "files_store"
 _PREFIX: Final = "files_"
 _SEEN: Final = "files_seen"
+_OFFERED: Final = "files_offered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ def restore(offered: Mapping[str, Sequence[str]]) -> None:
     for name, values in offered.items():
         value = st.query_params.get(name)
         st.session_state[key(name)] = value if value in values else None
+    st.session_state[_OFFERED] = offered
 
 
 def current() -> FileFilters:
@@ -74,7 +76,18 @@ def current() -> FileFilters:
 
 def push(store: str) -> None:
     """As a callback: write what the widgets say into the address, as one entry of the history."""
-    _go(to_params(store, current()))
+    _go(to_params(store, _without_labels(current())))
+
+
+def _without_labels(said: FileFilters) -> FileFilters:
+    """A browser sends the label of an option, which holds a count: one that a run has changed meanwhile is no
+    value, and what the address says stays."""
+    stale = {
+        name: st.query_params.get(name)
+        for name, values in st.session_state[_OFFERED].items()
+        if getattr(said, name) not in (None, *values)
+    }
+    return FileFilters(**{**asdict(said), **stale})
 
 
 def clear(store: str) -> None:

@@ -15,10 +15,10 @@ from ui.deps import library, store_infos
 from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_actions, show_run
 from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
-from ui.file_table import CHOSEN, Listing, chosen_rows, listing, show_table
+from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, listing, show_table
 from ui.links import address
 from ui.missing_file import show_missing_file
-from ui.results import nothing_indexed
+from ui.results import INDEX_PAGE, nothing_indexed
 from ui.runs import show_start_error
 
 _HOW: Final = (
@@ -39,7 +39,9 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     infos = store_infos(viewer)
     if begin := roots(source for info in infos if info.name == store for source in info.sources):
         st.html(hits.paragraphs(begin))
-    file_filters.restore({"state": list(found.states), "type": list(found.types), "tag": list(found.tags)})
+    file_filters.restore(
+        {"state": _offered_states(found), "type": list(found.types), "tag": list(found.tags)}
+    )
     show_start_error()
     if active:
         show_run(viewer, store)
@@ -47,13 +49,18 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         nothing_indexed(viewer)
     else:
         _list(viewer, store, found)
+    if viewer.is_owner and not active:
+        st.page_link(
+            INDEX_PAGE, label="New files are listed after the next run: index again",
+            icon=":material/sync:", query_params={"store": store},
+        )  # fmt: skip
     show_missing_file(viewer, store)
 
 
 def _list(viewer: Viewer, store: str, found: Listing) -> None:
     _filters(store, found)
     if found.states:
-        _states(store, found.states)
+        _states(store, _offered_states(found), found.states)
     rows = chosen_rows(found.rows, current())
     _count(store, len(rows), found)
     if not rows.empty:
@@ -89,9 +96,15 @@ def _select(
     )
 
 
-def _states(store: str, counts: Mapping[str, int]) -> None:
+def _offered_states(found: Listing) -> list[str]:
+    """Those that files have, and the one in the address even when its last file has another by now."""
+    asked = st.query_params.get("state")
+    return [state for state in STATES if state in found.states or (found.states and state == asked)]
+
+
+def _states(store: str, offered: Sequence[str], counts: Mapping[str, int]) -> None:
     st.pills(
-        "State", list(counts), key=key("state"), on_change=push, args=(store,), label_visibility="collapsed",
+        "State", offered, key=key("state"), on_change=push, args=(store,), label_visibility="collapsed",
         format_func=lambda state: f"{counts.get(state, 0):,} {state}",
     )  # fmt: skip
 

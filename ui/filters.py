@@ -119,7 +119,7 @@ def _select(
         key=state.key(field),
         on_change=state.push,
         format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
-        placeholder=f"Any {name.lower()}",
+        placeholder=f"Any {name.lower()}" if counts else f"No {name.lower()}s here",
         label_visibility="collapsed",
         disabled=not counts,
     )

@@ -8,7 +8,6 @@ What a guest never reaches, whatever page they open: uploads, the server's figur
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -29,6 +28,7 @@ from ui.access import (
 )
 from ui.limits import HEADERS_TOO_LARGE, MAX_HEADERS, Allowance, Limits, too_many
 from ui.passage import Passage, is_upload, refuse
+from ui.refusal_log import RefusalLog
 from ui.visit_log import Visits
 from ui.watch import Roster, Watch
 
@@ -47,7 +47,6 @@ _UNREADABLE: Final = Refused(
     500,
     RagError("Who may come in cannot be read.", "`commonplace token list` says why."),
 )
-_LOG = logging.getLogger(__name__)
 
 
 class AccessGate:
@@ -59,6 +58,7 @@ class AccessGate:
         self._watch = Watch(self._roster)
         self._allowance = Allowance()
         self._visits = visits
+        self._refusals = RefusalLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Judge HTTP and websocket scopes; pass the lifespan on."""
@@ -69,7 +69,7 @@ class AccessGate:
         limits = await self._roster.limits()
         passage = await self._judge(scope, headers, limits)
         if isinstance(passage, Refused):
-            _LOG.warning("Refused a %s request: %s.", scope["type"], passage.reason)
+            self._refusals.add(scope["type"], passage.reason)
             await refuse(passage, scope, receive, send)
             return
         await self._pass(passage, receive, send)

@@ -59,7 +59,18 @@ def label(text: str) -> str:
 
     Nothing in it is read as Markdown, HTML, a directive, mathematics or an address.
     """
-    return _PUNCTUATION.sub(r"\\\1", _REWRITTEN.sub(_JOINER, one_line(text)))
+    return _escaped(one_line(text))
+
+
+def spoken(text: str) -> str:
+    """Sentences for a Markdown function, as `label`; what stands between backticks is shown as what can be
+    typed. Nothing in a span of code is read as anything else."""
+    parts = _TYPED.split(one_line(text))
+    return "".join(f"`{part}`" if number % 2 else _escaped(part) for number, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    return _PUNCTUATION.sub(r"\\\1", _REWRITTEN.sub(_JOINER, text))
 
 
 def one_line(text: str) -> str:

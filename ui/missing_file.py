@@ -11,6 +11,7 @@ from rag_core.types import Viewer
 from rag_core.wording import ranked
 from ui.deps import library
 from ui.hits import label
+from ui.results import INDEX_PAGE
 
 _ANSWER: Final = "missing_file_answer"
 _MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":material/close:"}
@@ -53,3 +54,10 @@ def _show(found: Diagnosis) -> None:
     if found.on_page:
         said.append(f"**Next:** {label(found.on_page)}")
     st.markdown("  \n".join(said))
+    if "on the Index page" in found.on_page:
+        st.page_link(
+            INDEX_PAGE,
+            label="Go to the Index page",
+            icon=":material/sync:",
+            query_params={"store": found.store},
+        )

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from rag_core.errors import EmbedderError, Unreachable
+from rag_core.llm import EXAMPLE_MODEL
 from rag_core.reports import Connection, OllamaModel
 from rag_core.types import Viewer
 from ui import hits, tasks
@@ -18,8 +19,9 @@ from ui.task_status import library_name, show_tasks, under_way
 
 _BOX: Final = "settings_pull_model"
 _KNOWN: Final = (
-    "Made for searching: embeddinggemma, nomic-embed-text, bge-m3, snowflake-arctic-embed2. Ollama fetches"
-    " what you name from its library; none of your text goes there."
+    "Made for searching: embeddinggemma, nomic-embed-text, bge-m3, snowflake-arctic-embed2. For answering"
+    f" questions: {EXAMPLE_MODEL}, or a larger one. Ollama fetches what you name from its library; none of"
+    " your text goes there."
 )
 _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[dict[str, Any]] = {

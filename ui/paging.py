@@ -39,7 +39,7 @@ def _turning(answer: Answer, request: Request) -> None:
 def ending(answer: Answer) -> str:
     """What is to be said where the list ends; nothing where it goes on."""
     shown = answer.offset + len(answer.hits)
-    if answer.has_more or not shown:
+    if answer.has_more or not shown or not (answer.convincing or answer.offset):
         return ""
     if not answer.hits:
         return "The list ends before this page."

@@ -38,8 +38,9 @@ _OWNERS: Final = (
 
 
 class Places(NamedTuple):
-    """Where the logins of the tailnet are offered, once they are known."""
+    """What is filled in once Tailscale was asked: what was done, and the logins of the tailnet."""
 
+    done: DeltaGenerator
     guest: DeltaGenerator
     owner: DeltaGenerator
 
@@ -50,7 +51,7 @@ def show_people(viewer: Viewer) -> Places:
     st.html(hits.paragraphs(_GUESTS))
     if error := st.session_state.pop(_ERROR, None):
         show_error(error)
-    show_done(st.session_state.pop(_DONE, ""))
+    done = st.empty()
     stores = library().store_names(viewer)
     for person in library().people(viewer):
         with st.container(border=True, gap="xsmall", key=f"settings_person_{person.login}"):
@@ -59,7 +60,7 @@ def show_people(viewer: Viewer) -> Places:
     _offer_sharing(viewer, stores)
     with st.expander("Name another owner", key="settings_owner"):
         owner = _offer_ownership(viewer)
-    return Places(guest, owner)
+    return Places(done, guest, owner)
 
 
 def fill_in(login: str) -> None:
@@ -77,7 +78,7 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
             st.badge("Owner", icon=":material/shield_person:", color="violet")
         else:
             st.badge("Guest", icon=":material/person:", color="blue")
-    st.html(hits.paragraphs(_facts(person)))
+    st.html(hits.paragraphs(_facts(person), person.doubt))
     if person.configured:
         st.html(hits.sentences("Named by the setting `access_owners`, and to be removed there."))
         return
@@ -184,8 +185,12 @@ def _offer_ownership(viewer: Viewer) -> DeltaGenerator:
     return offered
 
 
-def offer_logins(viewer: Viewer, found: Tailscale, places: Places) -> None:
-    """Offer to fill in those whom Tailscale knows and who may not come in yet."""
+def fill_in_places(viewer: Viewer, found: Tailscale, places: Places) -> None:
+    """Say what was done and from when on it counts, and offer to fill in those whom Tailscale knows and who
+    may not come in yet."""
+    said, waits = st.session_state.pop(_DONE, ("", False))
+    with places.done:
+        show_done(f"{said}{f' {found.from_when}' if waits else ''}." if said else "")
     people = {person.login: person for person in library().people(viewer)}
     strangers = [login for login in found.logins if login not in people and login != found.login]
     if strangers and library().store_names(viewer):
@@ -228,7 +233,7 @@ def _share(viewer: Viewer) -> None:
     def share() -> str:
         who = library().share(viewer, state[_LOGIN].strip(), state[_STORES], may_ask=state[_ASK])
         state[_LOGIN], state[_STORES], state[_ASK] = "", [], False
-        return f"{who.login} may search {', '.join(who.stores)} now."
+        return f"{who.login} may search {', '.join(who.stores)}"
 
     _do(share)
 
@@ -239,7 +244,7 @@ def _save(viewer: Viewer, login: str, chosen: str, may_ask: str) -> None:
     def save() -> str:
         who = library().share(viewer, login, state[chosen], may_ask=state[may_ask], only=True)
         _close()
-        return f"{who.login} may search {', '.join(who.stores)} now."
+        return f"{who.login} may search {', '.join(who.stores)}"
 
     _do(save)
 
@@ -247,24 +252,25 @@ def _save(viewer: Viewer, login: str, chosen: str, may_ask: str) -> None:
 def _remove(viewer: Viewer, login: str) -> None:
     def remove() -> str:
         library().unshare(viewer, login)
-        return f"{login} gets in no more."
+        return f"{login} gets in no more"
 
     _close()
-    _do(remove)
+    _do(remove, waits=False)
 
 
 def _make_owner(viewer: Viewer) -> None:
     def make() -> str:
         who = library().make_owner(viewer, st.session_state[_OWNER].strip())
         st.session_state[_OWNER] = ""
-        return f"{who.login} is an owner now."
+        return f"{who.login} is an owner"
 
     _do(make)
 
 
-def _do(act: Callable[[], str]) -> None:
-    """Do it, and keep what is to be said of it until the page is drawn again."""
+def _do(act: Callable[[], str], *, waits: bool = True) -> None:
+    """Do it, and keep what is to be said of it until the page is drawn again. What ``waits`` counts only once
+    Tailscale leads here."""
     try:
-        st.session_state[_DONE] = act()
+        st.session_state[_DONE] = act(), waits
     except RagError as error:
         st.session_state[_ERROR] = error

@@ -192,8 +192,8 @@ def _attached(viewer: Viewer, info: StoreInfo) -> None:
 def offer_attaching(viewer: Viewer) -> None:
     """The boxes and the button that attach an index; what is under way is shown by `ui.task_status`."""
     st.html(hits.paragraphs(
-        "The vectors of a store on another computer may be where this one can read them, such as in Amazon S3"
-        " Vectors. Its page there shows the address."
+        "A store of another computer can be searched here, too, if it keeps its vectors in a service such as"
+        " Amazon S3 Vectors. Its page on that computer shows the address."
     ))  # fmt: skip
     address = st.text_input(
         "Address", key="stores_attach_address", placeholder="s3vectors://BUCKET/INDEX", autocomplete="off"

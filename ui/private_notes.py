@@ -52,22 +52,26 @@ def _rule(viewer: Viewer, name: str, number: int, rule: str, count: int) -> None
 def _another(viewer: Viewer, found: Privacy) -> None:
     box = f"private_new_{found.store}"
     glob = st.text_input(
-        "Path or pattern", key=box, placeholder="journal/**", autocomplete="off",
+        "Path or pattern", key=box, placeholder="for example journal/**", autocomplete="off",
         help="As for folders: * and ? stay inside a folder, ** crosses folders.",
     ).strip()  # fmt: skip
-    if glob:
-        try:
-            count = library().hidden_by(viewer, found.store, glob)
-        except RagError as error:
-            show_error(error)
-            return
-        later = "" if count else "It holds for what comes later, too."
-        said = f"It hides {count:,} of {plural(found.documents, 'document')}."
-        st.html(hits.paragraphs(said, later, status=True))
-    st.button(
+    st.button(  # above what moves when the box is left: a click would miss it
         "Keep private", key=f"private_add_{found.store}", icon=":material/visibility_off:",
-        disabled=not glob, on_click=_add, args=(viewer, found.store, box),
+        on_click=_add, args=(viewer, found.store, box),
     )  # fmt: skip
+    if glob:
+        _say_hidden(viewer, found, glob)
+
+
+def _say_hidden(viewer: Viewer, found: Privacy, glob: str) -> None:
+    try:
+        count = library().hidden_by(viewer, found.store, glob)
+    except RagError as error:
+        show_error(error)
+        return
+    later = "" if count else "It holds for what comes later, too."
+    said = f"It hides {count:,} of {plural(found.documents, 'document')}."
+    st.html(hits.paragraphs(said, later, status=True))
 
 
 def _add(viewer: Viewer, name: str, box: str) -> None:

@@ -112,7 +112,7 @@ def _show_skipped(skipped: Sequence[Problem], key: str) -> None:
             alt="Files that were skipped, by reason",
             column_config={"Files": st.column_config.NumberColumn(width="small")},
         )
-        st.caption("A skipped file is read again as soon as it changes.")
+        st.caption("A skipped file is read again with the next run after it changes.")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -64,10 +64,23 @@ def show(viewer: Viewer, request: Request) -> None:
 def _passages(answer: Answer, request: Request) -> None:
     if not answer.hits and not answer.offset:
         _nothing_found(request)
-    elif answer.hits and request.view == "table":
+    elif _fits(answer):
+        _list(answer, request)
+    else:
+        with st.expander("Show the nearest passages", key=f"near_{table_key(request)}"):
+            _list(answer, request)
+
+
+def _list(answer: Answer, request: Request) -> None:
+    if answer.hits and request.view == "table":
         _table(answer, request)
     else:
         _cards(answer, written(request))
+
+
+def _fits(answer: Answer) -> bool:
+    """Whether there is anything to show at once: what stands behind a page before is never folded away."""
+    return answer.convincing or not answer.hits or bool(answer.offset)
 
 
 def written(request: Request) -> str:
@@ -77,7 +90,8 @@ def written(request: Request) -> str:
 
 def _headline(answer: Answer, *, loading: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.html(hits.paragraphs(found(answer), status=True), width="stretch")
+        headline = found(answer) if _fits(answer) else nothing_fits(answer)
+        st.html(hits.paragraphs(headline, status=True), width="stretch")
         st.segmented_control(
             "Show as", ["cards", "table"], key=SEARCH.key("view"), on_change=SEARCH.push,
             format_func=str.capitalize, required=True, label_visibility="collapsed",
@@ -112,8 +126,8 @@ def _cards(answer: Answer, search: str) -> None:
     with_store = len(answer.stores) > 1
     for hit in good:
         _card(hit, with_store, search)
-    if near:
-        st.html(hits.divider("Near misses") if answer.convincing else hits.paragraphs(nothing_fits(answer)))
+    if near and (good or answer.offset):
+        st.html(hits.divider("Near misses"))
     for hit in near:
         _card(hit, with_store, search)
 
@@ -163,8 +177,6 @@ def table_key(request: Request) -> str:
 
 
 def _table(answer: Answer, request: Request) -> None:
-    if not answer.convincing:
-        st.html(hits.paragraphs(nothing_fits(answer)))
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     with st.container(key="found_table"):
         state = st.dataframe(

@@ -14,6 +14,7 @@ import threading
 import tomllib
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -26,6 +27,7 @@ from rag_core.errors import InvalidInput, RagError
 from ui.access import is_loopback
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+_OPEN_FILES: Final = 8192
 _NAMED_THEMES: Final = frozenset({"light", "dark", "sidebar"})
 
 
@@ -46,6 +48,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     app: st.App = importlib.import_module("app").app
     app.state["on_ready"] = _announcer(address, open_browser)
     logging.getLogger("uvicorn.error").addFilter(_is_warning)
+    _allow_connections()
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
     signal.signal(signal.SIGTERM, _exit)
     try:
@@ -111,7 +114,8 @@ def _cannot_listen(error: OSError, port: int) -> RagError:
         case errno.EADDRINUSE:
             return RagError(
                 f"Port {port} is already in use.",
-                f"If that is Commonplace, open http://127.0.0.1:{port}; otherwise choose another --port.",
+                f"If that is Commonplace, open http://127.0.0.1:{port}; otherwise choose another --port"
+                " (`make run PORT=9000`).",
             )
         case errno.EACCES:
             return RagError(
@@ -119,6 +123,19 @@ def _cannot_listen(error: OSError, port: int) -> RagError:
             )
         case _:
             return RagError(f"Port {port} cannot be used: {error.strerror}.", "Choose another --port.")
+
+
+def _allow_connections() -> None:
+    """An open page takes four files; unless asked, systems allow 256 or 1024, which a few guests use up."""
+    if sys.platform == "win32":  # has no such limit
+        return
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _announcer(address: str, open_browser: bool) -> Callable[[], None]:

@@ -13,7 +13,7 @@ from rag_core.types import Viewer
 from ui import hits
 from ui.deps import library
 from ui.messages import show_warning
-from ui.people import offer_logins, show_people
+from ui.people import fill_in_places, show_people
 from ui.visitors import show_visits
 
 _LIFE_S: Final = 10
@@ -47,7 +47,7 @@ def show_sharing(viewer: Viewer) -> Callable[[], None]:
     def ask_tailscale() -> None:
         with place:
             found = _show_tailscale(viewer)
-        offer_logins(viewer, found, logins)
+        fill_in_places(viewer, found, logins)
 
     return ask_tailscale
 

@@ -16,14 +16,19 @@ from rag_core.files import display
 from rag_core.reports import Asked, SourceInfo
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import left_out, plural, taken
+from ui import hits
 from ui.deps import library
-from ui.file_actions import show_run
 from ui.file_choice import choose_files, fill_chooser
 from ui.hits import label
 from ui.indexing import DryRun, offer_dry_run, show_dry_run
 from ui.messages import show_error
 from ui.runs import ask, errors_wait, start_run
 
+_RUNNING: Final = (
+    "The store is being indexed; above stands how far, and it can be cancelled there. "
+    "A folder can be paused or resumed when the run has ended."
+)
+_INDEX: Final = "Reads what has changed in this folder only."
 _OPEN: Final = "index_source_open"  # (store, source id, what is being done with it)
 
 
@@ -36,9 +41,9 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
     named = {root for each in asked for root in each.folders or ()}
     for found in _sources(load(), viewer, info.name, info.generation):
         with st.container(border=True, gap="xsmall"):
-            _show(viewer, info, found, reading=_is_asked_for(found.source, asked))
+            _show(viewer, info, found, reading=_is_asked_for(found.source, asked), active=active)
             if found.source.root in named:  # where it was asked for: the top may be out of sight
-                show_run(viewer, info.name)
+                _say_running()
     with st.container(horizontal=True):
         st.button(
             "Index again", key="index_again", icon=":material/sync:", disabled=active,
@@ -50,7 +55,12 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
             help="Reads every file anew. Passages that did not change are not embedded again.",
         )  # fmt: skip
     if active and not named:
-        show_run(viewer, info.name)
+        _say_running()
+
+
+def _say_running() -> None:
+    """That there is a run. Its numbers stand at the top of the page alone: two clocks never agree."""
+    st.html(hits.paragraphs(_RUNNING, status=True))
 
 
 # Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.
@@ -69,7 +79,7 @@ def _is_asked_for(source: Source, asked: Sequence[Asked]) -> bool:
     return every or any(source.root in (each.folders or ()) for each in asked)
 
 
-def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, reading: bool) -> None:
+def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, reading: bool, active: bool) -> None:
     source = found.source
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(f"**{label(_path(source))}**", width="content")
@@ -83,7 +93,7 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, reading: bool) 
         case _ if source.removed:
             _offer_to_keep(viewer, info, source)
         case _:
-            _actions(viewer, info, found)
+            _actions(viewer, info, found, active=active)
 
 
 def _path(source: Source) -> str:
@@ -115,13 +125,13 @@ def _counts(found: SourceInfo, *, reading: bool) -> str:
 # --- what can be done -------------------------------------------------------------------
 
 
-def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo) -> None:
+def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, active: bool) -> None:
     source = found.source
     key = f"{info.name}_{source.id}"
     with st.container(horizontal=True, gap="small"):
         _button(
             "Index", f"source_index_{key}", ":material/sync:", start_run, viewer, info.name, [source.id],
-            hint="Reads what has changed in this folder only.",
+            hint="The run under way takes it up, too." if active else _INDEX,
         )  # fmt: skip
         _button(
             "Edit", f"source_edit_{key}", ":material/edit:", _open, info.name, source, "edit",
@@ -133,12 +143,34 @@ def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo) -> None:
             name, icon = "Pause", ":material/pause:"
             hint = "*Index again* leaves this folder out; what was read of it can still be found."
         pause = f"source_pause_{key}"
-        _button(name, pause, icon, _pause, viewer, info.name, source.id, not source.paused, hint=hint)
+        if active:
+            hint = f"{name} it when the run has ended: this run would go on all the same."
+        _button(
+            name, pause, icon, _pause, viewer, info.name, source.id, not source.paused,
+            hint=hint, disabled=active,
+        )  # fmt: skip
         _button("Remove", f"source_remove_{key}", ":material/delete:", _open, info.name, source, "remove")
 
 
-def _button(name: str, key: str, icon: str, act: Callable[..., None], *args: object, hint: str = "") -> None:
-    st.button(name, key=key, icon=icon, type="tertiary", on_click=act, args=args, help=hint or None)
+def _button(
+    name: str,
+    key: str,
+    icon: str,
+    act: Callable[..., None],
+    *args: object,
+    hint: str = "",
+    disabled: bool = False,
+) -> None:
+    st.button(
+        name,
+        key=key,
+        icon=icon,
+        type="tertiary",
+        on_click=act,
+        args=args,
+        help=hint or None,
+        disabled=disabled,
+    )
 
 
 def _open(store: str, source: Source, what: Literal["edit", "remove"]) -> None:

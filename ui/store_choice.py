@@ -1,7 +1,8 @@
 """The store of the Index page: choose one, or make one.
 
 The choice stands in the address (``?store=NAME``), so a link and a reload find it again; the
-session remembers it for when the page is opened without one.
+session remembers it for when the page is opened without one. The options are bare names: a browser sends
+an option's label, and what it sends late must not be another label than the page has by then.
 """
 
 from __future__ import annotations
@@ -13,21 +14,19 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.config import Settings, load
 from rag_core.errors import NotFound, RagError
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import plural
 from ui import store_facts
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words
 from ui.folders import choose_folder
 from ui.hits import label
+from ui.last_store import last, remember
 from ui.messages import show_error
 from ui.runs import is_active
 
 PARAM: Final = "store"
 BOX: Final = "index_store"
-_CHOSEN: Final = "index_store_chosen"
 _CREATING: Final = "index_store_creating"
 _NAME: Final = "index_new_name"
 _NAMED_AFTER: Final = "index_named_after"
@@ -54,10 +53,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     active = {name: _is_active(viewer, name) for name in names}
     _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox(
-            "Store", names, key=BOX, format_func=_labels(viewer, active).__getitem__, on_change=_chosen,
-            label_visibility="collapsed",
-        )  # fmt: skip
+        name = st.selectbox("Store", names, key=BOX, on_change=_chosen, label_visibility="collapsed")
         st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
     info = library().store_info(viewer, name)
     if not active[name]:  # else the numbers move, and the status shows them
@@ -74,13 +70,13 @@ def _is_active(viewer: Viewer, name: str) -> bool:
 
 def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
     """Let the address decide, then what was chosen before, then what is being indexed."""
-    asked, before = st.query_params.get(PARAM), st.session_state.get(_CHOSEN)
+    asked = st.query_params.get(PARAM)
     if asked is not None and asked not in active:
         _say_unknown(viewer, asked)
-    name = next((n for n in (asked, before) if n in active), None)
-    if name is None:
-        name = max(active, key=active.__getitem__)  # the first at work, else the first
-    st.session_state[_CHOSEN] = st.session_state[BOX] = name
+    at_work = max(active, key=active.__getitem__)  # the first at work, else the first
+    name = asked if asked is not None and asked in active else last(active) or at_work
+    remember(name)
+    st.session_state[BOX] = name
 
 
 def _say_unknown(viewer: Viewer, name: str) -> None:
@@ -95,32 +91,8 @@ def _chosen() -> None:
 
 
 def _choose(name: str) -> None:
-    st.session_state[_CHOSEN] = st.query_params[PARAM] = name
-
-
-def _labels(viewer: Viewer, active: Mapping[str, bool]) -> dict[str, str]:
-    states = {name: "being indexed" if at_work else _counts(viewer, name) for name, at_work in active.items()}
-    return {name: f"{name} ({state})" for name, state in states.items()}
-
-
-def _counts(viewer: Viewer, name: str) -> str:
-    try:
-        return _counts_at(load(), viewer, library().generations(viewer, [name]))
-    except RagError:
-        return "cannot be opened"
-
-
-# A store deleted and made again may have the old generation for a moment: hence the ttl.
-@st.cache_data(max_entries=64, ttl=60, show_spinner=False)
-def _counts_at(
-    settings: Settings,  # noqa: ARG001 - part of the key
-    viewer: Viewer,
-    generations: tuple[tuple[str, int], ...],
-) -> str:
-    info = library().store_info(viewer, generations[0][0])
-    if not info.file_count:
-        return "empty"
-    return plural(info.file_count, "file")
+    remember(name)
+    st.query_params[PARAM] = name
 
 
 # --- a new store ------------------------------------------------------------------------

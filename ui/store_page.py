@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core import jobs
-from rag_core.errors import NotFound, RagError, StoreError
+from rag_core.errors import NotFound, RagError, StoreBusy, StoreError
 from rag_core.portable import SUFFIX, Transfer
 from rag_core.reports import VECTOR_INDEX, Health, Repair
 from rag_core.types import StoreInfo, Viewer
@@ -20,6 +20,7 @@ from ui.deps import library
 from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_run
 from ui.folders import shown, typed_folder
+from ui.last_store import remember
 from ui.messages import show_error
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
@@ -46,6 +47,7 @@ def show_store(viewer: Viewer, name: str) -> None:
         show_error(error)
         _delete(viewer, name, "")
         return
+    remember(name)
     _title(name)
     _links(info)
     if running and not info.switching:
@@ -226,11 +228,17 @@ def _rename(viewer: Viewer, name: str) -> None:
     try:
         renamed = library().rename_store(viewer, name, new.strip())
     except RagError as error:
-        show_error(error)
+        _refused(name, error)
         return
     jobs.resume(library(), viewer, renamed.name)  # what was asked of it meanwhile
     forget_store(name)
     open_store(renamed)
+
+
+def _refused(name: str, error: RagError) -> None:
+    show_error(error)
+    if isinstance(error, StoreBusy):
+        st.page_link(INDEX_PAGE, label="Go to the run", icon=":material/sync:", query_params={"store": name})
 
 
 def _delete(viewer: Viewer, name: str, contents: str) -> None:
@@ -250,7 +258,7 @@ def _delete(viewer: Viewer, name: str, contents: str) -> None:
             raise RagError("That is not the store's name.", "Nothing was deleted.")
         library().delete_store(viewer, name)
     except RagError as error:
-        show_error(error)
+        _refused(name, error)
         return
     forget_store(name)
     say_later(f"Store {name!r} is deleted; its files are untouched.")

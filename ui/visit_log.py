@@ -40,8 +40,9 @@ class Visits:
             self._writing = asyncio.create_task(self._write_later())
 
     async def _write_later(self) -> None:
-        await asyncio.sleep(self._every_s)
-        await asyncio.to_thread(self.write)
+        while self._waiting:  # more may be counted while it is written
+            await asyncio.sleep(self._every_s)
+            await asyncio.to_thread(self.write)
 
     def write(self) -> None:
         """Write down what was counted."""

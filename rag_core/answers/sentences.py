@@ -139,7 +139,8 @@ def _citation(text: str, at: int) -> re.Match[str] | None:
 
 
 def _is_abbreviation(before: str) -> bool:
-    word = before.split()[-1].lstrip("(\"'“„") if before.split() else ""
+    *_, word = before.rsplit(maxsplit=1) or [""]  # not all words: there may be hundreds, and as many stops
+    word = word.lstrip("(\"'“„")
     if not word.endswith(".") or word.endswith(".."):
         return False
     word = word[:-1]

@@ -21,6 +21,7 @@ from rag_core.errors import (
     Forbidden,
     InUpkeep,
     InvalidInput,
+    InvalidSettings,
     LLMError,
     NotFound,
     RagError,
@@ -36,6 +37,7 @@ RETRY = {"retry-after": "5"}  # seconds, when too much was asked at once
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
+    InvalidSettings: 503,  # before what it is a kind of
     InvalidInput: 400,
     Forbidden: 403,
     NotFound: 404,

@@ -9,13 +9,19 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rag_core.errors import InvalidInput
 
 Schema = Mapping[str, Any]
 
+_SAME = (
+    frozenset({"store", "stores", "vault", "vaults"}),
+    frozenset({"question", "query", "text"}),
+    frozenset({"k", "top_k", "n_results"}),
+)
+"""Names that some requests have and others call otherwise."""
 _SHOWN = 40  # characters of a wrong value that an error repeats
 
 
@@ -58,7 +64,7 @@ def _check_object(schema: Schema, value: dict[str, Any], at: str) -> dict[str, A
     properties: Mapping[str, Schema] = schema["properties"]
     within = f"{at}." if at else ""
     if (name := next((name for name in value if name not in properties), None)) is not None:
-        close = difflib.get_close_matches(name[:_SHOWN], properties, n=1)
+        close = _also_called(name, properties) or difflib.get_close_matches(name[:_SHOWN], properties, n=1)
         known = f"Use {_listed(list(properties))}." if properties else "Leave it out."
         advice = f"Did you mean {close[0]}?" if close else known
         raise InvalidInput(f"{within}{name[:_SHOWN]}: There is no such field.", advice)
@@ -66,6 +72,10 @@ def _check_object(schema: Schema, value: dict[str, Any], at: str) -> dict[str, A
         if name not in value:
             raise InvalidInput(f"{within}{name}: It is missing.", f"Give {allowed(properties[name])}.")
     return {name: check(properties[name], each, f"{within}{name}") for name, each in value.items()}
+
+
+def _also_called(name: str, known: Iterable[str]) -> list[str]:
+    return [each for each in known if any({each, name} <= group for group in _SAME)]
 
 
 def allowed(schema: Schema) -> str:

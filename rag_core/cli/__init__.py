@@ -1,7 +1,7 @@
 """The command line: a thin face of the library. Tables for people, ``--json`` for programs.
 
 Answers go to standard output, progress and errors to standard error. Exit status: 0 ok,
-1 failed or some files failed, 2 wrong usage, 3 a question that nothing fits.
+1 failed or some files failed, 2 wrong usage, 3 a question that nothing fits, 130 Ctrl-C, 141 nobody reads on.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ from rag_core.cli import (
     tokens,
     upkeep,
 )
-from rag_core.cli.options import print_json
+from rag_core.cli.options import ByKey, print_json
 from rag_core.errors import InvalidInput, RagError
 from rag_core.screen import plain
+
+_BY_KEY, _NO_READER = 130, 141
+"""Exit statuses as a shell counts what a signal ended: Ctrl-C, and a pipe that nobody reads any more."""
 
 _OTHER_WORDS = {
     "add": "init",
@@ -123,18 +126,19 @@ _whole_sentences(app)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error becomes two sentences and an exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    stdout = sys.stdout
     colour = False if os.environ.get("NO_COLOR") else None  # None: on a terminal
     try:
         status = app.main(words or ["--help"], prog_name="commonplace", standalone_mode=False, color=colour)
         sys.exit(status if isinstance(status, int) else 0)
+    except SystemExit as ended:
+        sys.exit(ended.code if sys.stdout is stdout else _NO_READER)  # click replaces what nobody reads
     except RagError as error:
-        _fail(error, words, 2 if isinstance(error, InvalidInput) else 1)
+        _fail(error, words, _status(error))
     except click.exceptions.Abort as stopped:
         by_key = isinstance(stopped.__cause__, KeyboardInterrupt)
-        if not (by_key or sys.stdin.isatty()):
-            click.echo(err=True)  # the line with the question is still open
         said = "What was done until then stays." if by_key else "Nothing was changed."
-        _fail(RagError("Stopped.", said), words, 1)
+        _fail(RagError("Stopped.", said), words, _BY_KEY if by_key else 1)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
@@ -145,6 +149,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         message = " ".join(error.format_message().split())
         _fail(RagError(message, f"See `{_command(error)} --help`."), words, error.exit_code)
+
+
+def _status(error: RagError) -> int:
+    match error:
+        case InvalidInput():
+            return 2
+        case ByKey():
+            return _BY_KEY
+        case _:
+            return 1
 
 
 def _command(error: click.ClickException) -> str:

@@ -39,7 +39,8 @@ def ask(
     """Answer a question from the notes.
 
     Its passages follow. Each quote is compared with its passage; what is marked "not in the passage" or
-    "no source" is not in the notes. QUESTION may hold filters as in `query`. Exit status 3 when nothing fits.
+    "no source" is not in the notes. QUESTION may hold filters as in `query`. Exit status 3 when nothing fits,
+    1 when --answer-only has no answer to print.
     """
     words = the_words(question, "QUESTION", ("question", "questions"), from_stdin=from_stdin)
     shown = _Shown(streams=not as_json and sys.stdout.isatty())
@@ -51,7 +52,9 @@ def ask(
         print_json(reply_forms.reply(reply))
     else:
         _show(reply, shown, answer_only=answer_only)
-    return 0 if reply.found else NOTHING_FOUND
+    if not reply.found:
+        return NOTHING_FOUND
+    return 1 if answer_only and not reply.statements else 0
 
 
 class _Shown:
@@ -95,7 +98,7 @@ def _show(reply: Reply, shown: _Shown, *, answer_only: bool) -> None:
     if reply.statements:
         click.echo()
     if reply.message:
-        click.echo(plain(reply.message))
+        click.echo(plain(reply.message), err=answer_only)
     for notice in reply.notices:
         click.secho(plain(notice.message), fg="yellow", err=True)
     if not answer_only:

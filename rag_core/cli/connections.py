@@ -7,8 +7,7 @@ import sys
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
-from rag_core.errors import RagError
+from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
 from rag_core.screen import Line, line, plain, table
 from rag_core.types import OWNER
@@ -84,7 +83,7 @@ def connections_pull(model: str, as_json: bool) -> None:
     try:
         pulled = library_of_owner().pull_model(OWNER, model, report)
     except KeyboardInterrupt:
-        raise RagError("Stopped.", "Ollama keeps what it has; the same command goes on from there.") from None
+        raise ByKey("Stopped.", "Ollama keeps what it has; the same command goes on from there.") from None
     finally:
         progress.clear()
     emit(as_json, render.ollama_model(pulled), lambda: click.echo(line(_pulled(pulled))))

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import get_args
 
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, store_option
+from rag_core.cli.options import OfStore, emit, json_option, library_of_owner, store_option
 from rag_core.cli.runs import work_off
 from rag_core.terminal import show_document, show_documents
 from rag_core.types import OWNER, FileState
+from rag_core.wording import take_back
 
 path_argument = click.argument("path")
 
 
-@click.command("list")
+@click.command("list", cls=OfStore)
 @store_option
 @click.option(
     "--state", "states", multiple=True, type=click.Choice(get_args(FileState)),
@@ -36,9 +36,10 @@ def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
 def show(path: str, store: str, as_json: bool) -> None:
     """Show a document: its text, and its links both ways.
 
-    PATH is as `list` names it.
+    PATH is as `list` names it, or absolute.
     """
-    view = library_of_owner().document(OWNER, store, path)
+    library = library_of_owner()
+    view = library.document(OWNER, store, library.path_in_store(OWNER, store, path))
     emit(as_json, render.document_view(view), lambda: show_document(view))
 
 
@@ -51,16 +52,17 @@ def show(path: str, store: str, as_json: bool) -> None:
 def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> None:
     """Leave one file out of a store, or take it back.
 
-    PATH is as `list` names it. The file stays out whatever the folder's patterns say, until --undo.
+    PATH is as `list` names it, or absolute. The file stays out whatever the folder's patterns say,
+    until --undo.
     """
     library = library_of_owner()
-    then = ""
+    path, then = library.path_in_store(OWNER, store, path), ""
     if undo:
         library.take_back_file(OWNER, store, path)
     else:
         library.exclude_file(OWNER, store, path, reason)
-        then = f"Excluded. To take it back: commonplace exclude {shlex.quote(path)} --undo --store {store}"
-    work_off(library, store, as_json=as_json, then=then)
+        then = f"Excluded. To take it back: {take_back(path, store)}"
+    work_off(library, store, as_json=as_json, then=lambda: then)
 
 
 @click.command()
@@ -70,8 +72,8 @@ def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> No
 def reindex(path: str, store: str, as_json: bool) -> None:
     """Read one file again, changed or not.
 
-    PATH is as `list` names it.
+    PATH is as `list` names it, or absolute.
     """
     library = library_of_owner()
-    library.request_file(OWNER, store, path)
+    library.request_file(OWNER, store, library.path_in_store(OWNER, store, path))
     work_off(library, store, as_json=as_json)

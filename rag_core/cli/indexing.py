@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -41,18 +41,22 @@ def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
     name = store or library.name_after(OWNER, folder)
     if not yes:
         _doubt(library, name, folder, ("**/*",))
-    if name not in library.store_names(OWNER):
-        library.create_store(OWNER, name)
+    if library.make_if_needed(OWNER, name):
         click.echo(f"Made store {name!r}.", err=True)
     elif store is None:
         _refuse_to_mix(library.store_info(OWNER, name), folder)
     _explain(library, name, folder, ("**/*",))
     source = library.add_source(OWNER, name, folder, ("**/*",))
     library.request_index(OWNER, name, [source.id])
-    next_steps = (
-        f"Now ask:  commonplace query 'a few words' --store {name}\nOr open:  commonplace serve --open"
-    )
-    work_off(library, name, as_json=as_json, then=f"\n{next_steps}")
+    work_off(library, name, as_json=as_json, then=lambda: _next_steps(library.store_info(OWNER, name)))
+
+
+def _next_steps(info: StoreInfo) -> str:
+    if not info.chunk_count:
+        index_it = f"commonplace index --store {info.name}"
+        return f"\nThere is nothing to ask yet. Put notes into the folder, then:  {index_it}"
+    ask = f"commonplace query 'a few words' --store {info.name}"
+    return f"\nNow ask:  {ask}\nOr open:  commonplace serve --open"
 
 
 def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
@@ -91,6 +95,7 @@ def index(
     folder that they start from, or are added to those that it has.
     """
     library = library_of_owner()
+    _refuse_without_patterns(patterns, {"--exclude": exclude, "--root": root}, store)
     wanted = _by_root(patterns, root)
     if not (wanted or library.store_info(OWNER, store).sources):
         raise InvalidInput(
@@ -109,7 +114,16 @@ def index(
     ids = [source.id for source in sources] or None
     library.request_index(OWNER, store, ids, force=not incremental)
     resume = "" if wanted else _how_to_resume(library, store)
-    work_off(library, store, as_json=as_json, then=resume)
+    work_off(library, store, as_json=as_json, then=lambda: resume)
+
+
+def _refuse_without_patterns(patterns: Sequence[str], given: Mapping[str, object], store: str) -> None:
+    """What belongs to a pattern means nothing without one, and is not passed over."""
+    if named := [option for option, value in given.items() if value and not patterns]:
+        raise InvalidInput(
+            f"{named[0]} needs a PATTERN.",
+            f"Add one, such as '**/*'; to change a folder: `commonplace source edit NUMBER --store {store}`.",
+        )
 
 
 def _show_dry_run(

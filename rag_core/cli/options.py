@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rag_core import logs, render
 from rag_core.config import Settings, load
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, RagError
 from rag_core.library import Library
 from rag_core.screen import plain
 from rag_core.types import OWNER
+
+
+class OfStore(click.Command):
+    """A command whose store is named by an option, which is said to who names it without."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it, but for the error about a word that nothing takes."""
+        if not ctx.resilient_parsing:
+            _, left, _ = self.make_parser(ctx).parse_args(list(args))
+            if left:
+                command = f"`{ctx.command_path} --store {shlex.quote(left[0])}`"
+                raise InvalidInput(f"{left[0]!r} belongs to no option.", f"Name it with --store: {command}.")
+        return super().parse_args(ctx, args)
+
+
+class ByKey(RagError):
+    """What the owner ended by a key; the exit status is that of a program that a signal ended."""
+
+
+@contextmanager
+def asking(option: str) -> Iterator[None]:
+    """A question inside, which ``option`` answers where nobody can. Raises RagError when it stays open."""
+    try:
+        yield
+    except click.Abort as stopped:
+        if not isinstance(stopped.__context__, EOFError):
+            raise
+        click.echo(err=True)  # the line with the question is still open
+        raise RagError("Stopped.", f"Nothing was changed. In a script, add {option}.") from None
 
 
 class SettingOption(click.Option):
@@ -41,12 +73,29 @@ def setting_option(*names: str, setting: str, **attributes: Any) -> Callable[[An
 def _or_the_only_store(ctx: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """The store that was named; without a name the only one there is. Raises InvalidInput unless there
     is exactly one."""
-    if name is not None or ctx.resilient_parsing:
+    if ctx.resilient_parsing:
+        return name
+    if name is not None:
+        check_configured(ctx, parameter, name)
         return name
     names = _store_names(ctx)
     if len(names) == 1:
         return names[0]
     raise _which(names, "Add --store with" if isinstance(parameter, click.Option) else "Name")
+
+
+def check_configured(ctx: click.Context, parameter: click.Parameter, name: str) -> None:
+    """Raises InvalidInput where the setting ``default_store`` names a store that is not there."""
+    source = ctx.get_parameter_source(parameter.name or "")
+    if source not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
+        return
+    if name not in (names := _store_names(ctx)):
+        where = _settings(ctx).origins.get("default_store", "default")
+        known = f"name another one with --store: {', '.join(names)}" if names else "make a store of that name"
+        raise InvalidInput(
+            f"There is no store called {name!r}, which the setting default_store names ({where}).",
+            f"Change the setting, or {known}.",
+        )
 
 
 def _named_store(ctx: click.Context, _: click.Parameter, name: str | None) -> str | None:

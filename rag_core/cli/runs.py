@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, store_option
-from rag_core.errors import RagError, StoreBusy
+from rag_core.cli.options import ByKey, OfStore, emit, json_option, library_of_owner, store_option
+from rag_core.errors import StoreBusy
 from rag_core.library import Library
 from rag_core.screen import Line
 from rag_core.terminal import progress, show_job, show_jobs
 from rag_core.types import OWNER, Job
 
 
-@click.command()
+@click.command(cls=OfStore)
 @store_option
 @click.option("--job", "number", type=int, metavar="NUMBER", help="Show this run with its files.")
 @json_option
@@ -30,7 +31,7 @@ def jobs(store: str, number: int | None, as_json: bool) -> None:
     emit(as_json, {"store": store, "jobs": [render.job(job) for job in found]}, lambda: show_jobs(found))
 
 
-def work_off(library: Library, store: str, *, as_json: bool, then: str = "") -> None:
+def work_off(library: Library, store: str, *, as_json: bool, then: Callable[[], str] = lambda: "") -> None:
     """Do what is requested of a store and print the job that came of it, and behind it ``then``, what may be
     done next; exit with 1 unless all went well.
 
@@ -44,15 +45,15 @@ def work_off(library: Library, store: str, *, as_json: bool, then: str = "") -> 
         emit(as_json, {"queued": True, "store": store}, lambda: click.echo(queued))
         return
     except KeyboardInterrupt:
-        raise RagError("Stopped.", "What was read stays; run the same command to go on.") from None
+        raise ByKey("Stopped.", "What was read stays; run the same command to go on.") from None
     finally:
         moving.clear()
     if job is None:
         emit(as_json, {"queued": True, "store": store}, lambda: click.echo("Another run took the request."))
         return
     emit(as_json, render.job(job), lambda: _show(library, job))
-    if then and not as_json and job.state == "done":
-        click.echo(then)
+    if not as_json and job.state == "done" and (said := then()):
+        click.echo(said)
     if job.failed or job.state != "done":
         sys.exit(1)
 

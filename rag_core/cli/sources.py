@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, store_option
+from rag_core.cli.options import OfStore, asking, emit, json_option, library_of_owner, store_option
 from rag_core.cli.runs import work_off
 from rag_core.errors import InvalidInput
 from rag_core.terminal import show_plans, show_sources
@@ -25,14 +25,14 @@ def source() -> None:
     """
 
 
-@source.command("list")
+@source.command("list", cls=OfStore)
 @store_option
 @json_option
 def source_list(store: str, as_json: bool) -> None:
     """List the folders of a store, with their patterns and files."""
     found = library_of_owner().sources(OWNER, store)
     value = {"store": store, "sources": [render.source_info(each) for each in found]}
-    emit(as_json, value, lambda: show_sources(found))
+    emit(as_json, value, lambda: show_sources(store, found))
 
 
 @source.command("edit")
@@ -108,7 +108,8 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bo
         return
     if not yes:
         forgets = f"This forgets {plural(len(plan.deleted), 'file')} of {known.root}; on the disk they stay."
-        click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
+        with asking("--yes"):
+            click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
     library.remove_source(OWNER, store, number)
     work_off(library, store, as_json=as_json)
 

@@ -10,6 +10,7 @@ from rag_core import render
 from rag_core.cli import placement
 from rag_core.cli.options import (
     any_store_argument,
+    asking,
     emit,
     json_option,
     library_of_owner,
@@ -66,7 +67,9 @@ def store_create(
     emit(
         as_json,
         render.store(info),
-        lambda: click.echo(f"Store {name!r} is ready. Next: commonplace index '**/*.md' --store {name}"),
+        lambda: click.echo(
+            f"Store {name!r} is ready. Next: commonplace index '**/*' --root FOLDER --store {name}"
+        ),
     )
 
 
@@ -151,14 +154,15 @@ def _show_imported(info: StoreInfo) -> None:
 
 @store.command("delete")
 @store_argument
-@click.option("--force", is_flag=True, help="Do not ask.")
+@click.option("--force", "--yes", "force", is_flag=True, help="Do not ask.")
 @click.option("--leave-index", is_flag=True, help="Leave its vector index on a server as it is.")
 @json_option
 def store_delete(name: str, force: bool, leave_index: bool, as_json: bool) -> None:
     """Delete a store; the files it was read from stay."""
     library = library_of_owner()
     if not force:
-        typed = click.prompt(f"{_contents(library, name)} Type the name to delete the store", err=True)
+        with asking("--force"):
+            typed = click.prompt(f"{_contents(library, name)} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
     library.delete_store(OWNER, name, leave_index=leave_index)

@@ -8,6 +8,7 @@ import click
 
 from rag_core import render
 from rag_core.cli.options import (
+    OfStore,
     any_store_argument,
     emit,
     json_option,
@@ -62,7 +63,7 @@ def store_verify(name: str, files: bool, heal: bool, as_json: bool) -> None:
     sys.exit(not health.sound)
 
 
-@click.command()
+@click.command(cls=OfStore)
 @store_option
 @json_option
 def repair(store: str, as_json: bool) -> None:

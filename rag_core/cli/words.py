@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rag_core.cli.options import setting_option
+from rag_core.cli.options import check_configured, setting_option
 from rag_core.errors import InvalidInput
 from rag_core.query import FILTER_KEYS, filters_from
 from rag_core.types import Filters
@@ -22,9 +22,15 @@ alone."""
 def store_option(asked: str) -> Callable[[Any], Any]:
     """``--store NAME`` once or more; ``asked`` is what happens to every store without it."""
     return setting_option(
-        "--store", "stores", setting="default_stores", multiple=True, metavar="NAME",
-        help=f"A store; repeat for several. Without it, every store is {asked}.",
+        "--store", "stores", setting="default_stores", multiple=True, metavar="NAME", callback=_configured,
+        help=f"A store; repeat for several. Without it the setting default_store, or every store is {asked}.",
     )  # fmt: skip
+
+
+def _configured(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names if not ctx.resilient_parsing else ():
+        check_configured(ctx, parameter, name)
+    return names
 
 
 def stdin_option(what: str) -> Callable[[Any], Any]:

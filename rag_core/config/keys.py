@@ -369,14 +369,6 @@ BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variabl
 PLAIN: dict[str, Plain] = {key.name: key.kind for key in KEYS if not isinstance(key.kind, Tables)}
 BORROWED: dict[str, Key] = {key.borrowed: key for key in KEYS if key.borrowed}
 
-LATER: dict[str, str] = {}
-"""Names that are not accepted yet → what they come with."""
-
-
-def comes_with(name: str) -> str:
-    """What the setting or variable ``name`` comes with once that is built; empty for any other."""
-    return LATER.get(name.lower().removeprefix(PREFIX.lower()), "")
-
 
 def shown(key: Key, value: Any) -> Any:
     """``value`` as it may be shown to the owner, fit for JSON."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidSettings
 
 Layer = Literal["default", "config.yaml", ".env", "environment"]
 
@@ -33,10 +33,10 @@ class Origin:
         """A place further down in the same file."""
         return Origin(self.layer, name, self.file, line)
 
-    def error(self, problem: str, suggestion: str) -> InvalidInput:
+    def error(self, problem: str, suggestion: str) -> InvalidSettings:
         """An error at this place; ``problem`` is a sentence without its full stop."""
         where = f" (line {self.line} of {self.file!r})" if self.file else ""
-        return InvalidInput(f"{problem}{where}.", suggestion)
+        return InvalidSettings(f"{problem}{where}.", suggestion)
 
 
 DEFAULT = Origin("default")

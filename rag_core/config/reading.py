@@ -26,7 +26,6 @@ from rag_core.config.keys import (
     PLAIN,
     PREFIX,
     Key,
-    comes_with,
     suggest,
 )
 from rag_core.config.kinds import Folder, Labels, PromptsByEmbedder, SizesByType, Stores
@@ -202,8 +201,6 @@ def _borrowed(given: tuple[tuple[str, str], ...]) -> tuple[Found, tuple[str, ...
 
 
 def _means_nothing(name: str) -> str:
-    if later := comes_with(name):
-        return f"The variable {name} comes with {later}, which is not built yet."
     return f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}"
 
 

@@ -12,7 +12,6 @@ from rag_core.config.keys import (
     LABEL,
     PROMPT,
     STORE,
-    comes_with,
     suggest,
 )
 from rag_core.config.kinds import Folder
@@ -58,8 +57,6 @@ def fields(node: Node, origin: Origin, known: Mapping[str, str], what: str) -> F
 
 def unknown(name: str, origin: Origin, known: Mapping[str, str]) -> InvalidInput:
     """The error for a name that is not known; what it is set to is not looked at."""
-    if later := comes_with(name):
-        return origin.error(f"{name!r} comes with {later}, which is not built yet", "Leave it out for now.")
     return origin.error(f"{name[:80]!r} is not a setting", suggest(name[:80], known))
 
 

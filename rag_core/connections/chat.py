@@ -14,7 +14,7 @@ from rag_core.connections import ollama
 from rag_core.connections.asking import ask, listed, model_ids, printable
 from rag_core.connections.check import Found, Unanswered, written
 from rag_core.errors import EmbedderError, InvalidInput, LLMError
-from rag_core.llm import LLM, Call, LLMOptions, Message, open_llm
+from rag_core.llm import GET_A_MODEL, LLM, Call, LLMOptions, Message, open_llm
 from rag_core.llm.talk import talk
 
 PATIENCE_S = 3.5
@@ -44,7 +44,8 @@ def chat_model(
 
 
 def _unchosen(models: tuple[str, ...], config_file: Path | None) -> Found:
-    step = written("llm", models[0] if models else "ollama:MODEL", config_file)
+    get_one = f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
+    step = written("llm", models[0], config_file) if models else get_one
     there = f"These could: {listed(models)}." if models else "None was found at Ollama or another server."
     return Found(
         "not set up",

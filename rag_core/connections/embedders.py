@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
-import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -21,6 +19,7 @@ from rag_core.embedders.minilm_install import PACKAGE
 from rag_core.embedders.openai import KEY_VARIABLE
 from rag_core.embedders.options import OLLAMA_MODEL
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
+from rag_core.extensions import install_line
 from rag_core.reports import OllamaModel
 from rag_core.wording import plural
 
@@ -175,8 +174,3 @@ def package_version(package: str, module: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "(of unknown version)"
-
-
-def install_line(extra: str) -> str:
-    """The command that installs an optional part of this program where it is."""
-    return f"`{shlex.quote(sys.executable)} -m pip install 'commonplace[{extra}]'`"

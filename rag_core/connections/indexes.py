@@ -10,8 +10,9 @@ from typing import Any
 from rag_core.addresses import destination
 from rag_core.connections.asking import READ_S, ask, check_status
 from rag_core.connections.check import Found, written
-from rag_core.connections.embedders import install_line, package_version
+from rag_core.connections.embedders import package_version
 from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.extensions import install_line
 from rag_core.vectors.chroma_place import ChromaOptions
 from rag_core.vectors.programs import CHROMA, QDRANT, Kind
 from rag_core.vectors.qdrant_connection import KEY_VARIABLE
@@ -148,7 +149,7 @@ def _without_server(kind: Kind, folder: Path | None, config_file: Path | None) -
     number, install = package_version(kind.package, kind.module), f"Run {install_line(kind.extra)}"
     here = f"The package {kind.package!r} {number} is installed" if number else f"{kind.package!r} is missing"
     if folder is not None:
-        sentence = f"{here}; vectors are kept in {str(folder)!r}, by one process at a time."
+        sentence = f"{here}; its folder is {str(folder)!r}, for one process at a time."
         goes = destination("")
         return Found("ready", sentence, goes=goes) if number else Found("not set up", sentence, f"{install}.")
     step = f"{written(kind.url_setting, kind.example, config_file)}."

@@ -17,6 +17,7 @@ from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.script import is_latin
 from rag_core.embedders.unit import unit_rows
 from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.extensions import install_line
 from rag_core.types import EmbedderIdentity, Vectors
 
 CONTEXT = 512
@@ -113,7 +114,7 @@ def open_local(
     except ImportError:
         raise EmbedderError(
             f"The package {package!r} is not installed.",
-            f"Install it: `pip install 'commonplace[{name.provider}]'`.",
+            f"Run {install_line(name.provider)}.",
         ) from None
     try:
         runner = load(imported, str(folder or name.model), options)

@@ -24,9 +24,16 @@ _LOG = logging.getLogger(__name__)
 _MANY = 40  # characters of a name that is none
 
 
-def listed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[Tool]:
-    """The tools that a viewer may use; none that writes where nobody can say whether it may."""
+Who = Callable[[], Viewer | None]
+"""Whose a request is; it may take a moment, and raise RagError."""
+
+
+def listed(who: Who, allow_writes: Callable[[], bool]) -> list[Tool]:
+    """The tools that the sender may use: none where nobody can say who that is, and none that writes where
+    nobody can say whether it may."""
+    viewer = None
     try:
+        viewer = who()
         return _open_to(viewer, allow_writes=allow_writes())
     except RagError:
         return _open_to(viewer, allow_writes=False)
@@ -40,7 +47,7 @@ def _open_to(viewer: Viewer | None, *, allow_writes: bool) -> list[Tool]:
 
 def called(
     library: Callable[[], Library],
-    viewer: Viewer | None,
+    who: Who,
     name: str,
     arguments: Mapping[str, Any] | None,
     *,
@@ -49,7 +56,9 @@ def called(
 ) -> dict[str, Any]:
     """What a call comes to, fit for JSON. ``allow_writes`` is asked anew for each; ``stop`` is set when
     nobody waits for the answer any more."""
+    viewer = None
     try:
+        viewer = who()
         if viewer is None:
             raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
         tool = _tool(viewer, name, allow_writes=allow_writes())

@@ -54,14 +54,15 @@ _ANSWER: Final = {
 def server(
     library: Callable[[], Library], viewer_of: ViewerOf, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
-    """The server. ``library`` gives the library of this process, ``allow_writes`` says whether assistants may
-    change its index; both are asked in a worker thread, for every request."""
+    """The server. ``library`` gives the library of this process, ``viewer_of`` says whose a request is and
+    ``allow_writes`` whether assistants may change the index; all are asked in a worker thread, for every
+    request."""
     workers = ThreadPoolExecutor(WORKERS, "mcp")
 
     async def list_tools(
         request: Request, _: protocol.PaginatedRequestParams | None
     ) -> protocol.ListToolsResult:
-        work = partial(listed, viewer_of(request), allow_writes)
+        work = partial(listed, partial(viewer_of, request), allow_writes)
         found = await asyncio.get_running_loop().run_in_executor(workers, work)
         return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
 
@@ -70,7 +71,7 @@ def server(
         work = partial(
             called,
             library,
-            viewer_of(request),
+            partial(viewer_of, request),
             given.name,
             given.arguments,
             allow_writes=allow_writes,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from rag_core import jobs, render
@@ -14,7 +14,7 @@ from rag_core.errors import ExtractError, InvalidInput
 from rag_core.library import Library
 from rag_core.mcp_server.reading import store_of
 from rag_core.types import Viewer
-from rag_core.wording import plural
+from rag_core.wording import plural, take_back
 
 WAIT_S: Final = 45.0
 """So long a call waits for its run; assistants give up after a minute."""
@@ -32,11 +32,16 @@ def index_file(library: Library, viewer: Viewer, given: Given, stop: threading.E
         path = library.request_path(viewer, store, given["file_path"])
     done = _worked_off(library, viewer, store, before, stop)
     for each in done["job"]["results"] if done["job"] else ():
-        if each["status"] == "failure":
+        if each["status"] == "failure" and _concerns(each["source_file"], path):
             raise ExtractError(
                 f"{path!r} could not be read. {each['message']}", "Mend the file, then index it again."
             )
     return {"source_file": path, **done}
+
+
+def _concerns(failed: str, path: str) -> bool:
+    """Whether what failed is the file, or a folder; a run may do what others asked for, too."""
+    return failed == path or Path(failed).is_absolute()
 
 
 def index_directory(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
@@ -71,11 +76,10 @@ def delete_file(library: Library, viewer: Viewer, given: Given, stop: threading.
     with field("source_file"):
         path = library.path_in_store(viewer, store, given["source_file"])
         library.exclude_file(viewer, store, path, _BY_AN_ASSISTANT)
-    back = f"commonplace exclude {shlex.quote(path)} --undo --store {store}"
     said = (
         f"{path!r} is excluded from store {store!r} from now on; the Index page counts it, and the Files"
         " page lists it with this reason. The file stays as it is. To take it back: the Files page, or"
-        f" `{back}`."
+        f" `{take_back(path, store)}`."
     )
     done = _worked_off(library, viewer, store, before, stop)
     return {"source_file": path, "message": said, **done}

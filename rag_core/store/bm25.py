@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_core.store.rows import exact, rows_at_once
 from rag_core.words import is_unspaced, match_any
 
 # Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
@@ -49,13 +50,14 @@ class _Search:
         return self._best(among, "score DESC", match_any(needed))
 
     def _best(self, among: str, order: str, *needed: str) -> Scored:
-        rows = self.db.execute(
-            f"""SELECT words.rowid, -words.rank AS score FROM words {"" if self.condition == "1" else _JOINS}
-                WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})' AND {among} {self.condition}
-                ORDER BY {order} LIMIT ?""",
-            (match_any(self.words), *needed, *self.values, self.limit),
-        )
-        return [(row[0], row[1]) for row in rows]
+        best = f"""SELECT words.rowid, -words.rank AS score FROM words
+                   {"" if self.condition == "1" else _JOINS}
+                   WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})' AND {among} {self.condition}
+                   ORDER BY {order} LIMIT ?"""
+        sql = f"WITH best (id, score) AS ({best}) SELECT id, {exact('score')} FROM best"
+        values = (match_any(self.words), *needed, *self.values, self.limit)
+        found = rows_at_once(self.db, ["id", "score"], sql, values)
+        return [(chunk_id, float(score)) for chunk_id, score in found]
 
 
 WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))

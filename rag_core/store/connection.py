@@ -19,7 +19,10 @@ from rag_core.errors import StoreError
 from rag_core.migrations import APPLICATION_ID
 from rag_core.words import has_phrase
 
-READERS = 8
+READERS = 4
+"""How many threads read one store at once. More would only wait for each other, as Python computes in one:
+beside a run, 25 searches a second took three times as long with eight (`benchmarks/load.py`)."""
+
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _FOLD_PATIENCE_MS = 100

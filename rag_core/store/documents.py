@@ -6,6 +6,7 @@ only what it changed.
 
 from __future__ import annotations
 
+import difflib
 import json
 import posixpath
 import sqlite3
@@ -306,6 +307,15 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+_MOST_COMPARED, _LONGEST_COMPARED = 2000, 500
+
+
+def like(db: sqlite3.Connection, path: str) -> list[str]:
+    """The path that is spelled most like ``path``, if there is one."""
+    paths = [row[0] for row in db.execute("SELECT display FROM documents LIMIT ?", (_MOST_COMPARED,))]
+    return difflib.get_close_matches(path[:_LONGEST_COMPARED], paths, n=1, cutoff=0.8)
+
+
 # --- moving and forgetting --------------------------------------------------------------
 
 
@@ -366,8 +376,8 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
 
 # --- passages taken out by hand ---------------------------------------------------------
 
-_TAKEN_OUT = "Passages of it were taken out by hand. They are back when the file changes or is read again."
-_ALL_TAKEN_OUT = (
+TAKEN_OUT = "Passages of it were taken out by hand. They are back when the file changes or is read again."
+ALL_TAKEN_OUT = (
     "All its passages were taken out by hand. They are back when the file changes or is read again."
 )
 
@@ -384,10 +394,10 @@ def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
             continue
         if row["has_text"]:
             said = json.loads(row["warnings"])
-            warnings = said if _TAKEN_OUT in said else [*said, _TAKEN_OUT]
+            warnings = said if TAKEN_OUT in said else [*said, TAKEN_OUT]
             _update(db, "documents", document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
             continue
         known_as = _names(db, document_id)
-        _update(db, "documents", document_id, {**_NOTHING_READ, "state": "skipped", "reason": _ALL_TAKEN_OUT})
+        _update(db, "documents", document_id, {**_NOTHING_READ, "state": "skipped", "reason": ALL_TAKEN_OUT})
         _forget_contents(db, document_id)
         resolve_links(db, document_id, known_as)

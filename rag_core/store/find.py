@@ -17,6 +17,7 @@ from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store import bm25, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
+from rag_core.store.rows import rows_at_once
 from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
 from rag_core.words import fold as fold_words
 from rag_core.words import is_spaced_word, match_all, match_any
@@ -194,12 +195,9 @@ def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
 
 def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:
     """The eligible chunks when there are at most ``limit``, else None."""
-    rows = db.execute(
-        f"""SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id
-            WHERE {allowed.sql} LIMIT ?""",
-        (*allowed.values, limit + 1),
-    ).fetchall()
-    return [row[0] for row in rows] if len(rows) <= limit else None
+    sql = f"SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE {allowed.sql} LIMIT ?"
+    found = rows_at_once(db, ["id"], sql, (*allowed.values, limit + 1))
+    return [chunk_id for (chunk_id,) in found] if len(found) <= limit else None
 
 
 def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[str, str]]:
@@ -240,12 +238,9 @@ def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
     """The ids of those chunks among ``keys`` that are eligible."""
-    rows = db.execute(
-        f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
-            JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}""",
-        (json.dumps(list(keys)), *allowed.values),
-    )
-    return {row[0]: row[1] for row in rows}
+    sql = f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
+              JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}"""
+    return dict(rows_at_once(db, ["key", "id"], sql, (json.dumps(list(keys)), *allowed.values)))
 
 
 def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]:
@@ -258,22 +253,17 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
 
 def identities(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
     """What tells the passages of ``ids`` apart: their text, or the key of one without text."""
-    rows = db.execute(
-        """SELECT id, CASE text WHEN '' THEN key ELSE text END FROM chunks
-           WHERE id IN (SELECT value FROM json_each(?))""",
-        (json.dumps(list(ids)),),
-    )
-    return {row[0]: row[1] for row in rows}
+    sql = """SELECT id, CASE text WHEN '' THEN key ELSE text END FROM chunks
+             WHERE id IN (SELECT value FROM json_each(?))"""
+    return dict(rows_at_once(db, ["id", "text"], sql, (json.dumps(list(ids)),)))
 
 
 def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
     """All searchable words of the chunks ``ids`` but their paths, folded."""
-    rows = db.execute(
-        """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
-               || ' ' || terms FROM chunks WHERE id IN (SELECT value FROM json_each(?))""",
-        (json.dumps(list(ids)),),
-    )
-    return {row[0]: fold_words(row[1]) for row in rows}
+    sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
+                 || ' ' || terms FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
+    found = rows_at_once(db, ["id", "words"], sql, (json.dumps(list(ids)),))
+    return {chunk_id: fold_words(words) for chunk_id, words in found}
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:

@@ -24,7 +24,7 @@ Work = Literal["index", "repair", "rename", "delete", "make", "switch"]
 _PATIENCE_S = 0.5  # longer than a look takes
 
 _DOING: Mapping[Work, str] = {
-    "index": "is being indexed already",
+    "index": "is being indexed",
     "repair": "is being repaired",
     "rename": "is being renamed",
     "delete": "is being deleted",
@@ -98,7 +98,7 @@ def _write(store: Path, work: Work) -> None:
 def _refusal(store: Path, work: Work) -> StoreError:
     found = _written(store)
     run, other = _REFUSED[work]
-    message = f"Store {store.stem!r} {_DOING[found]}."
+    message = f"Store {store.stem!r} {_DOING[found]}{' already' if found == work == 'index' else ''}."
     return StoreBusy(message, run) if found == "index" else InUpkeep(message, other)
 
 

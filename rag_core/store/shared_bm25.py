@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_core.store.bm25 import WEIGHTS
+from rag_core.store.rows import exact, rows_at_once
 from rag_core.words import bigrams, is_unspaced, match_any
 
 _K1, _B = 1.2, 0.75  # FTS5's
@@ -73,13 +74,11 @@ def _count_of(part: float, norm: float) -> float:
 
 
 def _of_phrase(db: sqlite3.Connection, phrase: str, ids: Sequence[int]) -> list[tuple[int, float]]:
-    rows = db.execute(
-        f"""SELECT words.rowid, -words.rank FROM words
-            WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})'
-            AND +words.rowid IN (SELECT value FROM json_each(?))""",
-        (match_any([phrase]), json.dumps(list(ids))),
-    )
-    return [(row[0], row[1]) for row in rows]
+    sql = f"""SELECT words.rowid, {exact("-words.rank")} FROM words
+              WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})'
+              AND +words.rowid IN (SELECT value FROM json_each(?))"""
+    found = rows_at_once(db, ["id", "score"], sql, (match_any([phrase]), json.dumps(list(ids))))
+    return [(chunk_id, float(score)) for chunk_id, score in found]
 
 
 def _count(db: sqlite3.Connection, phrase: str) -> int:
@@ -99,8 +98,9 @@ def _every(db: sqlite3.Connection) -> _Corpus:
 
 def _lengths(db: sqlite3.Connection, chunks: str, *values: str) -> dict[int, int]:
     """How many words each of ``chunks`` has, which is SQL for their ids with its ``values``."""
-    rows = db.execute(f"SELECT id, sz FROM words_docsize WHERE id IN ({chunks})", values)
-    return {row[0]: sum(_numbers(row[1])) for row in rows}
+    sql = f"SELECT id, hex(sz) FROM words_docsize WHERE id IN ({chunks})"
+    found = rows_at_once(db, ["id", "sz"], sql, values)
+    return {chunk_id: sum(_numbers(bytes.fromhex(sizes))) for chunk_id, sizes in found}
 
 
 def _numbers(block: bytes) -> Iterator[int]:

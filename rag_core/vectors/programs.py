@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.errors import InvalidInput, VectorError
+from rag_core.extensions import install_line
 from rag_core.vectors.attempts import Refused, quoted
 
 
@@ -32,7 +33,7 @@ class Kind:
         except ImportError:
             raise VectorError(
                 f"The package {self.package!r} is not installed.",
-                f"Install it: `pip install 'commonplace[{self.extra}]'`.",
+                f"Run {install_line(self.extra)}.",
             ) from None
 
 

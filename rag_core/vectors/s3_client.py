@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
@@ -169,7 +171,7 @@ def _packages() -> tuple[Any, Any, ModuleType]:
         raise VectorError(
             f"The vector index 's3vectors' needs botocore {'.'.join(map(str, MIN_BOTOCORE))} or newer,"
             f" this is {botocore.__version__}.",
-            "Install it: `pip install 'boto3>=1.44.5'`.",
+            f"Run `{shlex.quote(sys.executable)} -m pip install 'boto3>=1.44.5'`.",
         )
     return boto3, config, exceptions
 

@@ -1,0 +1,402 @@
+"""Attacks on the running app that no other module tries. docs/security.md lists every attack with its test.
+
+The app still stands after each, and logged no fault (the fixture ``place``, and ``house`` here).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection
+
+from rag_core.types import OWNER
+from tests.chat_servers import OllamaChat, say
+from tests.conftest import index
+from tests.live import ROOT, Server, run_page
+from tests.speakers import (
+    CO_OWNER,
+    GUEST,
+    TAILNET,
+    Header,
+    Place,
+    Speaker,
+    call,
+    shown,
+    speaking,
+    through_serve,
+)
+from tests.stored import keys
+from tests.trees import write
+from ui.access import REFUSAL
+from ui.limits import MAX_HEADERS, Limits
+
+PAGE: Final = ROOT / "docs" / "security.md"
+
+
+def exchange(server: Server, first: str, headers: Sequence[Header], body: bytes = b"") -> tuple[int, bytes]:
+    """Send a request byte by byte as it stands; the status and body of what comes back, 0 for nothing."""
+    lines = [first, *(f"{name}: {value}" for name, value in headers), "Connection: close"]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw, suppress(OSError):
+        received = b""
+        raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body)
+        while part := raw.recv(65536):
+            received += part
+    head, _, rest = received.partition(b"\r\n\r\n")
+    return int(head.split(b" ", 2)[1]) if head.startswith(b"HTTP/1.") else 0, rest
+
+
+# --- the page of documentation ----------------------------------------------------------
+
+
+def test_every_attack_of_the_documentation_has_a_test_that_exists() -> None:
+    named = re.findall(r"`(test_\w+)::(test_\w+)`", PAGE.read_text("utf-8"))
+    assert len(named) > 20
+    sources = {module: (ROOT / "tests" / f"{module}.py").read_text("utf-8") for module, _ in named}
+    assert [(module, test) for module, test in named if f"def {test}(" not in sources[module]] == []
+
+
+# --- who sends it -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("login", [CO_OWNER, GUEST])
+@pytest.mark.parametrize("name", [TAILNET, "evil.tail0.ts.net"])
+def test_a_page_whose_tailnet_name_was_rebound_is_refused(place: Place, login: str, name: str) -> None:
+    """Its script may send every header that Tailscale does; the Host is out of its reach."""
+    host = f"{name}:{place.server.port}"
+    headers = through_serve(login, host)
+    for path in ("/", "/api/v1/stores", "/mcp"):
+        assert place.server.get(path, *headers)[0] == 403
+    assert place.server.handshake(*headers) == 403
+    assert place.person(login).get("/api/v1/stores")[0] == 200, "with the Host that Serve has"
+
+
+HERE: Final = ("Host", "localhost")
+GET, POST = "GET /api/v1/stores HTTP/1.1", "POST /mcp HTTP/1.1"
+ODD_REQUESTS: dict[str, tuple[str, list[Header]]] = {
+    "HTTP/1.0 without a Host": ("GET /api/v1/stores HTTP/1.0", []),
+    "no Host": (GET, []),
+    "an empty Host": (GET, [("Host", "")]),
+    "a whole address": ("GET http://localhost/api/v1/stores HTTP/1.1", [("Host", "evil.example")]),
+    "a name before the Host": (GET, [("Host", "evil@localhost")]),
+    "a Host with a dot behind it": (GET, [("Host", "localhost.")]),
+    "a list of Hosts": (GET, [("Host", "localhost, evil.example")]),
+    "another case": (GET, [HERE, ("x-FORWARDED-for", "100.64.0.2")]),
+    "a blank before the colon": (GET, [HERE, ("X-Forwarded-For ", "100.64.0.2")]),
+    "a folded header": (GET, [HERE, ("X-A", "1\r\n x-forwarded-for: 100.64.0.2")]),
+    "two lengths": (POST, [HERE, ("Content-Length", "2"), ("Content-Length", "3")]),
+    "a length and chunks": (POST, [HERE, ("Content-Length", "4"), ("Transfer-Encoding", "chunked")]),
+    "a negative length": (POST, [HERE, ("Content-Length", "-5")]),
+    "the preface of HTTP/2": ("PRI * HTTP/2.0", []),
+    "the beginning of TLS": ("\x16\x03\x01\x02\x00\x01", []),
+}
+
+
+@pytest.mark.parametrize(("first", "headers"), ODD_REQUESTS.values(), ids=ODD_REQUESTS)
+def test_an_odd_request_is_refused(place: Place, first: str, headers: list[Header]) -> None:
+    assert exchange(place.server, first, headers)[0] in (400, 403)
+
+
+# --- a guest who wants more -------------------------------------------------------------
+
+DETOURS = (
+    "/_stcore/metrics", "//_stcore/metrics", "/./_stcore/metrics", "/x/../_stcore/metrics",
+    "/_stcore/./metrics", "/%5fstcore/metrics", "/_stcore%2fmetrics", "/_STCORE/metrics",
+    "/_stcore//metrics", "/_stcore/metrics/", "/_stcore/metrics;x", "/files/_stcore/metrics",
+    "/api/../_stcore/metrics", "/mcp/../_stcore/metrics", "/media/../_stcore/metrics",
+    "http://localhost/_stcore/metrics",
+)  # fmt: skip
+OVERRIDES = (
+    (), (("X-HTTP-Method-Override", "GET"),), (("X-Original-URL", "/_stcore/metrics"),),
+    (("X-Rewrite-URL", "/_stcore/metrics"),), (("x_commonplace_role", "owner"),),
+    (("X-COMMONPLACE-Role", "owner"), ("X-CommonPlace-Login", "owner")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", DETOURS)
+def test_no_detour_leads_a_guest_to_what_is_the_owners(place: Place, path: str) -> None:
+    guest, known = place.person(GUEST), place.owner.get("/_stcore/metrics")[2].splitlines()[0].encode()
+    assert known.startswith(b"#")
+    for more in OVERRIDES:
+        status, body = exchange(place.server, f"GET {path} HTTP/1.1", [*guest.headers, *more])
+        assert (status in (200, 400, 403, 404), known in body) == (True, False)
+
+
+SPELLINGS = (
+    "/api//v1/stores", "//api/v1/stores", "/%61pi/v1/stores", "/api/../api/v1/stores", "/API/v1/stores",
+    "/api/v1/stores/", "/api/v1/%73tores", "/api/v1/stores%00",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SPELLINGS)
+@pytest.mark.parametrize("who", ["guest", "stranger", "nobody"])
+def test_no_way_of_writing_an_address_shows_more(place: Place, who: str, path: str) -> None:
+    status, body = exchange(place.server, f"GET {path} HTTP/1.1", place.speakers[who].headers)
+    assert status in ((200, 400, 404) if who == "guest" else (400, 403))
+    assert b"mine" not in body
+
+
+CLIMBS = (
+    "../mine/own.md", "..%2fmine%2fown.md", "%2e%2e/mine/own.md", "..\\mine\\own.md", "./../mine/own.md",
+    "../../home/data/state.db", "/etc/hostname", "//etc/hostname", "..%00/mine/own.md",
+    "open.md/../../mine/own.md",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", CLIMBS)
+@pytest.mark.parametrize("who", ["owner", "guest"])
+def test_nothing_outside_a_store_is_read_through_its_paths(place: Place, who: str, path: str) -> None:
+    speaker = place.speakers[who]
+    status, body = exchange(
+        place.server,
+        f"GET /api/v1/documents/shared/{path} HTTP/1.1",
+        [("Host", place.server.host), *speaker.headers] if who == "owner" else speaker.headers,
+    )
+    assert (status in (400, 404), b"of my own" in body) == (True, False)
+    _, said = call(speaker, "open", file_path=path, store="shared")
+    assert not said["success"]
+    page = speaker.visit("files", f"store=shared&path={path}")
+    assert "of my own" not in page
+
+
+@pytest.mark.parametrize("path", ["/../app.py", "/static/../../app.py", "/%2e%2e/app.py", "/media/../app.py",
+    "/component/x/../../app.py", "/app/static/../app.py", "/static/%2e%2e%2f%2e%2e%2fapp.py"])  # fmt: skip
+def test_no_file_of_the_program_or_the_library_is_served(place: Place, path: str) -> None:
+    for target in (path, path.replace("app.py", "home/data/state.db")):
+        status, body = exchange(place.server, f"GET {target} HTTP/1.1", [("Host", place.server.host)])
+        assert status in (200, 400, 403, 404)
+        assert b"AccessGate" not in body
+        assert not body.startswith(b"SQLite")
+
+
+@pytest.mark.parametrize("tool", ["search", "open", "ask", "status", "get_index_stats", "neighbors"])
+def test_ungranted_and_unknown_stores_are_the_same_over_mcp(place: Place, tool: str) -> None:
+    given = {
+        "search": {"query": "x"}, "ask": {"question": "x"}, "open": {"file_path": "own.md"},
+        "neighbors": {"id": keys(place.library, "mine", "own.md")[0]},
+    }.get(tool, {})  # fmt: skip
+    guest = place.person(GUEST)
+    (_, ungranted), (_, unknown) = (call(guest, tool, store=store, **given) for store in ("mine", "nine"))
+    assert not ungranted["success"]
+    assert json.dumps(ungranted).replace("mine", "nine") == json.dumps(unknown)
+
+
+def test_an_absolute_path_tells_a_guest_nothing(place: Place) -> None:
+    def said(path: str) -> str:
+        _, answer = call(place.person(GUEST), "open", file_path=str(place.notes / path), store="shared")
+        assert not answer["success"]
+        return json.dumps(answer).replace(path, "…")
+
+    paths = ("shared/open.md", "mine/own.md", "shared/secret.md", "shared/absent.md")
+    assert len({said(path) for path in paths}) == 1
+    _, answer = call(place.owner, "open", file_path=str(place.notes / "shared/open.md"), store="shared")
+    assert answer["success"]
+
+
+# --- somebody else's page ---------------------------------------------------------------
+
+
+def press(ws: ClientConnection, button: str) -> str:
+    """Press a button of a page by its id, and what the page shows then."""
+    pressed = BackMsg()
+    widget = pressed.rerun_script.widget_states.widgets.add()
+    widget.id, widget.trigger_value, pressed.rerun_script.page_name = button, True, "settings"
+    ws.send(pressed.SerializeToString())
+    messages: list[ForwardMsg] = []
+    while not messages or messages[-1].WhichOneof("type") != "script_finished":
+        messages.append(ForwardMsg.FromString(ws.recv(timeout=10, decode=False)))
+    return shown(messages)
+
+
+@pytest.mark.parametrize("thief", ["a guest who knows its number", "its owner, who is a guest now"])
+def test_a_page_of_an_owner_is_not_resumed_by_a_guest(place: Place, thief: str) -> None:
+    place.library.create_token(OWNER, "precious")
+    try:
+        with place.person(CO_OWNER).opened() as ws:
+            said = shown(run_page(ws, "settings"))
+        session = re.search(r'session_id: "([^"]+)"', said)
+        button = re.search(r'id: "(\$\$ID-[^"]*settings_revoke_precious)"', said)
+        assert session
+        assert button
+        if thief.startswith("its"):
+            place.library.unshare(OWNER, CO_OWNER)
+            place.library.share(OWNER, CO_OWNER, ["shared"])
+        with place.person(CO_OWNER if thief.startswith("its") else GUEST).opened(session[1]) as ws:
+            assert session[1] not in press(ws, button[1])
+        assert "precious" in {token.name for token in place.library.tokens(OWNER)}
+    finally:
+        place.library.revoke_token(OWNER, "precious")
+        place.library.unshare(OWNER, CO_OWNER)
+
+
+# --- a private document -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory, talker: OllamaChat) -> Iterator[Place]:
+    """A store whose notes are private by what they say and by a rule, and linked from one that is not."""
+    told = {"COMMONPLACE_LLM": "ollama:talker", "COMMONPLACE_OLLAMA_URL": talker.url}
+    with speaking(tmp_path_factory.mktemp("private"), **told) as place:
+        plan = (
+            "---\ntags: [underhand]\naliases: [sesame]\n---\n# Diary\n\nSee [[open]]. The word is sesame.\n"
+        )
+        write(place.notes / "shared", {"locked/secret.md": plan})
+        index(place.library, "shared")
+        place.library.set_private_rules(OWNER, "shared", ["locked/**"])
+        talker.script = say("So it is [1].")
+        yield place
+        assert place.owner.get("/_stcore/health")[0] == 200
+        assert "Traceback" not in place.server.log
+
+
+Look = Callable[[Place, Speaker], str]
+
+
+def rest(path: str, **body: Any) -> Look:
+    return lambda _, who: (who.post(path, body) if body else who.get(f"/api/v1{path}"))[2]
+
+
+def mcp(tool: str, **given: Any) -> Look:
+    return lambda _, who: json.dumps(call(who, tool, store="shared", **given)[1])
+
+
+def mcp_by_id(tool: str, path: str) -> Look:
+    return lambda place, who: json.dumps(
+        call(who, tool, store="shared", id=keys(place.library, "shared", path)[0])[1]
+    )
+
+
+def page(name: str, query: str) -> Look:
+    return lambda _, who: who.visit(name, query)
+
+
+SECRETS: Final = ("sesame", "Diary", "underhand", "secret.md", "locked")
+"""The last three a guest may have guessed, and an answer repeats what was asked for."""
+LOOKS: dict[str, Look] = {
+    "REST by path": rest("/documents/shared/locked/secret.md"),
+    "REST documents": rest("/documents?store=shared"),
+    "REST counts": rest("/stores/shared"),
+    "REST status": rest("/status"),
+    "REST links": rest("/documents/shared/open.md"),
+    "REST search": rest("/search", query="word", min_score=0),
+    "REST facet": rest("/search", query="harbour", filters={"tag": ["underhand"]}),
+    "REST path filter": rest("/search", query="word", filters={"path": ["locked"]}),
+    "REST ask": rest("/ask", question="What is the word of the harbour that opens?", k=20),
+    "MCP by path": mcp("open", file_path="locked/secret.md"),
+    "MCP by id": mcp_by_id("open", "locked/secret.md"),
+    "MCP neighbour": mcp_by_id("neighbors", "locked/secret.md"),
+    "MCP neighbours of another": mcp_by_id("neighbors", "open.md"),
+    "MCP search": mcp("search", query="word"),
+    "MCP budget": mcp("search_with_budget", query="word", max_tokens=5000),
+    "MCP facet": mcp("search_with_filters", query="harbour", filters={"tag": "underhand"}),
+    "MCP ask": mcp("ask", question="What is the word of the harbour that opens?", k=20),
+    "MCP counts": mcp("get_index_stats"),
+    "MCP status": mcp("status"),
+    "search page": page("", "q=word&mode=lexical"),
+    "search page with its facets": page("", "q=harbour"),
+    "search page by tag": page("", "q=harbour&tag=underhand"),
+    "files page": page("files", "store=shared"),
+    "document page": page("files", "store=shared&path=locked/secret.md"),
+    "document page with its links": page("files", "store=shared&path=open.md"),
+    "ask page": page("ask", ""),
+}
+
+
+@pytest.mark.parametrize(("way", "look"), LOOKS.items(), ids=LOOKS)
+def test_a_private_document_is_nowhere_for_a_guest(house: Place, way: str, look: Look) -> None:
+    said = look(house, house.person(GUEST))
+    names_it = any(word in way for word in ("by path", "facet", "tag", "filter", "document page"))
+    assert [secret for secret in SECRETS[: 2 if names_it else None] if secret in said] == []
+    assert not re.search(r'"?(file_count|total|unique_files|total_chunks)"?: [23]\b', said)
+
+
+def test_the_owner_meets_it_in_each_of_these_ways(house: Place) -> None:
+    """Else the attacks above would prove nothing."""
+    blind = {way for way, look in LOOKS.items() if not any(s in look(house, house.owner) for s in SECRETS)}
+    assert blind <= {"REST counts", "REST status", "MCP status", "ask page"}, "they tell numbers"
+
+
+# --- too much, too slowly ---------------------------------------------------------------
+
+
+def test_headers_that_are_too_large_are_refused(place: Place) -> None:
+    for speaker in (place.owner, place.person(GUEST), place.nobody):
+        host = [] if speaker.headers else [("Host", place.server.host)]
+        for many in ([("X-A", "y" * (MAX_HEADERS + 1))], [(f"X-{n}", "y" * 50) for n in range(2000)]):
+            status, _ = exchange(place.server, "GET / HTTP/1.1", [*host, *speaker.headers, *many])
+            assert status == 431
+        assert exchange(place.server, f"GET /?{'y' * 100_000} HTTP/1.1", speaker.headers)[0] == 400
+
+
+def test_many_connections_that_say_nothing_more_hold_nobody_up(place: Place) -> None:
+    with ExitStack() as stack:
+        for number in range(200):
+            raw = stack.enter_context(socket.create_connection(("127.0.0.1", place.server.port), timeout=10))
+            raw.sendall((b"", b"G", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-A: 1")[number % 3])
+        assert place.owner.get("/api/v1/stores")[0] == 200
+        assert "Search your notes" in place.person(GUEST).visit()
+
+
+def test_a_guest_has_so_many_pages_open_and_nobody_else_is_kept_out(place: Place) -> None:
+    guest = place.person(GUEST)
+    with ExitStack() as stack:
+        for _ in range(Limits().open_requests):
+            stack.enter_context(guest.opened())
+        assert guest.handshake() == 403
+        assert guest.get("/api/v1/stores")[0] == 429
+        assert place.person(CO_OWNER).get("/api/v1/stores")[0] == 200
+        assert place.owner.handshake() == 101
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such limit there")
+def test_guests_do_not_use_up_the_files_that_the_app_may_open(tmp_path: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+        try:
+            place = stack.enter_context(speaking(tmp_path))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for _ in range(80):  # each with a session of four files
+            stack.enter_context(place.person(GUEST).opened())
+        assert place.owner.get("/api/v1/stores")[0] == 200
+
+
+BODIES: dict[str, bytes] = {
+    "very deep": b'{"query": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "never closed": b'{"query": ' * 20_000,
+    "a huge number": b'{"query": "x", "top_k": ' + b"9" * 5000 + b"}",
+    "no number": b'{"query": "x", "min_score": NaN}',
+    "infinite": b'{"query": "x", "min_score": 1e999}',
+    "half a character": b'{"query": "\\ud800"}',
+    "UTF-16": '{"query": "x"}'.encode("utf-16"),
+    "a name twice": b'{"query": "x", "stores": ["mine"], "stores": ["shared"]}',
+    "compressed": b"\x1f\x8b\x08" + b"x" * 100,
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("path", ["/api/v1/search", "/mcp"])
+def test_a_body_that_is_no_good_is_refused(place: Place, path: str, body: bytes) -> None:
+    kinds = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
+    for speaker in (place.person(GUEST), place.owner):
+        status, _, said = speaker.send("POST", path, body, *kinds)
+        assert (status, "mine" in said, str(Path.home()) in said) == (400, False, False)
+
+
+def test_rubbish_on_a_page_s_socket_is_passed_over(place: Place) -> None:
+    with place.person(GUEST).opened() as ws:
+        for rubbish in (b"\xff" * 100, b"", b"\x0a" * 1000, "text"):
+            ws.send(rubbish)
+        assert REFUSAL not in shown(run_page(ws, ""))

@@ -1,0 +1,191 @@
+"""Slips of the pen on the command line: what is told in place of doing something else, and where it leads."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.errors import InvalidInput
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.command import Run
+from tests.configured import configure
+from tests.trees import write
+
+
+@pytest.fixture
+def garden(run: Run, notes: Path) -> Path:
+    """A store called garden, the only one, over two notes, one of them private."""
+    write(notes, {"rose.md": "# Rose\n\nIt tells of roses.\n", "bee.md": "---\nprivate: true\n---\n# Bee\n"})
+    run("store", "create", "garden", "--embedder", "hashing")
+    run("index", "**/*", "--root", notes)
+    return notes
+
+
+# --- options that belong to something else ----------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--exclude", "--root"])
+def test_what_belongs_to_a_pattern_is_refused_without_one(run: Run, garden: Path, option: str) -> None:
+    refused = run("index", option, garden)
+    assert refused.status == 2
+    assert refused.err.startswith(f"Error: {option} needs a PATTERN.\n")
+    assert "`commonplace source edit NUMBER --store garden`" in refused.err
+    assert run("source", "list", "--json").json["sources"][0]["exclude"] == []
+
+
+@pytest.mark.parametrize("command", [["list"], ["repair"], ["jobs"], ["source", "list"]], ids=" ".join)
+@pytest.mark.parametrize("several", [False, True])
+def test_a_store_that_is_named_without_its_option_leads_to_it(
+    run: Run, garden: Path, command: list[str], several: bool
+) -> None:
+    if several:
+        run("store", "create", "zoo", "--embedder", "hashing")
+    refused = run(*command, "garden")
+    assert refused.status == 2
+    line = f"commonplace {' '.join(command)} --store garden"
+    assert refused.err == f"Error: 'garden' belongs to no option.\nName it with --store: `{line}`.\n"
+    assert run(*shlex.split(line)[1:]).status == 0
+
+
+def test_a_configured_store_that_is_not_there_is_told_to_be_configured(
+    run: Run, garden: Path, home: Path
+) -> None:
+    configure(home, "default_store: gardn\n")
+    for command in (["list"], ["query", "roses"], ["ask", "roses"]):
+        refused = run(*command)
+        assert refused.status == 2
+        assert "'gardn', which the setting default_store names" in refused.err
+        assert "config.yaml:1" in refused.err
+        assert "name another one with --store: garden." in refused.err
+        assert run(*command, "--store", "garden").status in (0, 3)
+    assert run("query", "roses", "--store", "gardn").err.startswith(
+        "Error: There is no store called 'gardn'."
+    )
+    assert "default_store" in run("query", "--help").out
+
+
+def test_one_text_is_no_list_of_stores(run: Run, garden: Path, home: Path) -> None:
+    library = Library.open(Settings(home / "data", home / "data" / "models", ()))
+    with pytest.raises(InvalidInput, match=r"Give a list: \['garden'\]"):
+        library.search(OWNER, "roses", "garden")
+    assert library.search(OWNER, "roses", ["garden"]).hits
+    library.close()
+
+
+# --- paths ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [["show"], ["reindex"], ["exclude"]], ids=" ".join)
+def test_a_path_may_be_absolute_where_it_lies_in_a_folder(
+    run: Run, garden: Path, tmp_path: Path, command: list[str]
+) -> None:
+    assert run(*command, garden / "rose.md").status == 0
+    outside = run(*command, tmp_path / "x.md")
+    assert outside.status == 2
+    assert "lies in no folder of store 'garden'" in outside.err
+    if command == ["exclude"]:
+        assert run(*command, garden / "rose.md", "--undo").status == 0
+
+
+def test_the_way_back_can_be_pasted_whatever_the_name_begins_with(run: Run, garden: Path) -> None:
+    write(garden, {"-x.md": "# X\n\nAn odd name.\n"})
+    run("index")
+    said = run("exclude", "--", "-x.md").out.splitlines()[-1]
+    command = said.partition("take it back: ")[2]
+    assert command == "commonplace exclude --undo --store garden -- -x.md"
+    assert run(*shlex.split(command)[1:]).status == 0
+    assert "-x.md" in run("list", "--state", "fresh").out
+
+
+def test_a_file_whose_passages_were_taken_out_is_read_again_by_the_next_step(
+    run: Run, garden: Path, home: Path
+) -> None:
+    library = Library.open(Settings(home / "data", home / "data" / "models", ()))
+    keys = [chunk.key for chunk in library.document(OWNER, "garden", "rose.md").chunks]
+    library.take_out_passages(OWNER, "garden", keys)
+    library.close()
+    said = run("doctor", "--file", garden / "rose.md")
+    assert said.status == 1
+    assert "taken out by hand" in said.out
+    command = "commonplace reindex rose.md --store garden"
+    assert f"`{command}`" in said.out
+    assert run(*shlex.split(command)[1:]).status == 0
+    assert run("doctor", "--file", garden / "rose.md").status == 0
+
+
+def test_private_notes_are_marked(run: Run, garden: Path) -> None:
+    rows = {line.split()[0]: line for line in run("list").out.splitlines()}
+    assert "fresh, private" in rows["bee.md"]
+    assert "private" not in rows["rose.md"]
+    assert "private" in run("show", "bee.md").out.splitlines()[1]
+    assert "private" not in run("show", "rose.md").out
+
+
+# --- hints that lead somewhere ----------------------------------------------------------
+
+
+def test_a_new_store_leads_to_a_folder(run: Run, notes: Path) -> None:
+    write(notes, {"a.md": "Alpaca.\n"})
+    said = run("store", "create", "zoo", "--embedder", "hashing").out
+    assert "commonplace index '**/*' --root FOLDER --store zoo" in said
+    assert run("source", "list").out.strip().endswith("commonplace index '**/*' --root FOLDER --store zoo")
+
+
+def test_an_empty_folder_leads_to_no_question(run: Run, notes: Path) -> None:
+    said = run("init", notes).out
+    assert "Now ask" not in said
+    assert "commonplace index --store notes" in said
+
+
+def test_two_who_begin_the_same_store_at_once_both_fill_it(home: Path, notes: Path) -> None:
+    settings = Settings(home / "data", home / "data" / "models", ())
+    libraries = [Library.open(settings) for _ in range(2)]
+    for number in range(8):
+        gate = Barrier(2)
+
+        def make(library: Library, name: str, gate: Barrier) -> bool:
+            gate.wait()
+            return library.make_if_needed(OWNER, name)
+
+        with ThreadPoolExecutor(2) as pool:
+            made = [pool.submit(make, each, f"s{number}", gate) for each in libraries]
+            assert sorted(each.result() for each in made) == [False, True]
+    for each in libraries:
+        each.close()
+
+
+# --- questions in scripts ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [(["store", "delete", "garden"], "--force"), (["source", "remove", "1"], "--yes")],
+    ids=["store", "source"],
+)
+def test_a_question_that_nobody_can_answer_names_its_option(
+    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], option: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    stopped = run(*command)
+    assert stopped.status == 1
+    assert stopped.err.endswith(f"Error: Stopped.\nNothing was changed. In a script, add {option}.\n")
+    assert run(*command, "--yes").status == 0
+
+
+# --- what was judged --------------------------------------------------------------------
+
+
+def test_without_a_model_nothing_is_judged_by_meaning(run: Run, notes: Path) -> None:
+    write(notes, {"a.md": "# Alpaca\n\nThe alpaca eats.\n"})
+    run("init", notes)
+    said = run("query", "alpaca", "--mode", "vector")
+    assert "by words only" in said.err
+    assert "By words alone, it fits." in said.out

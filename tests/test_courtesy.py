@@ -1,0 +1,91 @@
+"""Background work gives way to searches, and goes on however many there are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from rag_core import courtesy
+from rag_core.config import Settings
+from rag_core.courtesy import Courtesy
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.trees import write
+
+
+def waits(polite: Courtesy) -> tuple[threading.Thread, threading.Event]:
+    """A thread that gives way once, and what it sets when it goes on."""
+    went_on = threading.Event()
+    thread = threading.Thread(target=lambda: (polite.give_way(), went_on.set()))
+    thread.start()
+    return thread, went_on
+
+
+def test_nobody_waits_while_nobody_searches() -> None:
+    thread, went_on = waits(Courtesy())
+    thread.join(10)
+    assert went_on.is_set()
+
+
+def test_work_waits_for_the_last_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(courtesy, "MOST_S", 60.0)
+    polite = Courtesy()
+    with ExitStack() as first, polite.searching():
+        first.enter_context(polite.searching())
+        thread, went_on = waits(polite)
+        first.close()
+        assert not went_on.wait(0.05), "one search still goes on"
+    thread.join(10)
+    assert went_on.is_set()
+
+
+def test_work_goes_on_beside_searches_without_end() -> None:
+    polite = Courtesy()
+    with polite.searching():
+        thread, went_on = waits(polite)
+        thread.join(10)
+        assert went_on.is_set()
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
+    yield opened
+    opened.close()
+
+
+def test_a_run_gives_way_before_each_file(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+
+    def count(_: Courtesy) -> None:
+        nonlocal steps
+        steps += 1
+
+    monkeypatch.setattr(Courtesy, "give_way", count)
+    write(notes, {f"{number}.md": f"# Note {number}\n\nOf tea.\n" for number in range(5)})
+    index(library, "notes", notes)
+    assert steps >= 5
+
+
+def test_a_search_is_known_as_long_as_it_goes_on(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(notes, {"tea.md": "# Tea\n\nSteep it.\n"})
+    index(library, "notes", notes)
+    seen: list[bool] = []
+    calm = Courtesy.searching
+
+    def watched(self: Courtesy):  # type: ignore[no-untyped-def]
+        seen.append(True)
+        return calm(self)
+
+    monkeypatch.setattr(Courtesy, "searching", watched)
+    assert library.search(OWNER, "tea").hits
+    assert seen == [True]
