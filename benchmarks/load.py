@@ -1,6 +1,6 @@
 """Does the app hold under its guests? Searches over HTTP and open pages, while it indexes.
 
-    python benchmarks/load.py [--seconds 120] [--rate 25] [--pages 10] [--files 3000] [--embedder NAME] --json
+    python benchmarks/load.py [--seconds 120] [--rate 25] [--pages 10] [--files 1000] [--embedder NAME] --json
 
 A server of its own in a throw-away home reads made-up notes all the while. A guest, as `tailscale serve`
 brings one, sends searches at a fixed rate, whether the last was answered or not, and ten pages of the same
@@ -222,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--rate", type=float, default=25.0, help="searches a second")
     parser.add_argument("--pages", type=int, default=10)
-    parser.add_argument("--files", type=int, default=3000)
+    parser.add_argument("--files", type=int, default=1000)
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)

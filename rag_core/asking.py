@@ -19,11 +19,12 @@ from rag_core.answers import Checker, budget, conversation, leans_back, messages
 from rag_core.answers.prompt import RULES, SYSTEM_PROMPT
 from rag_core.conversations import Conversations
 from rag_core.errors import Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
-from rag_core.llm import GET_A_MODEL, LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
+from rag_core.llm import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
 from rag_core.query import MAX_LENGTH, parse
 from rag_core.reader import Reader, llm_options
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
+from rag_core.wording import GET_A_MODEL
 
 _NOTHING = "Nothing in the notes fits this question well enough to answer it from."
 _NO_ANSWER = "There is no answer; these are the passages that fit best."

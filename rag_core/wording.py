@@ -10,6 +10,15 @@ from shlex import quote
 from rag_core.reports import Diagnosis, Privacy
 from rag_core.types import Answer, Hit, Job, Source, StoreInfo
 
+EXAMPLE_MODEL = "llama3.2:3b"
+"""A small model that answers at once, without thinking aloud first: 2 GB."""
+
+GET_A_MODEL = (
+    f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
+    f" `llm: ollama:{EXAMPLE_MODEL}`"
+)
+"""What to do to get answers, but for where the setting is."""
+
 
 def plural(count: int, noun: str) -> str:
     """``1 file``, ``2,000 files``."""

@@ -74,7 +74,7 @@ ALLOWED: dict[str, set[str]] = {
     "reply_forms": VALUES | {"wording"},
     "access_forms": VALUES,
     "conversations": VALUES | {"reply_forms", "state"},
-    "asking": VALUES | {"addresses", "answers", "conversations", "llm", "query", "reader"},
+    "asking": VALUES | {"addresses", "answers", "conversations", "llm", "query", "reader", "wording"},
     "folders": {"reader"} | VALUES | {"files", "store", "plan", "index"},
     "runs": {"folders"} | VALUES | {"files", "store", "index", "wording"},
     "services": {"reader", "folders", "runs"}

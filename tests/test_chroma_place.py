@@ -53,7 +53,13 @@ def test_addresses_are_read(address: str, parts: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["qdrant://host/notes", "chroma://", "chroma://host/", "chroma://me:open-sesame@host/notes", "chroma:///a"],
+    [
+        "qdrant://host/notes",
+        "chroma://",
+        "chroma://host/",
+        "chroma://me:open-sesame@host/notes",
+        "chroma:///a",
+    ],
 )
 def test_bad_addresses_are_refused(address: str) -> None:
     with pytest.raises(InvalidInput) as caught:

@@ -176,7 +176,7 @@ def test_pages_of_the_owner_refuse_a_guest_even_when_they_are_run(shared: Librar
 
 
 def test_a_guest_who_may_only_search_is_not_offered_to_ask(shared: Library) -> None:
-    shared.share(OWNER, ADA, ["notes"])
+    shared.share(OWNER, ADA, ["notes"], may_ask=False)
     page = drawn(AppTest.from_file(str(Path(access.__file__).parents[1] / "pages" / "ask.py")).run())
     assert "not ask a model" in page.error[0].value
     assert not page.text_input

@@ -125,7 +125,7 @@ def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
     at_rest(app)
     assert [done.value for done in app.success] == ["The switch is done\\. Searches use hashing now\\."]
     assert library().store_info(OWNER, "sea").backend == "local"
-    assert "local, in the store's own file" in said(app)
+    assert "in the store's own file" in html.unescape(said(app)).lower()
     assert not drawn(app.run()).success, "it is said once"
 
 

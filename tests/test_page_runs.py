@@ -98,7 +98,7 @@ def test_files_that_are_gone_meanwhile_are_said(notes: Path) -> None:
     (notes / "a.md").unlink()
     index(library(), STORE)
     press(app, "index_retry_0")
-    assert "has no document 'a.md'" in errors(app)
+    assert "has no file 'a.md'" in errors(app)
     assert not has_key(app, "index_retry_0")
 
 

@@ -48,7 +48,8 @@ def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
         until(at_work)
         server.process.terminate()
         server.process.wait(WAIT_S)
-        assert "The run of store 's' goes on at the next start." in server.log
+        assert server.process.stdout is not None
+        assert server.process.stdout.read() == "The run of store 's' goes on at the next start.\n"
     [job] = library.jobs(OWNER, "s")
     assert (job.state, job.end_time is not None) == ("interrupted", True)
     assert 0 < len(library.documents(OWNER, "s")) < 400

@@ -12,9 +12,9 @@ import streamlit as st
 
 from rag_core import reply_forms
 from rag_core.errors import NotFound, RagError
-from rag_core.llm import GET_A_MODEL
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
+from rag_core.wording import GET_A_MODEL
 from ui import access, ask_html, ask_jobs, filters, hits
 from ui.access import require_viewer
 from ui.ask_history import ASK_PAGE, PARAM

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from rag_core.errors import EmbedderError, Unreachable
-from rag_core.llm import EXAMPLE_MODEL
 from rag_core.reports import Connection, OllamaModel
 from rag_core.types import Viewer
+from rag_core.wording import EXAMPLE_MODEL
 from ui import hits, tasks
 from ui.deps import library
 from ui.messages import show_error

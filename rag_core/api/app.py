@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from functools import cache
 from typing import TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -41,6 +43,8 @@ _AnyRoute = TypeVar("_AnyRoute", Route, Mount)
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+_AT_ONCE = 6
+
 
 def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
     """Every operation below `PREFIX`, and errors in JSON for all else beside it.
@@ -73,6 +77,13 @@ def _open_ended(path: str) -> str:
     return re.sub(r"\{path\}$", "{path:path}", path)
 
 
+@cache
+def _limiter() -> CapacityLimiter:
+    """How many operations are worked on at once; others wait their turn, as more threads only hold each other
+    up: Python computes in one."""
+    return CapacityLimiter(_AT_ONCE)
+
+
 def _handler(operation: Operation, library: Callable[[], Library], viewer_of: ViewerOf) -> Handler:
     act = operation.act
 
@@ -80,7 +91,8 @@ def _handler(operation: Operation, library: Callable[[], Library], viewer_of: Vi
         kind = check_accept(request, *([JSON] if act else [JSON, EVENTS]))
         given = await _given(operation, request)
         if act is not None:
-            return json_response(await run_in_threadpool(lambda: act(library(), viewer, given)))
+            answer = await to_thread.run_sync(lambda: act(library(), viewer, given), limiter=_limiter())
+            return json_response(answer)
         if kind == JSON:
             return json_response(await asking.whole(request, library, viewer, given))
         return await _events(asking.events(library, viewer, given), viewer)

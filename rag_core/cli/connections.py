@@ -40,7 +40,7 @@ def _show(found: list[Connection]) -> None:
         mark = "NO  " if each.is_missed else _MARKS[each.state]
         click.echo(f"{mark}  {click.style(each.name, bold=True)}: {each.state}. {line(each.sentence)}")
         stores = f"; used by {', '.join(each.used_by)}" if each.used_by else ""
-        click.secho(f"      Text {line(each.goes)}{stores}.", dim=True)
+        click.secho(f"      {line(each.where_text_goes)}{stores}.", dim=True)
         if each.models:
             click.secho(f"      Can answer: {line(', '.join(each.models))}.", dim=True)
         if each.next_step:

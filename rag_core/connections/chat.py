@@ -14,8 +14,9 @@ from rag_core.connections import ollama
 from rag_core.connections.asking import ask, listed, model_ids, printable
 from rag_core.connections.check import Found, Unanswered, written
 from rag_core.errors import EmbedderError, InvalidInput, LLMError
-from rag_core.llm import GET_A_MODEL, LLM, Call, LLMOptions, Message, open_llm
+from rag_core.llm import LLM, Call, LLMOptions, Message, open_llm
 from rag_core.llm.talk import talk
+from rag_core.wording import GET_A_MODEL
 
 PATIENCE_S = 3.5
 """How long is waited for a word of the model. It may have to be loaded, which goes on meanwhile."""

@@ -7,20 +7,9 @@ from __future__ import annotations
 
 from rag_core.errors import InvalidInput
 from rag_core.llm.call import Call, Outcome
-from rag_core.llm.options import (
-    EXAMPLE_MODEL,
-    GET_A_MODEL,
-    LLM,
-    LLMName,
-    LLMOptions,
-    Message,
-    parse_llm,
-    server_of,
-)
+from rag_core.llm.options import LLM, LLMName, LLMOptions, Message, parse_llm, server_of
 
 __all__ = [
-    "EXAMPLE_MODEL",
-    "GET_A_MODEL",
     "LLM",
     "Call",
     "LLMName",

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
 
 Provider = Literal["ollama", "openai"]
 
-EXAMPLE_MODEL = "llama3.2:3b"
-"""A small model that answers at once, without thinking aloud first: 2 GB."""
-
-GET_A_MODEL = (
-    f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
-    f" `llm: ollama:{EXAMPLE_MODEL}`"
-)
-"""What to do to get answers, but for where the setting is."""
-
 
 @dataclass(frozen=True, slots=True)
 class Message:
