@@ -1,6 +1,7 @@
 # What a reader of the repository types. `make` alone prints this list.
 
 PORT ?=
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -30,7 +31,7 @@ model: $(VENV)/installed
 		echo "Without its model Commonplace searches by words only; 'make setup' tries again."
 
 test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 torture: $(VENV)/installed-dev  ## Kill what writes a store 850 times, which takes minutes
 	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest $(TORTURE) $(ARGS)

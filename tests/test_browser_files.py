@@ -45,7 +45,7 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     page.go_back()
     expect(page.get_by_label("Search your notes")).to_have_value("subject40")
 
-    page.get_by_role("link", name="Files").click()
+    page.locator(".st-key-narrow_pages").get_by_role("link", name="Files").click()
     expect(page.get_by_text("3 files", exact=True)).to_be_visible()
     box = page.get_by_label("Words in path or title")
     box.fill("map")

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -243,7 +244,8 @@ print(json.dumps({
 @pytest.fixture
 def open_tmp(tmp_path: Path) -> Path:
     """A folder that every user can enter; pytest's own are the user's alone."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    own = Path(tempfile.gettempdir())
+    for folder in (tmp_path, *(each for each in tmp_path.parents if own in each.parents)):
         folder.chmod(0o755)
     return tmp_path
 

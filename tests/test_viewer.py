@@ -252,6 +252,7 @@ OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
     "attach_store": lambda library: library.attach_store(GUEST, "s3vectors://bucket/main"),
     "take_over_store": lambda library: library.take_over_store(GUEST, "notes"),
     "create_store": lambda library: library.create_store(GUEST, "new", "hashing"),
+    "make_if_needed": lambda library: library.make_if_needed(GUEST, "new"),
     "make_declared": lambda library: library.make_declared(GUEST),
     "verify": lambda library: library.verify(GUEST, "shared"),
     "doctor": lambda library: library.doctor(GUEST),

@@ -99,7 +99,7 @@ class Watch:
     async def _now(self, sender: Sender) -> Viewer | None:
         try:
             return await self._roster.viewer(sender)
-        except RagError:
+        except Exception:  # whatever it is, nobody goes on who is not known to be let in
             _LOG.exception("Who may come in cannot be read.")
             return None
 
