@@ -45,7 +45,7 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     page.go_back()
     expect(page.get_by_label("Search your notes")).to_have_value("subject40")
 
-    page.locator(".st-key-narrow_pages").get_by_role("link", name="Files").click()
+    page.get_by_role("link", name="Files").click()
     expect(page.get_by_text("3 files", exact=True)).to_be_visible()
     box = page.get_by_label("Words in path or title")
     box.fill("map")
@@ -100,14 +100,15 @@ def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> 
     page = app.page
     page.set_viewport_size({"width": 390, "height": 844})
     app.open("/")
-    page.get_by_role("link", name="Files").click()
+    pages = page.locator(".st-key-narrow_pages")  # the sidebar with the same links is folded away
+    pages.get_by_role("link", name="Files").click()
     expect(page.get_by_text("3 files", exact=True)).to_be_visible()
     expect(page.get_by_test_id("stDataFrame")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    tops = [link.bounding_box() for link in page.locator(".st-key-narrow_pages a").all()]
+    tops = [link.bounding_box() for link in pages.locator("a").all()]
     assert len({box["y"] for box in tops if box}) == 1, "the pages fit into one line"
     page.get_by_role("link", name="map.md").click()
     expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-    page.get_by_role("link", name="Stores").click()
+    pages.get_by_role("link", name="Stores").click()
     expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
     assert app.errors == []
