@@ -4,11 +4,18 @@ operating system does not change which."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 MOST_S = 0.1
 """How long one step of background work waits at most: it goes on, however many search."""
+
+LATELY_S = 2.0
+"""How long after a search the next one is expected."""
+
+_Item = TypeVar("_Item")
 
 
 class Courtesy:
@@ -17,6 +24,7 @@ class Courtesy:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._searching = 0
+        self._last = float("-inf")
         self._quiet = threading.Event()
         self._quiet.set()
 
@@ -31,9 +39,21 @@ class Courtesy:
         finally:
             with self._lock:
                 self._searching -= 1
+                self._last = time.monotonic()
                 if not self._searching:
                     self._quiet.set()
 
     def give_way(self) -> None:
         """Before a step of background work: wait until nobody searches, at most `MOST_S`."""
         self._quiet.wait(MOST_S)
+
+    def steps(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+        """All ``items`` in order, those together that may be worked on without giving way in between: all of
+        them, or one at a time while somebody searches."""
+        done = 0
+        while done < len(items):
+            self.give_way()
+            is_busy = self._searching or time.monotonic() - self._last < LATELY_S
+            step = items[done : done + 1] if is_busy else items[done:]
+            done += len(step)
+            yield step

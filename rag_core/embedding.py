@@ -4,15 +4,19 @@ and end a switch of either once all of it is done."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from rag_core import outbox
 from rag_core.addresses import host_of, leaves
+from rag_core.courtesy import Courtesy
 from rag_core.embedders import Embedder
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable, VectorError
 from rag_core.runlog import RunLog
 from rag_core.store import Store, embeddings, identities, switch
 from rag_core.store import outbox as rows
+from rag_core.types import Vectors
 from rag_core.vectors import RemoteIndex
 from rag_core.wording import the_embedder, unreadable
 
@@ -36,11 +40,13 @@ def no_index(address: str, _dimension: int) -> RemoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How a run gets an embedder and a remote vector index, and how many texts it embeds at once."""
+    """How a run gets an embedder and a remote vector index, and how many texts it embeds at once,
+    and to whom it gives way."""
 
     open_embedder: OpenEmbedder
     open_index: OpenIndex = no_index
     batch_size: int = BATCH
+    courtesy: Courtesy = field(default_factory=Courtesy)
 
 
 class Embedding:
@@ -165,7 +171,7 @@ class Embedding:
         for so many bad ones.
         """
         try:
-            vectors = embedder.embed_documents([item.text for item in batch])
+            vectors = self._vectors(embedder, [item.text for item in batch])
         except (ModelMissing, Unreachable):
             raise
         except EmbedderError as error:
@@ -183,6 +189,13 @@ class Embedding:
             embeddings.put_vectors(db, self._identity_id, batch, vectors)
         self._log.embedded(len(batch))
         self._log.step(count=len(batch))
+
+    def _vectors(self, embedder: Embedder, texts: list[str]) -> Vectors:
+        """The vectors of the texts; where this process computes them, in steps that give way to searches."""
+        if embedder.server:
+            return embedder.embed_documents(texts)
+        steps = self._tools.courtesy.steps(texts)
+        return np.concatenate([embedder.embed_documents(step) for step in steps])
 
     def say_unreadable(self) -> None:
         """Say how much of the store the embedder cannot read, if this run met any of it."""

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeVar
 
 from rag_core.chunk import cut
+from rag_core.courtesy import Courtesy
 from rag_core.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.errors import (
     Cancelled,
@@ -83,12 +84,12 @@ def run(
     limits: Limits = Limits(),
     stop: Stop | None = None,
     open_index: OpenIndex = no_index,
-    give_way: Callable[[], None] = lambda: None,
+    courtesy: Courtesy | None = None,
 ) -> Job | None:
     """Become the runner and work off every request; returns the last job, None if there was
     nothing to do. ``report`` gets a snapshot several times a second, in this thread. When ``stop``
-    says so, the run ends as *interrupted* and leaves its requests for the next one. ``give_way`` is
-    called before each file and batch, and may take its time.
+    says so, the run ends as *interrupted* and leaves its requests for the next one. It gives
+    way to those who search by ``courtesy``.
 
     Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when
     nobody takes them, because the store is being mended, renamed or removed.
@@ -96,19 +97,17 @@ def run(
     job = None
     while requested(store) and not (stop and stop()):
         with store.hold("index"):
-            tools = Tools(open_embedder, open_index, limits.batch_size)
-            job = Runner(store, tools, limits, stop, give_way).run(report) or job
+            tools = Tools(open_embedder, open_index, limits.batch_size, courtesy or Courtesy())
+            job = Runner(store, tools, limits, stop).run(report) or job
     return job
 
 
 class Runner:
     """One run, from the first request to the last vector. Made and used under the store's lock."""
 
-    def __init__(
-        self, store: Store, tools: Tools, limits: Limits, stop: Stop | None, give_way: Callable[[], None]
-    ) -> None:
+    def __init__(self, store: Store, tools: Tools, limits: Limits, stop: Stop | None) -> None:
         self._store = store
-        self._give_way = give_way
+        self._give_way = tools.courtesy.give_way
         self._stop = stop
         self._limits = limits
         self._tools = tools

@@ -226,12 +226,13 @@ class Reader:
     def _scope(self, viewer: Viewer, opened: Opened, query: Query, mode: Mode) -> Scope:
         """A store ready to search; without its embedder it is searched by words, and says so: to the owner
         why, which may name a server that is nobody else's business."""
-        calibration = calibration_for(opened.store.embedder)
+        embedder = opened.store.embedder
+        calibration = calibration_for(embedder)
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local, None, calibration)
         try:
-            with self._embedders.soon(opened.store.embedder):
-                identity_id, vector = self._query_vector(opened, query.text)
+            with self._embedders.soon(embedder):
+                identity_id, vector = self._query_vector(opened, embedder, query.text)
             index = self._stores.index(opened)
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
@@ -239,13 +240,13 @@ class Reader:
             return Scope(opened.store, opened.local, None, calibration, trouble=trouble)
         return Scope(opened.store, index, vector, calibration, identity_id)
 
-    def _query_vector(self, opened: Opened, text: str) -> tuple[int, Vectors | None]:
-        """The row id of a store's embedder there, and the vector of a query by it; None while the store has
-        no vectors.
+    def _query_vector(self, opened: Opened, name: str, text: str) -> tuple[int, Vectors | None]:
+        """The row id there of ``name``, a store's embedder, and the vector of a query by it; None while the
+        store has no vectors.
 
         Raises EmbedderError when the embedder cannot be had, or is not the one of the store's vectors.
         """
-        embedder = self._embedders.get(opened.store.embedder)
+        embedder = self._embedders.get(name)
         with opened.store.read() as db:
             active = identities.active_identity(db)
         if active is None:

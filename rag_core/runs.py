@@ -117,7 +117,7 @@ class Runs(Folders):
             limits,
             stop,
             lambda address, dimension: self._stores.remote(opened, address, dimension),
-            self._courtesy.give_way,
+            self._courtesy,
         )
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
 

@@ -52,6 +52,27 @@ def test_work_goes_on_beside_searches_without_end() -> None:
         assert went_on.is_set()
 
 
+def test_nobody_searching_means_one_step() -> None:
+    assert list(Courtesy().steps("abc")) == ["abc"]
+
+
+def test_steps_are_small_from_a_search_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(courtesy, "LATELY_S", 60.0)
+    polite = Courtesy()
+    with polite.searching():
+        pass
+    assert list(polite.steps("abc")) == ["a", "b", "c"]
+
+
+def test_steps_grow_again_once_searches_are_long_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(courtesy, "LATELY_S", 0.0)
+    polite = Courtesy()
+    steps = polite.steps("abcd")
+    with polite.searching():
+        assert next(steps) == "a"
+    assert list(steps) == ["bcd"]
+
+
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
     opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))

@@ -8,6 +8,7 @@ allows, so a passage with only such words as stay together below the last of the
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from collections.abc import Sequence
@@ -72,7 +73,7 @@ def best(
     ``condition`` is on ``c`` (chunks) and ``d`` (documents) with the bound ``values``; ``1`` is none.
     """
     search = _Search(db, words, condition, values, limit)
-    counts = {word: _count(db, word) for word in words}
+    counts = holders(db, words)
     total = sum(counts.values())
     if len(words) == 1 or total < FEW:
         return search.all()
@@ -93,10 +94,13 @@ def best(
     return search.with_any(order[:needed]) if worth_while else search.all()
 
 
-def _count(db: sqlite3.Connection, word: str) -> int:
-    """How many passages hold ``word``."""
-    sql = "SELECT count(*) FROM words WHERE words MATCH ?"
-    return int(db.execute(sql, (match_any([word]),)).fetchone()[0])
+def holders(db: sqlite3.Connection, words: Sequence[str], among: str = "") -> dict[str, int]:
+    """How many passages hold each of ``words``, of all or of those that the joins ``among`` leave."""
+    sql = f"""SELECT value, (SELECT count(*) FROM words {among} WHERE words MATCH wanted.value)
+              FROM json_each(?) wanted ORDER BY wanted.key"""
+    matches = [match_any([word]) for word in words]
+    found = rows_at_once(db, ["match", "holders"], sql, (json.dumps(matches),))
+    return {word: count for word, (_, count) in zip(words, found, strict=True)}
 
 
 def _matches(words: Sequence[str], counts: dict[str, int]) -> int:

@@ -20,7 +20,7 @@ from rag_core.store.embeddings import lacking, lacking_count
 from rag_core.store.rows import rows_at_once
 from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
 from rag_core.words import fold as fold_words
-from rag_core.words import is_spaced_word, match_all, match_any
+from rag_core.words import is_spaced_word, match_all
 
 _EVERYTHING = "1"
 _MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
@@ -37,7 +37,7 @@ class Eligible:
     @property
     def narrows(self) -> bool:
         """Whether anything at all is left out."""
-        return self.sql != _EVERYTHING
+        return self.sql != visible(self.viewer).sql
 
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
@@ -171,12 +171,10 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
     a pair) occurs: a score must not tell whether a private note holds a word."""
     if viewer.is_owner:
         total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
-        sql = "SELECT count(*) FROM words WHERE words MATCH ?"
-    else:
-        seen = "JOIN documents d ON d.id = c.document_id AND NOT d.private"
-        total = db.execute(f"SELECT count(*) FROM chunks c {seen}").fetchone()[0]
-        sql = f"SELECT count(*) FROM words JOIN chunks c ON c.id = words.rowid {seen} WHERE words MATCH ?"
-    return int(total), {unit: db.execute(sql, (match_any([unit]),)).fetchone()[0] for unit in units}
+        return int(total), bm25.holders(db, units)
+    seen = "JOIN documents d ON d.id = c.document_id AND NOT d.private"
+    total = db.execute(f"SELECT count(*) FROM chunks c {seen}").fetchone()[0]
+    return int(total), bm25.holders(db, units, f"JOIN chunks c ON c.id = words.rowid {seen}")
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag_core.store import bm25
 from rag_core.store.bm25 import WEIGHTS
 from rag_core.store.rows import exact, rows_at_once
 from rag_core.words import bigrams, is_unspaced, match_any
@@ -56,8 +57,9 @@ def scores(
     shared = _Corpus(seen, every.words - sum(hidden.values()))
     lengths = _lengths(db, "SELECT value FROM json_each(?)", json.dumps(list(ids)))
     found = dict.fromkeys(ids, 0.0)
-    for phrase in phrases(words):
-        weight, weight_here = every.idf(_count(db, phrase)), shared.idf(holders[phrase])
+    wanted = phrases(words)
+    for phrase, holders_of_all in bm25.holders(db, wanted).items():
+        weight, weight_here = every.idf(holders_of_all), shared.idf(holders[phrase])
         for chunk_id, score in _of_phrase(db, phrase, ids):
             count = _count_of(score / weight, every.norm(lengths[chunk_id]))
             found[chunk_id] += weight_here * _part(count, shared.norm(lengths[chunk_id]))
@@ -79,11 +81,6 @@ def _of_phrase(db: sqlite3.Connection, phrase: str, ids: Sequence[int]) -> list[
               AND +words.rowid IN (SELECT value FROM json_each(?))"""
     found = rows_at_once(db, ["id", "score"], sql, (match_any([phrase]), json.dumps(list(ids))))
     return [(chunk_id, float(score)) for chunk_id, score in found]
-
-
-def _count(db: sqlite3.Connection, phrase: str) -> int:
-    sql = "SELECT count(*) FROM words WHERE words MATCH ?"
-    return int(db.execute(sql, (match_any([phrase]),)).fetchone()[0])
 
 
 # --- what FTS5 keeps for itself ---------------------------------------------------------

@@ -9,16 +9,19 @@ import json
 import sqlite3
 import threading
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_core.errors import VectorError
 from rag_core.store import Store
 from rag_core.store.file import generation
 from rag_core.store.identities import active_identity
+from rag_core.store.rows import rows_at_once
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, best_first, unit
-from rag_core.vectors.matrix import Matrix
+from rag_core.vectors.matrix import Ids, Matrix
 
 _EMBEDDINGS_A_READ = 4096
 
@@ -79,23 +82,39 @@ def _refreshed(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matr
     count = db.execute(f"SELECT count(*) {mine}", (identity_id,)).fetchone()[0]
     if not matrix.count:
         matrix = Matrix.empty(matrix.rows.shape[1], count)
-    rows = db.execute(f"SELECT id, vector {mine} AND id > ? ORDER BY id", (identity_id, last))
-    while batch := rows.fetchmany(_EMBEDDINGS_A_READ):
-        halves = np.frombuffer(b"".join(row[1] for row in batch), "<f2").reshape(len(batch), -1)
-        matrix = matrix.extended(np.array([row[0] for row in batch]), halves)
+    more = f"{mine} AND id > ? ORDER BY id LIMIT {_EMBEDDINGS_A_READ}"
+    while len((batch := _some(db, more, identity_id, last)).ids):
+        matrix = matrix.extended(batch.ids, batch.vectors)
+        last = int(batch.ids[-1])
     if matrix.count == count:
         return matrix
-    return matrix.only(
-        np.fromiter((row[0] for row in db.execute(f"SELECT id {mine}", (identity_id,))), np.int64)
+    alive = rows_at_once(db, ["id"], f"SELECT id {mine}", (identity_id,))
+    return matrix.only(np.array([embedding_id for (embedding_id,) in alive], np.int64))
+
+
+class _Batch(NamedTuple):
+    """Some embeddings: their ids, and their vectors of shape (embeddings, dimension)."""
+
+    ids: Ids
+    vectors: npt.NDArray[np.float16]
+
+
+def _some(db: sqlite3.Connection, which: str, *values: int) -> _Batch:
+    """The embeddings that ``which`` leaves, in one step as in `rows`."""
+    told = db.execute(
+        f"""SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)
+            FROM (SELECT id, vector {which})""",
+        values,
     )
+    ids, vectors = told.fetchone()
+    found = np.array(json.loads(ids), np.int64)
+    return _Batch(found, np.frombuffer(vectors or b"", "<f2").reshape(len(found), -1 if len(found) else 0))
 
 
 def _chunks(db: sqlite3.Connection, similarities: dict[int, float]) -> list[Match]:
     """The chunks that share these embeddings, best first."""
-    rows = db.execute(
-        """SELECT c.key, e.id FROM json_each(?) wanted CROSS JOIN embeddings e ON e.id = wanted.value
-           CROSS JOIN chunks c ON c.embed_hash = e.hash""",
-        (json.dumps(list(similarities)),),
-    )
+    sql = """SELECT c.key, e.id FROM json_each(?) wanted CROSS JOIN embeddings e ON e.id = wanted.value
+             CROSS JOIN chunks c ON c.embed_hash = e.hash"""
+    rows = rows_at_once(db, ["key", "id"], sql, (json.dumps(list(similarities)),))
     found = (Match(key, similarities[embedding_id]) for key, embedding_id in rows)
     return best_first(found)
