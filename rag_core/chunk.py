@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -36,6 +36,9 @@ CHUNK_SIZES: dict[str, tuple[int, int]] = {
     "text": (1000, 200),
 }
 """File type → (size, overlap) in characters, as the seed has them; all others are cut like text."""
+
+RECORD = 2
+"""A record of JSON Lines, such as a message, may be so many times as long before it is cut."""
 
 SMALL = 50
 """A section of fewer characters joins the next."""
@@ -101,10 +104,11 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     """
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
+    of_records = replace(cutter, size=RECORD * size)
     passages: list[Passage] = []
     lines = _Lines(extracted.text)
     for segment in _joined(extracted.text, extracted.segments, size):
-        spans = cutter.spans(segment)
+        spans = (of_records if segment.anchor_type == "record" else cutter).spans(segment)
         for number, (start, end) in enumerate(spans, 1):
             passages.append(
                 Passage(

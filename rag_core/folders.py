@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rag_core import plan
+from rag_core.choice import covers, refuse_no_match
 from rag_core.errors import Forbidden, InvalidInput, NotFound
 from rag_core.files import real_folder, validate_globs
 from rag_core.plan import Plan
@@ -45,11 +46,22 @@ class Folders(Reader):
         include: Sequence[str],
         exclude: Sequence[str] = (),
     ) -> Source:
-        """The source that adding this folder would give; changes nothing. Raises InvalidInput."""
+        """The source that adding this folder would give; changes nothing.
+
+        That of the folder around it, where it is in the store and takes every file already. Raises
+        InvalidInput, also for patterns that choose none of the files that are there.
+        """
         owner_only(viewer, "choose folders")
         folder = real_folder(root)
+        include, exclude = _globs(include, exclude)
         with self._stores.open(viewer, store).store.read() as db:
-            return sources.draft(db, str(folder), *_globs(include, exclude))
+            draft = sources.draft(db, str(folder), include, exclude)
+            known = {each.id: each for each in sources.all_sources(db) if not each.removed}
+        more = tuple(each for each in include if draft.id not in known or each not in known[draft.id].include)
+        if more:
+            refuse_no_match(folder, more, exclude)
+        around = [] if draft.id else [each for each in known.values() if folder.is_relative_to(each.root)]
+        return next((each for each in around if covers(each, draft)), draft)
 
     def add_source(
         self,
@@ -61,19 +73,29 @@ class Folders(Reader):
     ) -> Source:
         """Add a folder and its globs to a store, or globs to a folder that it has already.
 
-        A folder that is being removed stays, with these globs alone.
+        A folder that is being removed stays, with these globs alone. Where a folder around it takes every
+        file already, that one is given and nothing added. Raises InvalidInput as ``draft_source``.
         """
         source = self.draft_source(viewer, store, root, include, exclude)
+        if source.root != str(real_folder(root)):
+            return source
         with self._own(viewer, store).write() as db:
             return sources.put_source(db, source.root, source.include, source.exclude)
 
     def change_source(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Give a folder of a store other globs, in place of those it has; the next run follows them."""
+        """Give a folder of a store other globs, in place of those it has; the next run follows them.
+
+        Raises InvalidInput, also for globs that choose none of the files that are there.
+        """
         owner_only(viewer, "choose folders")
         include, exclude = _globs(include, exclude)
-        with self._own(viewer, store).write() as db:
+        opened = self._own(viewer, store)
+        folder = Path(self.source(viewer, store, source_id).root)
+        if not _is_missing(folder):
+            refuse_no_match(folder, include, exclude)
+        with opened.write() as db:
             source = replace(_source(db, store, source_id), include=include, exclude=exclude)
             sources.change_source(db, source)
         return source
@@ -157,10 +179,15 @@ def _globs(include: Sequence[str], exclude: Sequence[str]) -> tuple[tuple[str, .
     return validate_globs(include), validate_globs(exclude) if exclude else ()
 
 
-def _info(source: Source, counts: dict[str, int]) -> SourceInfo:
+def _is_missing(folder: Path) -> bool:
     try:
-        missing = Path(source.root).is_absolute() and not Path(source.root).is_dir()  # or it is an index
+        return not folder.is_dir()
     except OSError:  # no permission to look: as good as not there
-        missing = True
+        return True
+
+
+def _info(source: Source, counts: dict[str, int]) -> SourceInfo:
+    folder = Path(source.root)
+    missing = folder.is_absolute() and _is_missing(folder)  # or it is an index
     indexed, failed, skipped = (counts.get(state, 0) for state in ("indexed", "failed", "skipped"))
     return SourceInfo(source, indexed, failed, skipped, missing)

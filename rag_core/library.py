@@ -19,6 +19,7 @@ from pathlib import Path
 from rag_core import diagnosis, doctor, portable
 from rag_core.admission import Admission
 from rag_core.asking import Asking
+from rag_core.choice import refuse_no_match
 from rag_core.chunk import chunk_spec
 from rag_core.config import DeclaredStore
 from rag_core.embedders import (
@@ -138,8 +139,10 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         there = {name.casefold(): name for name in self.store_names(viewer)}.get(declared.name.casefold())
         try:
             if there:
-                return _missing(self.store_info(viewer, there), declared)
-            roots = [real_folder(folder.root) for folder in declared.folders]  # all, before anything is made
+                return self._missing(viewer, self.store_info(viewer, there), declared)
+            roots = [real_folder(folder.root) for folder in declared.folders]
+            for root, folder in zip(roots, declared.folders, strict=True):  # all, before anything is made
+                refuse_no_match(root, folder.include, folder.exclude)
             self.create_store(viewer, declared.name, declared.embedder, backend=declared.backend)
             for root, folder in zip(roots, declared.folders, strict=True):
                 self.add_source(viewer, declared.name, root, folder.include, folder.exclude)
@@ -147,6 +150,25 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
             return f"The declared store {declared.name!r} could not be made or read. {error}"
         how = f" The Index page, or `commonplace index --store {declared.name}`, reads its folders."
         return f"Made store {declared.name!r}.{how if roots else ''}"
+
+    def _missing(self, viewer: Viewer, info: StoreInfo, declared: DeclaredStore) -> str:
+        """What ``declared`` says that the store does not have, in a sentence; empty when it has it all."""
+        sources = {source.root: source for source in info.sources if not source.removed}
+        lacks = []
+        if declared.embedder and full_name(declared.embedder) != info.embedder:
+            lacks.append(f"the embedder {declared.embedder!r} (it has {info.embedder!r})")
+        for folder in declared.folders:
+            source = sources.get(os.path.realpath(folder.root))
+            if source is None:
+                draft = self.draft_source(viewer, info.name, folder.root, folder.include, folder.exclude)
+                if draft.root not in sources:  # or another folder takes all of it
+                    lacks.append(f"the folder {str(folder.root)!r}")
+            elif not {*folder.include} <= {*source.include} or not {*folder.exclude} <= {*source.exclude}:
+                lacks.append(f"the patterns of {str(folder.root)!r}")
+        if not lacks:
+            return ""
+        said = f"Store {info.name!r} is there without what is declared: {', '.join(lacks)}."
+        return f"{said} It stays as it is."
 
     def delete_store(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
         """Remove a store, sound or damaged, and all that it holds; the files it was read from stay.
@@ -420,20 +442,3 @@ def _excluded(store: str, out: sources.Exclusion) -> Document:
         root=out.root,
         path_in_source=display(out.path),
     )
-
-
-def _missing(info: StoreInfo, declared: DeclaredStore) -> str:
-    """What ``declared`` says that the store does not have, in a sentence; empty when it has it all."""
-    sources = {source.root: source for source in info.sources if not source.removed}
-    lacks = []
-    if declared.embedder and full_name(declared.embedder) != info.embedder:
-        lacks.append(f"the embedder {declared.embedder!r} (it has {info.embedder!r})")
-    for folder in declared.folders:
-        source = sources.get(os.path.realpath(folder.root))
-        if source is None:
-            lacks.append(f"the folder {str(folder.root)!r}")
-        elif not {*folder.include} <= {*source.include} or not {*folder.exclude} <= {*source.exclude}:
-            lacks.append(f"the patterns of {str(folder.root)!r}")
-    if not lacks:
-        return ""
-    return f"Store {info.name!r} is there without what is declared: {', '.join(lacks)}. It stays as it is."

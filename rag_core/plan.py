@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
+from rag_core.choice import no_match
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
-from rag_core.files import FileStat, Walk, display, preview, read_bytes, scan, with_sep
+from rag_core.files import EVERYTHING, FileStat, Walk, display, preview, read_bytes, scan, with_sep
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.sources import excluded_below, shown_path
@@ -21,9 +22,8 @@ from rag_core.types import Outcome, Source
 from rag_core.wording import plural
 
 MAX_FILE_BYTES = 64_000_000
+_A_LOOK = 10_000  # so many names are looked at for a file
 HashOf = Callable[[FileRecord], str]
-_A_LOOK = 10_000  # so many names are looked at for a hint
-_KINDS_SHOWN = 8
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
 
 
@@ -267,20 +267,13 @@ def _nothing_matches(root: Path, source: Source, documents: int) -> str:
 
     Raises StoreError when the folder held documents and is empty now.
     """
-    deeper = tuple(f"**/{glob}" for glob in source.include)
-    below = preview(root, deeper, source.exclude, max_files=_A_LOOK)
-    there = preview(root, (), max_files=_A_LOOK)
-    if documents and not there.count:
+    if documents and not preview(root, EVERYTHING, max_files=_A_LOOK).count:
         raise StoreError(
             f"Nothing is left in {source.root!r}, which held {plural(documents, 'document')}.",
             "If its disk is not mounted, mount it; if the files are really gone, remove this folder"
             " from the store.",
         )
-    sentence = f"No file below {source.root!r} matches {' '.join(source.include)!r}."
-    if below.count:
-        return f"{sentence} Did you mean {' '.join(deeper)!r}? That matches {plural(below.count, 'file')}."
-    kinds = ", ".join(suffix or "no suffix" for suffix in list(there.by_suffix)[:_KINDS_SHOWN])
-    return f"{sentence} " + (f"Its files end in {kinds}." if kinds else "The folder holds no files.")
+    return str(no_match(root, source.include, source.exclude))
 
 
 def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:

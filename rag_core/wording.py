@@ -125,6 +125,14 @@ def shared_files(root: str, others: Iterable[str]) -> str:
     return f"{root!r} {place}, which the store has already. {once}"
 
 
+def said_of_covered(root: str, by: Source) -> str:
+    """What becomes of the folder ``root`` whose files another folder of its store takes already."""
+    return (
+        f"{root!r} lies in {by.root!r}, which the store has already and which takes all of its files."
+        " That folder is read; none is added."
+    )
+
+
 def said_of_privacy(found: Privacy) -> str:
     """How many documents of a store are private, and why, in a sentence."""
     if not found.private:

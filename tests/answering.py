@@ -11,6 +11,7 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.library import Library
+from rag_core.types import Viewer
 from tests.chat_servers import Messages, OllamaChat, Script
 from tests.conftest import index
 from tests.trees import write
@@ -24,6 +25,8 @@ NOTES = {
     "port/diary.md": "---\nprivate: true\n---\n# Diary\n\nThe harbour password is sesame.\n",
     "home/garden.md": "# Garden\n\nThe garden gate is green.\n",
 }
+GUEST = Viewer("ann@example.org", stores=frozenset({"port"}), may_ask=True)
+QUESTION = "harbour opens at six"
 
 Answering = Callable[..., Library]
 

@@ -15,15 +15,19 @@ from rag_core.types import OWNER, Job
 from tests.command import Result, Run
 from tests.model_fixture import installed_model_dir
 
+# Each behind those that it imports: pytest rewrites asserts of what is not imported yet.
 pytest_plugins = [
     "tests.chat_servers",
     "tests.answering",
     "tests.connected",
     "tests.embedder_servers",
-    "tests.installed_packages",
     "tests.pages",
+    "tests.index_page",
+    "tests.installed_packages",
+    "tests.mcp_door",
     "tests.private_logs",
     "tests.sea_store",
+    "tests.search_page",
     "tests.speakers",
     "tests.tailscale_program",
     "tests.vector_fixtures",

@@ -6,12 +6,20 @@ import rag_core.store.check
 from rag_core.library import Library
 from rag_core.reports import Health
 from rag_core.store import Store
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Job
 
 
 def check_library(library: Library, name: str) -> None:
     """``check`` for a store of ``library``."""
     _expect_sound(library.verify(OWNER, name))
+
+
+def run(library: Library, name: str = "s") -> Job:
+    """The run that a store was asked for, and ``check`` behind it."""
+    job = library.run(OWNER, name)
+    assert job is not None
+    check_library(library, name)
+    return job
 
 
 def check(store: Store) -> None:

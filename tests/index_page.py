@@ -1,4 +1,4 @@
-"""Using the Index page in a test: open it, press what is on it, read what it says."""
+"""Using the Index page in a test: a folder and a store, opening, pressing, and reading what it says."""
 
 from __future__ import annotations
 
@@ -6,11 +6,33 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag_core.types import OWNER
 from tests import pages
 from tests.pages import drawn, has_key
+from ui.deps import library
 from ui.folders import BOX as FOLDER
+
+
+@pytest.fixture
+def four_files(tmp_path: Path) -> Path:
+    """A folder with three notes, one of them below, and a script."""
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "tea.md").write_text("# Tea\n\nSteep green tea at eighty degrees.\n")
+    (folder / "bread.md").write_text("# Bread\n\nKnead the dough for ten minutes.\n")
+    (folder / "deep" / "ink.md").write_text("# Ink\n\nIron gall ink darkens as it dries.\n")
+    (folder / "run.py").write_text("print('hello')\n")
+    return folder
+
+
+@pytest.fixture
+def hashing_store(owner: None) -> str:
+    """A store whose embedder needs no model."""
+    library().create_store(OWNER, "mine", "hashing")
+    return "mine"
 
 
 def page(**params: str) -> AppTest:

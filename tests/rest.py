@@ -33,9 +33,9 @@ class Response:
 
     @property
     def error(self) -> str:
-        """Both sentences; every error has the same shape."""
+        """Both sentences; every error has the same shape, and nothing beside it but an answer's passages."""
         shown = self.json
-        assert set(shown) == {"error"}
+        assert set(shown) == {"error"} or shown["references"]
         assert set(shown["error"]) == {"message", "suggestion"}
         assert all(shown["error"].values()), "an error says what is wrong and what to do"
         return f"{shown['error']['message']} {shown['error']['suggestion']}"

@@ -16,16 +16,13 @@ import pytest
 from rag_core.api.openapi import document
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
-from tests.answering import Answering, asked, passages
+from tests.answering import GUEST, QUESTION, Answering, asked, passages
 from tests.chat_servers import OllamaChat, say
 from tests.rest import Rest, serving_rest
 from tests.standin import nobody
 
-QUESTION = "harbour opens at six"
 SAID = 'It opens early: "opens at six" [1].'
 EVENTS = {"Accept": "text/event-stream"}
-
-GUEST = Viewer("ann@example.org", stores=frozenset({"port"}), may_ask=True)
 
 Serve = Callable[..., Rest]
 
@@ -128,12 +125,21 @@ def test_what_nothing_fits_is_answered_without_a_model(answering: Answering, ser
     assert [name for name, _ in events(rest.post("/ask", {"question": "zxqv"}, **EVENTS).body)] == ["reply"]
 
 
-def test_without_a_model_it_is_a_bad_gateway(answering: Answering, serve: Serve) -> None:
+def test_without_a_model_it_is_a_bad_gateway_with_the_passages(answering: Answering, serve: Serve) -> None:
     silent = nobody()
     answer = serve(answering(SAID, ollama_url=silent)).post("/ask", {"question": QUESTION})
     assert answer.status == 502
     assert answer.error.startswith("No model answers.")
     assert silent.partition("//")[2] in answer.error
+    with_a_model = serve(answering(SAID)).post("/ask", {"question": QUESTION}).json
+    assert set(answer.json) == {"error", *with_a_model}
+    described = document()["paths"]["/ask"]["post"]["responses"]["502"]["content"]["application/json"]
+    jsonschema.validate(answer.json, {**described["schema"], "components": document()["components"]})
+    assert answer.json["ending"] == "no model"
+    assert answer.json["answer"] == ""
+    assert [each["id"] for each in answer.json["references"]] == [
+        each["id"] for each in with_a_model["references"]
+    ]
 
 
 def test_a_guest_is_not_told_where_the_model_is(answering: Answering, serve: Serve) -> None:
@@ -141,7 +147,8 @@ def test_a_guest_is_not_told_where_the_model_is(answering: Answering, serve: Ser
     guest = serve(answering(SAID, ollama_url=silent), GUEST)
     answer = guest.post("/ask", {"question": QUESTION})
     assert answer.status == 502
-    assert silent.partition("//")[2] not in answer.error
+    assert answer.json["references"]
+    assert silent.partition("//")[2] not in answer.body
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])

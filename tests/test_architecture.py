@@ -58,10 +58,14 @@ ALLOWED: dict[str, set[str]] = {
     "connections": VALUES
     | {"addresses", "background", "embedders", "extensions", "llm", "servers", "vectors", "wording"},
     "portable": VALUES | {"embedders", "files", "migrations", "store", "wording"},
-    "plan": VALUES | {"files", "extract", "store", "wording"},
+    "choice": VALUES | {"files", "wording"},
+    "plan": VALUES | {"choice", "files", "extract", "store", "wording"},
     "runlog": VALUES | {"store"},
-    "embedding": VALUES | {"addresses", "embedders", "outbox", "runlog", "store", "vectors", "wording"},
-    "index": VALUES | STEPS - {"query", "snippet", "rank"} | {"embedding", "store", "plan", "runlog"},
+    "embedding": VALUES
+    | {"addresses", "courtesy", "embedders", "outbox", "runlog", "store", "vectors", "wording"},
+    "index": VALUES
+    | STEPS - {"query", "snippet", "rank"}
+    | {"courtesy", "embedding", "store", "plan", "runlog"},
     "notices": VALUES | {"extract", "store"},
     "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
     "reader": VALUES
@@ -73,9 +77,10 @@ ALLOWED: dict[str, set[str]] = {
     "answers": VALUES | {"chunk", "llm", "words"},
     "reply_forms": VALUES | {"wording"},
     "access_forms": VALUES,
+    "report_forms": VALUES,
     "conversations": VALUES | {"reply_forms", "state"},
     "asking": VALUES | {"addresses", "answers", "conversations", "llm", "query", "reader", "wording"},
-    "folders": {"reader"} | VALUES | {"files", "store", "plan", "index"},
+    "folders": {"reader"} | VALUES | {"choice", "files", "store", "plan", "index"},
     "runs": {"folders"} | VALUES | {"files", "store", "index", "wording"},
     "services": {"reader", "folders", "runs"}
     | VALUES
@@ -107,7 +112,7 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"hiding"}
     | VALUES
-    | {"config", "stores", "freshness", "diagnosis", "doctor", "portable"}
+    | {"choice", "config", "stores", "freshness", "diagnosis", "doctor", "portable"}
     | STEPS
     | STATE
     | WRITE,
@@ -133,6 +138,7 @@ ALLOWED: dict[str, set[str]] = {
         "portable",
         "render",
         "reply_forms",
+        "report_forms",
         "screen",
         "terminal",
         "serving",

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from rag_core.connections.chat import chat_model
 from rag_core.llm import LLMOptions
 from rag_core.reader import llm_options
@@ -122,11 +120,8 @@ def test_a_name_that_would_be_more_than_a_line_is_no_choice(ollama_chat: OllamaC
 
 
 def test_the_command_says_how_it_answers_and_ends_with_1_where_it_does_not(
-    run: Run, home: Path, ollama_chat: OllamaChat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, home: Path, ollama_chat: OllamaChat, no_aws: None
 ) -> None:
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     ollama_chat.script = say("Yes.")
     configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
     done = run("connections")

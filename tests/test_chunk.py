@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -105,6 +106,16 @@ def test_json_parts_do_not_overlap() -> None:
     found = passages("[" + ", ".join(str(n) for n in range(900)) + "]", "a.json")
     assert len(found) > 3
     assert all(before.end <= after.start for before, after in pairwise(found))
+
+
+def test_a_record_of_json_lines_is_whole_where_the_embedder_can_read_it() -> None:
+    lines = [json.dumps({"n": n, "text": SENTENCE * (n % 11)}) for n in range(33)]
+    found = passages("\n".join(lines), "chat.jsonl")
+    assert max(map(len, lines)) > 1.5 * chunk_spec(256).sizes["json"][0]
+    assert [line for passage in found for line in passage.text.splitlines()] == lines
+    lines[5] = json.dumps({"text": SENTENCE * 40})
+    cut_up = [passage for passage in passages("\n".join(lines), "chat.jsonl") if passage.split_part]
+    assert {passage.start_line for passage in cut_up} == {6}
 
 
 @pytest.mark.parametrize("counter", [count_tokens, None])

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.answering import Answering, passages
+from tests.answering import QUESTION, Answering, passages
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.command import Result, Run
 from tests.configured import configure
 from tests.trees import write
 
 Ask = Callable[..., Result]
-QUESTION = "harbour opens at six"
 
 
 @pytest.fixture

@@ -11,14 +11,7 @@ from tests.configured import configure
 from tests.ollama_server import Model, OllamaServer
 from tests.standin import Refusal, nobody
 
-
-@pytest.fixture(autouse=True)
-def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No Ollama and no AWS configuration of this computer."""
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    configure(home, f"ollama_url: {nobody()}\n")
+pytestmark = pytest.mark.usefixtures("no_servers")
 
 
 @pytest.fixture

@@ -120,16 +120,43 @@ def test_wrong_usage_is_said_on_two_lines(run: Run) -> None:
 def test_patterns_for_a_folder_that_is_there_are_said_to_be_added(
     run: Run, garden: Path, option: list[str]
 ) -> None:
-    said = run("index", "*.foo", "--root", garden, "--exclude", "old/**", *option).err
+    said = run("index", "*.md", "--root", garden, "--exclude", "old/**", *option).err
     assert f"{str(garden)!r} is in store 'garden' already, with the patterns **/*." in said
-    assert "To these are added: *.foo, left out old/**." in said
+    assert "To these are added: *.md, left out old/**." in said
     assert "commonplace source edit 1 --store garden --include PATTERN" in said
-    assert f"No file below {str(garden)!r} matches '*.foo'." in said
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["*.foo"], "Its files end in .md, .txt. Name what to take, like '**/*.md'."),
+        (["*.foo", "--dry-run"], "Its files end in .md, .txt. Name what to take, like '**/*.md'."),
+        (["*.md", "--exclude", "*"], "Leave out less, or take more."),
+    ],
+    ids=" ".join,
+)
+def test_a_pattern_that_matches_nothing_is_refused(
+    run: Run, garden: Path, tmp_path: Path, words: list[str], hint: str
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("a.md", "b.txt"):
+        (other / name).write_text("It is other.\n")
+    refused = run("index", *words, "--root", other)
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err.startswith(f"Error: No file below {str(other)!r} matches {words[0]!r}")
+    assert refused.err.endswith(f"{hint}\n")
+    assert [each["root"] for each in run("source", "list", "--json").json["sources"]] == [str(garden)]
+    edit = run("source", "edit", 1, "--include", "*.foo")
+    assert (edit.status, edit.err.splitlines()[0]) == (
+        2,
+        f"Error: No file below {str(garden)!r} matches '*.foo'.",
+    )
+    assert run("source", "list", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
 def test_patterns_that_are_there_and_match_are_not_spoken_of(run: Run, garden: Path) -> None:
     assert run("index", "**/*", "--root", garden).err == ""
-    assert "matches" not in run("index", "*.md", "--root", garden).err
 
 
 def test_a_pattern_that_the_shell_wrote_out_is_noticed(
@@ -147,9 +174,20 @@ def test_a_folder_inside_one_that_is_there_is_explained(run: Run, garden: Path) 
     (inner / "new.md").write_text("It is new.\n")
     run("index")
     result = run("index", "**/*", "--root", inner, "--dry-run")
-    assert f"{str(inner)!r} lies in {str(garden)!r}, which the store has already." in result.err
-    assert "No file is read twice" in result.err
-    assert run("index", "**/*", "--root", inner, "--json").json["total_files"] == 0, "as it was said"
+    said = f"{str(inner)!r} lies in {str(garden)!r}, which the store has already"
+    assert f"{said} and which takes all of its files. That folder is read; none is added." in result.err
+    (inner / "newer.md").write_text("It is newer.\n")
+    assert run("index", "**/*", "--root", inner, "--json").json["counts"] == {"unchanged": 4, "added": 1}
+    assert len(run("source", "list", "--json").json["sources"]) == 1, "as it was said"
+    run("source", "edit", 1, "--include", "**/new.md")
+    result = run("index", "**/*", "--root", inner, "--dry-run")
+    assert f"{said}. No file is read twice" in result.err
+
+
+def test_an_empty_folder_inside_one_that_takes_all_is_not_added(run: Run, garden: Path) -> None:
+    (garden / "empty").mkdir()
+    assert run("index", garden / "empty").status == 0
+    assert len(run("source", "list", "--json").json["sources"]) == 1
 
 
 def test_a_folder_around_one_that_is_there_is_explained(run: Run, garden: Path) -> None:

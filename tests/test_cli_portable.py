@@ -87,7 +87,7 @@ def test_a_file_that_is_no_store_is_named(run: Run, here: Path) -> None:
 
 
 def test_a_folder_with_a_hostile_name_does_not_steer_the_terminal(run: Run, here: Path, notes: Path) -> None:
-    hostile = notes / "\x1b[31mred"
+    hostile = notes.parent / "\x1b[31mred"
     hostile.mkdir()
     run("index", "**/*", "--store", "zoo", "--root", hostile)
     run("store", "export", "zoo")

@@ -170,13 +170,39 @@ def test_completion_knows_three_shells(run: Run) -> None:
 def test_bash_completes_commands_and_options(
     run: Run, home: Path, tmp_path: Path, line: str, answers: str
 ) -> None:
+    configure(home, "topk: 5\n")  # a mistake in the settings must not show up while typing
+    assert {*answers.split()} <= {*completed(run, tmp_path, line)}
+
+
+@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        ("commonplace query --store n", "notes novels"),
+        ("commonplace index --store z", "zoo"),
+        ("commonplace init folder --store zo", "zoo"),
+        ("commonplace share add ada@github --store n", "notes novels"),
+        ("commonplace store info no", "notes novels"),
+        ("commonplace store rename no", "notes novels"),
+        ("commonplace verify z", "zoo"),
+        ("commonplace verify --store z", "zoo"),
+        ("commonplace list --fo", ""),
+    ],
+)
+def test_bash_completes_the_names_of_stores(run: Run, tmp_path: Path, line: str, answers: str) -> None:
+    for name in ("zoo", "notes", "novels"):
+        run("store", "create", name, "--embedder", "hashing")
+    assert completed(run, tmp_path, line) == answers.split()
+
+
+def completed(run: Run, tmp_path: Path, line: str) -> list[str]:
+    """What bash offers for the last word of a line."""
     script = tmp_path / "completion.bash"
     script.write_text(run("completion", "bash").out)
     program = tmp_path / "bin" / "commonplace"
     program.parent.mkdir()
     program.write_text(f"#!{sys.executable}\nfrom rag_core.cli import main\nmain()\n")
     program.chmod(0o700)
-    configure(home, "topk: 5\n")  # a mistake in the settings must not show up while typing
     words = line.split()
     asked = (
         f"source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1};"
@@ -190,5 +216,5 @@ def test_bash_completes_commands_and_options(
     )
     assert ended.stderr == ""
     found = ended.stdout.split()
-    assert {*answers.split()} <= {*found}
     assert all(word.startswith(words[-1]) for word in found)
+    return found

@@ -43,16 +43,43 @@ def test_what_belongs_to_a_pattern_is_refused_without_one(run: Run, garden: Path
 
 @pytest.mark.parametrize("command", [["list"], ["repair"], ["jobs"], ["source", "list"]], ids=" ".join)
 @pytest.mark.parametrize("several", [False, True])
-def test_a_store_that_is_named_without_its_option_leads_to_it(
+def test_a_store_may_be_named_without_its_option(
     run: Run, garden: Path, command: list[str], several: bool
 ) -> None:
     if several:
         run("store", "create", "zoo", "--embedder", "hashing")
-    refused = run(*command, "garden")
-    assert refused.status == 2
-    line = f"commonplace {' '.join(command)} --store garden"
-    assert refused.err == f"Error: 'garden' belongs to no option.\nName it with --store: `{line}`.\n"
-    assert run(*shlex.split(line)[1:]).status == 0
+    for words in (["garden"], ["garden", "--store", "garden"], ["garden", "bees"]):
+        result = run(*command, *words, "--json")
+        if words == ["garden"]:
+            assert result.status == 0
+            assert set(result.json) == set(run(*command, "--store", "garden", "--json").json)
+            continue
+        line = f"commonplace {' '.join(command)} --store {words[-1]}"
+        assert result.status == 2
+        assert result.json["error"]["suggestion"] == f"Name one store: `{line}`."
+
+
+@pytest.mark.parametrize(
+    ("command", "rest"),
+    [(["info"], []), (["verify"], []), (["private"], ["--keep"]), (["rename"], ["rosary"])],
+    ids=lambda words: " ".join(words),
+)
+@pytest.mark.parametrize("spelled", [["--store", "garden"], ["--store=garden"]], ids=" ".join)
+def test_commands_for_a_store_take_its_name_after_the_option_too(
+    run: Run, garden: Path, command: list[str], rest: list[str], spelled: list[str]
+) -> None:
+    run("store", "create", "zoo", "--embedder", "hashing")
+    result = run("store", *command, *rest, *spelled, "--json")
+    assert result.status == 0, result.err
+    assert "garden" in str(result.json) or run("store", "info", "rosary").status == 0
+    assert "--store" not in run("store", *command, "--help").out.partition("Options:")[2]
+
+
+def test_verify_takes_several_names_with_and_without_the_option(run: Run, garden: Path) -> None:
+    run("store", "create", "zoo", "--embedder", "hashing")
+    for words in (["zoo", "garden"], ["--store", "zoo", "garden"], ["zoo", "--store", "garden"]):
+        checked = run("verify", *words, "--json").json["stores"]
+        assert {each["store"] for each in checked} == {"zoo", "garden"}
 
 
 def test_a_configured_store_that_is_not_there_is_told_to_be_configured(

@@ -282,6 +282,29 @@ def test_a_declared_store_whose_folder_is_missing_waits_for_it(
     assert len(library.store_info(OWNER, "zoo").sources) == 2
 
 
+def test_a_declared_store_whose_patterns_match_nothing_waits_for_a_file(
+    configured: OpenLibrary, notes: Path
+) -> None:
+    (notes / "a.txt").write_text("A.", "utf-8")
+    library = configured(declared(notes))
+    said = library.make_declared(OWNER)
+    assert f"No file below {str(notes)!r} matches '**/*.md'. Its files end in .txt." in said[0]
+    assert library.store_names(OWNER) == ["empty"]
+    (notes / "a.md").write_text("A.", "utf-8")
+    assert "Made store 'zoo'." in library.make_declared(OWNER)[0]
+
+
+def test_a_declared_folder_that_another_one_takes_whole_is_not_lacking(
+    configured: OpenLibrary, notes: Path
+) -> None:
+    (notes / "inner").mkdir()
+    (notes / "inner" / "a.md").write_text("A.", "utf-8")
+    library = configured(declared(notes, f", {notes / 'inner'}"))
+    library.make_declared(OWNER)
+    assert [each.root for each in library.store_info(OWNER, "zoo").sources] == [str(notes)]
+    assert library.make_declared(OWNER) == []
+
+
 def test_serve_makes_declared_stores_before_it_serves(
     run: Run, home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

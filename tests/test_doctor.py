@@ -265,6 +265,7 @@ def test_a_file_in_the_working_folder_goes_before_one_that_the_store_calls_so(
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.md").write_text("Another heron.", "utf-8")
+    (other / "b.txt").write_text("A bittern.", "utf-8")
     index(library, "s", other, "*.txt")
     assert ask(library, "a.md", here=other).path == "other/a.md"
     assert ask(library, "a.md", here=tmp_path).path == "a.md"
@@ -301,11 +302,11 @@ def test_what_an_unplugged_disk_held_is_found_still_and_not_forgotten(
 
 def test_a_file_that_was_excluded_from_another_folder_says_so(library: Library, vault: Path) -> None:
     library.create_store(OWNER, "t", "hashing")
-    index(library, "t", vault / "sub", "*.txt")
+    library.add_source(OWNER, "t", vault / "sub", ["**/*"])
+    library.pause_source(OWNER, "t", 1)
     index(library, "t", vault)
     library.exclude_file(OWNER, "t", "notes/sub/b.md", "It is old.")
     library.run(OWNER, "t")
-    library.change_source(OWNER, "t", 1, ["**/*"])
     [found] = library.explain_file(OWNER, str(vault / "sub/b.md"), ["t"])
     assert last(found) == "It is excluded. It is old."
     assert "`commonplace exclude notes/sub/b.md --undo --store t`" in found.advice

@@ -115,6 +115,34 @@ def test_records_of_json_lines_are_kept_whole_and_short_ones_share_a_segment() -
     assert parts(text.replace("\n", "\r\n"), "log.ndjson")[1] == ("4", long[0].replace("\n", "\r\n"))
 
 
+def test_a_last_record_that_is_still_being_written_stands_alone() -> None:
+    records = [json.dumps({"what": LONG}) + "\n" for _ in range(2)]
+    assert [name for name, _ in parts("".join([*records, '{"what": "x']), "log.jsonl")] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "day"),
+    [
+        ({"timestamp": "2024-03-01T10:00:00Z"}, {"timestamp": "2024-03-09T23:59:00Z"}, "2024-03-09"),
+        ({"Date": "2024-03-09"}, {"Date": "2024-03-01"}, "2024-03-09"),
+        ({"ts": "1709287200.000200"}, {"text": "no time"}, "2024-03-01"),
+        ({"created_at": 1709287200}, {"created_at": 1709373600000}, "2024-03-02"),
+        ({"date": "soon", "time": "2024-03-01 10:00"}, {"time": "12:30"}, "2024-03-01"),
+        ({"date": "2024-13-01", "ts": 12}, {"date": None, "ts": True, "time": 1e400}, None),
+        ([1709287200], ["2024-03-01"], None),
+    ],
+)
+def test_json_lines_have_the_day_of_their_newest_record(first: object, last: object, day: str | None) -> None:
+    between = [json.dumps({"date": "2030-01-01", "text": LONG})] * 4
+    text = "\n".join([json.dumps(first), *between, json.dumps({"text": LONG}), json.dumps(last), "{}"])
+    assert read(text, "chat.jsonl").date == day
+    assert read(text.replace("\n", "\r\n"), "chat.jsonl").date == day
+
+
+def test_only_json_lines_have_a_day_of_their_own() -> None:
+    assert read(json.dumps({"date": "2024-03-01", "text": LONG}, indent=1), "a.json").date is None
+
+
 @pytest.mark.parametrize(
     "text",
     [

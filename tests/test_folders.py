@@ -83,13 +83,44 @@ def test_globs_that_cannot_be_used_change_nothing(library: Library, source: Sour
     assert library.source(OWNER, "s", source.id) == source
 
 
-def test_globs_that_choose_nothing_any_more_forget_all_and_say_so(library: Library, source: Source) -> None:
+def test_globs_that_choose_nothing_are_refused(library: Library, source: Source) -> None:
+    with pytest.raises(InvalidInput, match=r"matches '\*\*/\*.mdd'"):
+        library.change_source(OWNER, "s", source.id, ["**/*.mdd"])
+
+    assert library.source(OWNER, "s", source.id) == source
+
+
+def test_globs_that_choose_nothing_any_more_forget_all_and_say_so(
+    library: Library, notes: Path, source: Source
+) -> None:
+    (notes / "last.mdd").write_text("It goes.\n")
     library.change_source(OWNER, "s", source.id, ["**/*.mdd"])
+    (notes / "last.mdd").unlink()
 
     job = index(library, "s")
 
     assert "matches '**/*.mdd'" in job.message
     assert paths(library) == []
+
+
+def test_globs_of_a_folder_that_is_not_there_may_change(
+    library: Library, notes: Path, source: Source
+) -> None:
+    notes.rename(notes.with_name("unplugged"))
+    assert library.change_source(OWNER, "s", source.id, ["**/*.mdd"]).include == ("**/*.mdd",)
+
+
+def test_a_folder_inside_one_that_takes_all_of_it_is_not_added(
+    library: Library, notes: Path, source: Source
+) -> None:
+    inner = notes / "inner"
+    inner.mkdir()
+    (inner / "deep.md").write_text("The zebra sleeps.\n")
+
+    assert library.add_source(OWNER, "s", inner, ["**/*"]) == source
+    assert roots(library) == [source.root]
+    library.change_source(OWNER, "s", source.id, ["**/*"], ["inner/deep.md"])
+    assert library.add_source(OWNER, "s", inner, ["**/*"]).root == str(inner)
 
 
 def test_an_unknown_folder_is_refused_with_those_that_there_are(library: Library, source: Source) -> None:
@@ -270,8 +301,10 @@ def test_a_folder_inside_takes_over_the_files_that_it_shared_and_embeds_nothing_
     first, second = (inner, notes) if inner_first else (notes, inner)
     library.create_store(OWNER, "t", "hashing")
     for folder in (first, second):
-        index(library, "t", folder)
+        index(library, "t", folder, *(["*.md"] if folder == notes else []))
     outer = next(s for s in library.store_info(OWNER, "t").sources if s.root == str(notes))
+    library.change_source(OWNER, "t", outer.id, ["**/*"])
+    index(library, "t")
 
     library.remove_source(OWNER, "t", outer.id)
     job = library.run(OWNER, "t")

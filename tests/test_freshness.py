@@ -90,11 +90,17 @@ class Hanging(Sequence[sqlite3.Row]):
         return iter(self.rows)
 
 
-def test_nobody_waits_for_a_disk_that_hangs_and_few_ask_it(library: Library, shelf: Path) -> None:
+def stat_rows(library: Library) -> list[sqlite3.Row]:
+    """What the store knows of its files, to compare with the disk."""
     store = store_of(library, "s")
     with store.read() as db:
         rows = find.stat_rows(db)
     store.close()
+    return rows
+
+
+def test_nobody_waits_for_a_disk_that_hangs_and_few_ask_it(library: Library, shelf: Path) -> None:
+    rows = stat_rows(library)
     answers = threading.Event()
     hanging = Hanging(rows, answers)
     for _ in range(10):
@@ -113,10 +119,7 @@ def test_who_comes_while_others_look_is_told_too(
 ) -> None:
     """Many search at once, and no disk hangs."""
     monkeypatch.setattr(freshness, "_TURN_S", 20.0)
-    store = store_of(library, "s")
-    with store.read() as db:
-        rows = find.stat_rows(db)
-    store.close()
+    rows = stat_rows(library)
     answers = threading.Event()
     hanging = Hanging(rows, answers)
     for _ in range(4):

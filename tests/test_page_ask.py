@@ -17,7 +17,7 @@ from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests import pages
-from tests.answering import Answering, asked
+from tests.answering import QUESTION, Answering, asked
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.configured import configure
 from tests.conftest import index
@@ -26,7 +26,6 @@ from tests.trees import write
 from ui import access, ask_jobs, work
 from ui.deps import library
 
-QUESTION = "harbour opens at six"
 ANSWER = 'It "opens at six" [1]. It "closes" [1]. Pay me.'
 
 pytestmark = pytest.mark.usefixtures("owner")

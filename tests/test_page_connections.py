@@ -26,7 +26,7 @@ from ui.access import REFUSAL
 from ui.deps import library
 from ui.task_status import library_name
 
-pytestmark = pytest.mark.usefixtures("owner")
+pytestmark = pytest.mark.usefixtures("owner", "no_servers")
 
 
 @dataclass
@@ -44,16 +44,6 @@ class Held(OllamaServer):
             yield {"status": "success"}
 
         return steps()
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No Ollama and no AWS configuration of this computer."""
-    monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    configure(home, f"ollama_url: {nobody()}\n")
 
 
 @pytest.fixture

@@ -132,6 +132,25 @@ def test_patterns_that_cannot_be_used_cannot_be_saved(garden: Path, pattern: str
     assert has_key(app, f"source_{STORE}_1_close")
 
 
+def test_patterns_that_match_nothing_are_said_with_what_would(garden: Path, code: Path) -> None:
+    app = drawn(page().text_input(key=FOLDER).set_value(str(garden)).run())
+    drawn(app.text_area(key="index_include").set_value("ink.*").run())
+    assert "Did you mean '**/ink.*'? That matches 1 file." in texts(app)
+    drawn(app.text_area(key="index_include").set_value("*.pdf").run())
+    assert "Its files end in .md, .txt. Name what to take, like '**/*.md'." in texts(app)
+    assert not has_key(app, "index_now")
+
+
+def test_a_folder_inside_one_that_takes_all_of_it_is_read_and_not_added(garden: Path) -> None:
+    (garden / "deep" / "new.md").write_text("It is new.\n")
+    app = drawn(page().text_input(key=FOLDER).set_value(str(garden / "deep")).run())
+    said = f"'{garden / 'deep'}' lies in '{garden}', which the store has already and which takes all of its"
+    assert said in texts(app)
+    done(press(app, "index_now"))
+    assert "deep/new.md" in paths()
+    assert [each.root for each in library().store_info(OWNER, STORE).sources] == [str(garden)]
+
+
 def test_editing_a_folder_keeps_the_one_that_is_being_added(garden: Path, code: Path) -> None:
     app = drawn(page().text_input(key=FOLDER).set_value(str(code)).run())
     drawn(app.text_area(key="index_include").set_value("*.py").run())

@@ -4,78 +4,27 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
-from tests import pages
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params
-from tests.search_page import open_page, titles
-from tests.trees import write
+from tests.search_page import COFFEE, HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page, titles
 from ui import hits
 from ui.deps import library
 from ui.filters import with_parents
 from ui.results import table_key
 from ui.search_state import DEFAULT, Choices, Request, from_params, to_params
 
-HOSTILE_PATH = "odd `name`\n<b>.md"
-TEA = "---\ntags: [drink/tea]\ndate: 2026-02-01\n---\n# Tea\n\nGreen tea wants water at eighty degrees.\n"
-COFFEE = "---\ntags: [drink]\ndate: 2025-02-01\n---\n# Coffee\n\nCoffee wants water nearly boiling.\n"
-NOTES = {
-    "tea.md": TEA,
-    "coffee.md": COFFEE,
-    "projects/kettle.py": 'def boil(water):\n    """Heat the water until it boils."""\n    return water\n',
-    "projects/garden/plan.md": "# Garden plan\n\nThe water butt stands behind the shed.\n",
-    "secret.md": "---\nprivate: true\n---\n# Secret\n\nThe water meter hides the spare key.\n",
-}
-
-Index = Callable[..., None]
-
-
 pytestmark = pytest.mark.usefixtures("owner")
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Index:
-    """Write files and index them: ``index({path: text}, store)``."""
-
-    def write_and_index(notes: Mapping[str, str], store: str = "notes", embedder: str = "hashing") -> None:
-        folder = tmp_path / store
-        write(folder, notes)
-        if store not in library().store_names(OWNER):
-            library().create_store(OWNER, store, embedder)
-            library().add_source(OWNER, store, folder, ("**/*",))
-        library().request_index(OWNER, store)
-        library().run(OWNER, store)
-
-    return write_and_index
-
-
-@pytest.fixture
-def notes(index: Index) -> Index:
-    index(NOTES)
-    return index
-
-
-def open_card(page: AppTest, key: str) -> AppTest:
-    page.session_state[f"open_notes_{key}"] = True
-    return page.run()
-
-
-def keys(query: str) -> list[str]:
-    return [hit.key for hit in library().search(OWNER, query).hits]
 
 
 # --- finding ----------------------------------------------------------------------------
 
 
-def test_typing_a_query_shows_cards_and_puts_it_into_the_url(notes: Index) -> None:
+def test_typing_a_query_shows_cards_and_puts_it_into_the_url(water_notes: Indexing) -> None:
     page = open_page()
     page.text_input[0].set_value("green tea")
     page.button[0].click().run()
@@ -84,82 +33,18 @@ def test_typing_a_query_shows_cards_and_puts_it_into_the_url(notes: Index) -> No
     assert params(page) == {"q": "green tea"}
 
 
-def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(notes: Index) -> None:
+def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(water_notes: Indexing) -> None:
     page = open_page(q="harbour", store="gone")
     assert titles(page) == []
     assert ["no store called" in error.value and "gone" in error.value for error in page.error] == [True]
 
 
-def test_a_card_says_where_how_well_and_why(notes: Index) -> None:
-    page = open_page(q="coffee boiling")
-    card = re.findall(r"<article.*?</article>", markup(page), re.DOTALL)[0]
-    assert "coffee.md:5-7" in card
-    assert re.search(r"[01]\.\d\d", card)
-    assert "every word" in card
-
-
-def test_a_card_opens_with_its_neighbours(index: Index) -> None:
-    long = "\n\n".join(f"## Part {n}\n\n" + f"number{n} " * 60 for n in range(1, 6))
-    index({"long.md": f"# Long\n\n{long}\n"})
-    page = open_page(q="number3")
-    assert "cp-here" not in markup(page)
-    open_card(page, keys("number3")[0])
-    passages = re.findall(r'<div class="cp-passage ([\w-]+)">(.*?)</div>', markup(page), re.DOTALL)
-    assert [kind for kind, _ in passages] == ["cp-beside", "cp-here", "cp-beside"]
-    assert [re.findall(r"number\d", text)[-1] for _, text in passages] == ["number2", "number3", "number4"]
-
-
-def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
-    notes: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(q="water")
-    first, second, *_ = keys("water")
-    monkeypatch.setattr(Library, "search", lambda *_, **__: pytest.fail("searched again"))
-    open_card(page, first)
-    open_card(page, second)
-    assert markup(page).count("cp-here") == 2
-
-
-def test_a_passage_that_is_gone_says_so(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    (key, *_) = keys("green tea")
-    # As when the file changes between the search and the click: the answer is still the old one.
-    monkeypatch.setattr(Library, "generations", lambda *_: (("notes", 0),))
-    page = open_page(q="green tea")
-    notes({"tea.md": "# Tea\n\nSomething else.\n"})
-    assert "no longer in the store" in markup(open_card(page, key))
-
-
-def test_a_card_shows_its_path_once(notes: Index) -> None:
-    page = open_page(q="coffee boiling", k="1")
-    assert re.sub("<[^>]*>", "", markup(page)).count("coffee.md") == 1
-    # What is copied is not shown: ui/hits.css hides it by the name of the container around it.
-    assert '[class*="st-key-place_card_"] .stCode pre { display: none; }' in hits.STYLE.read_text("utf-8")
-
-
-def test_downloads_say_how_many_passages_they_hold(notes: Index) -> None:
+def test_downloads_say_how_many_passages_they_hold(water_notes: Indexing) -> None:
     labels = [button.proto.label for button in open_page(q="water", k="3").get("download_button")]
     assert labels == ["3 as JSON", "3 as CSV"]
 
 
-def test_a_card_offers_its_place_to_be_copied(notes: Index, tmp_path: Path) -> None:
-    page = open_page(q="coffee boiling")
-    assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
-
-
-def test_a_place_is_one_line_whatever_the_file_is_called(index: Index) -> None:
-    index({HOSTILE_PATH: "needle\n"})
-    (code,) = open_page(q="needle").code
-    assert code.value.endswith("odd `name` <b>.md:1")
-    assert "\n" not in code.value
-
-
-def test_a_passage_of_one_line_is_on_a_line(index: Index) -> None:
-    index({"one.md": "needle"})
-    page = open_card(open_page(q="needle"), keys("needle")[0])
-    assert '<span class="cp-lines">Line 1</span>' in markup(page)
-
-
-def test_near_misses_stand_apart(notes: Index) -> None:
+def test_near_misses_stand_apart(water_notes: Indexing) -> None:
     page = open_page(q="xylophone quantum")
     assert "Nothing in the notes fits this well." in markup(page)
     assert "cp-near" in markup(page)
@@ -169,14 +54,30 @@ def test_near_misses_stand_apart(notes: Index) -> None:
     assert "Show the nearest passages" not in [each.label for each in fitting.expander]
 
 
-def test_nothing_found_says_what_to_loosen(notes: Index) -> None:
+def test_near_misses_are_no_reason_to_go_on_and_are_counted(indexing: Indexing) -> None:
+    indexing({f"{number}.md": f"# Heron {number}\n\nIt waits {number} times.\n" for number in range(25)})
+    page = open_page(q="xylophone quantum")
+    assert not has_key(page, "page_after")
+    assert "are not shown" not in markup(page), "where nothing fits, nobody needs to know"
+    page = open_page(q="heron 7 xylophone", mode="lexical")
+    assert not has_key(page, "page_after")
+    assert "more near misses are not shown." in markup(page)
+
+
+def test_what_was_judged_is_said_where_modes_may_differ(water_notes: Indexing) -> None:
+    assert "By words alone, it fits." in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
+    assert "Nothing fits well by meaning alone." in markup(open_page(q="xylophone", mode="vector"))
+    assert " alone" not in markup(open_page(q="type:python"))
+
+
+def test_nothing_found_says_what_to_loosen(water_notes: Indexing) -> None:
     page = open_page(q='"no such words"', min="0.5")
     assert titles(page) == []
     assert "Take the quotes away" in markup(page)
     assert "Lower the minimum score" in markup(page)
 
 
-def test_nothing_found_names_a_tag_that_nothing_has(notes: Index) -> None:
+def test_nothing_found_names_a_tag_that_nothing_has(water_notes: Indexing) -> None:
     said = html.unescape(markup(open_page(q="water tag:drnk")))
     assert "No document in store 'notes' has the tag 'drnk'. Did you mean 'drink'?" in said
 
@@ -184,8 +85,8 @@ def test_nothing_found_names_a_tag_that_nothing_has(notes: Index) -> None:
 # --- filters ----------------------------------------------------------------------------
 
 
-def test_a_filter_that_cannot_be_used_says_why(index: Index) -> None:
-    index({"one.md": "needle"})
+def test_a_filter_that_cannot_be_used_says_why(indexing: Indexing) -> None:
+    indexing({"one.md": "needle"})
     page = open_page(q="needle")
     tag, kind = page.selectbox(key="search_tag"), page.selectbox(key="search_type")
     assert (tag.disabled, tag.proto.placeholder) == (True, "No tags here")
@@ -205,7 +106,9 @@ def test_a_filter_that_cannot_be_used_says_why(index: Index) -> None:
         ({"mode": "lexical", "k": "1"}, None),
     ],
 )
-def test_filters_in_the_url_hold(notes: Index, filters: dict[str, str], found: set[str] | None) -> None:
+def test_filters_in_the_url_hold(
+    water_notes: Indexing, filters: dict[str, str], found: set[str] | None
+) -> None:
     page = open_page(q="water", **filters)
     if found is None:
         assert len(titles(page)) == 1
@@ -213,25 +116,25 @@ def test_filters_in_the_url_hold(notes: Index, filters: dict[str, str], found: s
         assert set(titles(page)) == found
 
 
-def test_choosing_a_filter_searches_at_once_and_is_in_the_url(notes: Index) -> None:
+def test_choosing_a_filter_searches_at_once_and_is_in_the_url(water_notes: Indexing) -> None:
     page = open_page(q="water")
     page.selectbox(key="search_type").set_value("python").run()
     assert titles(page) == ["kettle.py"]
     assert params(page) == {"q": "water", "type": "python"}
 
 
-def test_filters_alone_list_what_they_hold(notes: Index) -> None:
+def test_filters_alone_list_what_they_hold(water_notes: Indexing) -> None:
     assert set(titles(open_page(tag="drink"))) == {"Tea", "Coffee"}
 
 
-def test_a_minimum_score_cuts_the_list(notes: Index) -> None:
+def test_a_minimum_score_cuts_the_list(water_notes: Indexing) -> None:
     everything = open_page(q="coffee boiling")
     best = library().search(OWNER, "coffee boiling").hits[0].score
     page = open_page(q="coffee boiling", min=str(int(best * 100) / 100))
     assert titles(page) == titles(everything)[:1]
 
 
-def test_an_active_filter_is_shown_and_can_be_removed(notes: Index) -> None:
+def test_an_active_filter_is_shown_and_can_be_removed(water_notes: Indexing) -> None:
     page = open_page(q="water", after="2026-01-01", type="markdown")
     assert page.button(key="remove_after").label == "From 2026-01-01"
     page.button(key="remove_after").click().run()
@@ -241,21 +144,21 @@ def test_an_active_filter_is_shown_and_can_be_removed(notes: Index) -> None:
     assert params(page) == {"q": "water"}
 
 
-def test_the_store_that_a_link_names_is_no_filter_to_clear(notes: Index) -> None:
+def test_the_store_that_a_link_names_is_no_filter_to_clear(water_notes: Indexing) -> None:
     page = open_page(q='"no such words"', store="notes")
     assert not has_key(page, "clear_filters")
     assert "Take the quotes away" in markup(page)
     assert "Remove a filter." not in markup(page), "there is no other store to search"
-    notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
+    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
     page = open_page(q="water", store="other", type="markdown")
     assert titles(page) == ["Sea"]
     page.button(key="clear_filters").click().run()
     assert params(drawn(page)) == {"q": "water", "store": "other"}
 
 
-def test_a_filter_stays_when_indexing_changes_its_count(notes: Index) -> None:
+def test_a_filter_stays_when_indexing_changes_its_count(water_notes: Indexing) -> None:
     page = open_page(q="water", type="markdown")
-    notes({"new.md": "# New\n\nMore water.\n"})
+    water_notes({"new.md": "# New\n\nMore water.\n"})
     page.run()
     chosen = page.selectbox(key="search_type")
     assert chosen.value == "markdown"
@@ -265,14 +168,14 @@ def test_a_filter_stays_when_indexing_changes_its_count(notes: Index) -> None:
     assert "kettle.py" not in titles(page)
 
 
-def test_filters_that_are_unfolded_late_show_what_holds(notes: Index) -> None:
+def test_filters_that_are_unfolded_late_show_what_holds(water_notes: Indexing) -> None:
     page = open_page(q="water", k="7").run().run()
     assert (page.number_input[0].proto.set_value, page.number_input[0].proto.value) == (True, 7)
 
 
-def test_a_store_filter_appears_with_a_second_store(notes: Index) -> None:
+def test_a_store_filter_appears_with_a_second_store(water_notes: Indexing) -> None:
     assert not open_page(q="water").multiselect
-    notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
+    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
     page = open_page(q="water", store="other")
     assert titles(page) == ["Sea"]
     page.multiselect(key="search_store").set_value(["notes"]).run()
@@ -283,7 +186,7 @@ def test_a_store_filter_appears_with_a_second_store(notes: Index) -> None:
 # --- table ------------------------------------------------------------------------------
 
 
-def test_the_table_holds_the_same_hits(notes: Index) -> None:
+def test_the_table_holds_the_same_hits(water_notes: Indexing) -> None:
     page = open_page(q="coffee boiling", view="table")
     assert not page.exception
     table = page.dataframe[0].value
@@ -292,7 +195,7 @@ def test_the_table_holds_the_same_hits(notes: Index) -> None:
     assert table["Place"][0] == "coffee.md:5-7"
 
 
-def test_a_chosen_row_shows_its_passage_and_place(notes: Index, tmp_path: Path) -> None:
+def test_a_chosen_row_shows_its_passage_and_place(water_notes: Indexing, tmp_path: Path) -> None:
     page = open_page(q="coffee boiling", view="table")
     key = table_key(Request(q="coffee boiling", view="table"))
     page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
@@ -304,7 +207,7 @@ def test_a_chosen_row_shows_its_passage_and_place(notes: Index, tmp_path: Path) 
 # --- the URL ----------------------------------------------------------------------------
 
 
-def test_the_url_restores_box_and_filters(notes: Index) -> None:
+def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
     page = open_page(q="water", type="markdown", after="2026-01-01", mode="lexical", min="0.2", k="7")
     assert not page.exception
     assert page.text_input[0].value == "water"
@@ -314,7 +217,7 @@ def test_the_url_restores_box_and_filters(notes: Index) -> None:
     assert page.slider[0].value == 0.2
 
 
-def test_going_back_restores_the_search_before(notes: Index) -> None:
+def test_going_back_restores_the_search_before(water_notes: Indexing) -> None:
     page = open_page(q="coffee boiling")
     page.query_params["q"] = "green tea"  # what the browser sends on Back
     page.run()
@@ -322,7 +225,7 @@ def test_going_back_restores_the_search_before(notes: Index) -> None:
     assert titles(page)[0] == "Tea"
 
 
-def test_bad_parameters_are_ignored(notes: Index) -> None:
+def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:
     bad = {
         "type": "nope", "tag": "nope", "path": "../etc", "after": "yesterday",
         "before": "2026-99-99", "mode": "magic", "min": "nan", "k": "0", "view": "spiral", "x": "y",
@@ -363,13 +266,13 @@ def test_an_empty_store_says_so() -> None:
     assert "no document to search yet" in markup(open_page())
 
 
-def test_an_empty_query_shows_what_can_be_typed(notes: Index) -> None:
+def test_an_empty_query_shows_what_can_be_typed(water_notes: Indexing) -> None:
     page = open_page()
     assert "tag:recipe" in markup(page)
     assert "notes: 5 passages in 5 files" in markup(page)
 
 
-def test_an_error_is_two_sentences(notes: Index) -> None:
+def test_an_error_is_two_sentences(water_notes: Indexing) -> None:
     page = open_page(q="after:![x](http://evil.example/x.png)")
     assert not page.exception
     said = page.error[0].value.replace("\\", "").replace("\u2060", "")
@@ -377,14 +280,14 @@ def test_an_error_is_two_sentences(notes: Index) -> None:
     assert "![" not in page.error[0].value
 
 
-def test_waiting_passages_are_said_once(index: Index) -> None:
-    index({"tea.md": TEA, "coffee.md": COFFEE}, embedder="minilm")  # there is no model in this home
+def test_waiting_passages_are_said_once(indexing: Indexing) -> None:
+    indexing({"tea.md": TEA, "coffee.md": COFFEE}, embedder="minilm")  # there is no model in this home
     assert markup(open_page(q="water")).count("2 passages still wait for the meaning index") == 1
 
 
-def test_a_missing_model_is_said_once_and_words_are_found(index: Index) -> None:
+def test_a_missing_model_is_said_once_and_words_are_found(indexing: Indexing) -> None:
     for store in ("notes", "more"):
-        index({"tea.md": TEA}, store, "minilm")
+        indexing({"tea.md": TEA}, store, "minilm")
     page = open_page(q="green tea")
     assert titles(page)[0] == "Tea"
     assert markup(page).count("searched by words only") == 1
@@ -393,7 +296,9 @@ def test_a_missing_model_is_said_once_and_words_are_found(index: Index) -> None:
     assert "commonplace model install" not in markup(page)
 
 
-def test_words_are_found_while_the_model_is_loading(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_found_while_the_model_is_loading(
+    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ui.deps.meaning_is_loading", lambda _viewer: True)
     page = open_page(q="green tea")
     assert titles(page) == ["Tea"]
@@ -404,7 +309,7 @@ def test_words_are_found_while_the_model_is_loading(notes: Index, monkeypatch: p
 
 
 def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
-    notes: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    water_notes: Indexing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Secret" in titles(open_page(q="spare key water meter"))
     monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
@@ -415,16 +320,16 @@ def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
     assert str(tmp_path) not in markup(page)
 
 
-def test_a_guest_without_a_store_is_told_so(notes: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_without_a_store_is_told_so(water_notes: Indexing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.access.viewer", lambda: Viewer("ann@example.org"))
     page = open_page(q="water", store="notes")
     assert "No store is shared with you yet" in markup(page)
     assert titles(page) == []
 
 
-def test_a_hostile_note_is_shown_as_it_is_written(index: Index) -> None:
+def test_a_hostile_note_is_shown_as_it_is_written(indexing: Indexing) -> None:
     text = f'---\ntitle: "{HOSTILE}"\n---\n\nneedle <img src=http://evil.example/y.png onerror=alert(2)>\n'
-    index({HOSTILE_PATH: text})
+    indexing({HOSTILE_PATH: text})
     page = open_page(q="needle")
     open_card(page, keys("needle")[0])
     assert titles(page) == [HOSTILE]
@@ -461,72 +366,3 @@ def test_folders_stand_as_people_count_and_before_what_is_in_them() -> None:
     assert list(with_parents(dict.fromkeys(names, 1))) == [
         "2026", "B", "week 2", "week 2/a", "week 2/A", "week 2/A/1", "week 2 (old)", "week 10", "²",
     ]  # fmt: skip
-
-
-# --- what a card says beyond the passage --------------------------------------------------
-
-
-def test_a_title_leads_to_the_passage_and_back_to_the_search(notes: Index) -> None:
-    page = open_page(q="coffee boiling", type="markdown", k="1")
-    [(written, title)] = re.findall(r'<h2><a href="files\?([^"]*)">(.*?)</a></h2>', markup(page))
-    link = dict(parse_qsl(html.unescape(written)))
-    assert (title, link["path"], link["passage"]) == ("Coffee", "coffee.md", keys("coffee boiling")[0])
-    page = pages.open_page("files", **link)
-    assert "<mark>Coffee</mark> wants water nearly <mark>boiling</mark>" in markup(page)
-    back = {each.proto.label: each.proto.query_string for each in page.get("page_link")}
-    assert back["Back to the results"] == "q=coffee+boiling&type=markdown&k=1"
-
-
-def test_a_card_says_what_has_become_of_its_file(notes: Index, tmp_path: Path) -> None:
-    assert "cp-stale" not in markup(open_page(q="coffee tea"))
-    (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n")
-    (tmp_path / "notes" / "coffee.md").unlink()
-    said = markup(open_page(q="coffee tea"))
-    assert '<p class="cp-stale">The file has changed since it was indexed.</p>' in said
-    assert '<p class="cp-stale">The file is gone from where it was.</p>' in said
-
-
-def test_a_note_of_only_a_title_says_so_and_what_it_is_called(index: Index) -> None:
-    index({"Harbour.md": '---\ntitle: Harbour plans\naliases: ["<b>Quay</b>"]\ntags: [town]\n---\n'})
-    said = markup(open_page(q="harbour"))
-    assert "There is only the title · also called &lt;b&gt;Quay&lt;/b&gt; · #town" in said
-    table = open_page(q="harbour", view="table").dataframe[0].value
-    assert list(table["Passage"]) == ["There is only the title · also called <b>Quay</b> · #town"]
-
-
-def test_tags_are_left_out_of_a_card_and_stand_in_the_whole_passage(index: Index) -> None:
-    index({"pot.md": '# Pot\n\n<div align="center"><img src="a.png"></div>\n\nThe pot is warm.<br>Very.\n'})
-    page = open_page(q="pot warm")
-    assert "&lt;" not in markup(page)
-    opened = markup(open_card(page, keys("pot warm")[0]))
-    assert "&lt;div align=&quot;center&quot;&gt;&lt;img src=&quot;a.png&quot;&gt;&lt;/div&gt;" in opened
-
-
-def test_near_misses_are_no_reason_to_go_on_and_are_counted(index: Index) -> None:
-    index({f"{number}.md": f"# Heron {number}\n\nIt waits {number} times.\n" for number in range(25)})
-    page = open_page(q="xylophone quantum")
-    assert not has_key(page, "page_after")
-    assert "are not shown" not in markup(page), "where nothing fits, nobody needs to know"
-    page = open_page(q="heron 7 xylophone", mode="lexical")
-    assert not has_key(page, "page_after")
-    assert "more near misses are not shown." in markup(page)
-
-
-def test_what_was_judged_is_said_where_modes_may_differ(notes: Index) -> None:
-    assert "By words alone, it fits." in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
-    assert "Nothing fits well by meaning alone." in markup(open_page(q="xylophone", mode="vector"))
-    assert " alone" not in markup(open_page(q="type:python"))
-
-
-def test_the_folder_without_a_name_has_one_for_the_owner(
-    notes: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(q="coffee boiling", k="1")
-    assert "Top of notes (3)" in page.selectbox(key="search_path").options
-    assert f'title="{tmp_path}/notes/coffee.md"' in markup(page)
-    opened = markup(open_card(page, keys("coffee boiling")[0]))
-    assert f"<dt>Folder</dt><dd>Top folder · {tmp_path}/notes</dd>" in opened
-    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
-    page = open_page(q="coffee boiling", k="1")
-    assert "Top folder (2)" in page.selectbox(key="search_path").options
-    assert str(tmp_path) not in markup(page)

@@ -15,24 +15,14 @@ from tests.standin import nobody
 from tests.tailscale_program import NAME, Program, forwarding, running
 from ui.deps import library
 
-pytestmark = pytest.mark.usefixtures("owner", "no_tailscale")
+pytestmark = pytest.mark.usefixtures("owner", "no_servers", "no_tailscale")
 
 ADA = "ada@example.com"
 GRACE = "grace@github"
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No Ollama and no AWS configuration of this computer."""
-    monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    configure(home, f"ollama_url: {nobody()}\n")
-
-
-@pytest.fixture(autouse=True)
-def stores(home: Path) -> None:
+def stores(no_servers: None) -> None:
     for name in ("notes", "work"):
         library().create_store(OWNER, name, "hashing")
 

@@ -149,7 +149,7 @@ def test_file_types_are_drawn_with_their_numbers(garden: Library) -> None:
 
 
 def test_a_hostile_folder_is_shown_as_it_is_called(garden: Library, notes: Path) -> None:
-    hostile = notes / "<img src=x onerror=alert(1)>"
+    hostile = notes.parent / "<img src=x onerror=alert(1)>"
     hostile.mkdir()
     garden.add_source(OWNER, "garden", hostile, ["<b>*.md"])
     said = markup(page(store="garden"))

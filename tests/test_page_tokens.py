@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
-from tests.configured import configure
 from tests.pages import has_key, markup, open_page, press
-from tests.standin import nobody
 from ui.deps import library
 
-pytestmark = pytest.mark.usefixtures("owner")
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No Ollama and no AWS configuration of this computer."""
-    monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    configure(home, f"ollama_url: {nobody()}\n")
+pytestmark = pytest.mark.usefixtures("owner", "no_servers")
 
 
 def make(page: AppTest, name: str) -> AppTest:

@@ -9,9 +9,9 @@ import pytest
 
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
-from rag_core.types import OWNER, Job
+from rag_core.types import OWNER
 from tests.conftest import index
-from tests.consistency import check_library
+from tests.consistency import check_library, run
 from tests.stored import found, outcomes
 from tests.trees import write
 
@@ -31,13 +31,6 @@ def shelf(library: Library, notes: Path) -> Path:
     write(notes, NOTES)
     index(library, "s", notes)
     return notes
-
-
-def run(library: Library) -> Job:
-    job = library.run(OWNER, "s")
-    assert job is not None
-    check_library(library, "s")
-    return job
 
 
 def known(library: Library) -> list[str]:

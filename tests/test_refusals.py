@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def test_a_store_that_another_process_has_open_is_not_renamed(library: Library, 
     ("glob", "hint"),
     [
         ("*.txt", "Did you mean '**/*.txt'? That matches 1 file."),
-        ("*.xyz", "Its files end in .md, .txt."),
+        ("*.xyz", "Its files end in .md, .txt. Name what to take, like '**/*.md'."),
     ],
 )
 def test_a_pattern_that_matches_nothing_is_said_with_what_would(
@@ -93,18 +94,24 @@ def test_a_pattern_that_matches_nothing_is_said_with_what_would(
     (notes / "sub" / "b.txt").write_text("B.", "utf-8")
     sentence = f"No file below {str(notes)!r} matches {glob!r}. {hint}"
     library.create_store(OWNER, "s", "hashing")
-    assert library.plan(OWNER, "s", library.draft_source(OWNER, "s", notes, [glob])).warnings == (sentence,)
-    assert index(library, "s", notes, glob).message == sentence
+    for attempt in (library.draft_source, library.add_source):
+        with pytest.raises(InvalidInput) as error:
+            attempt(OWNER, "s", notes, [glob])
+        assert str(error.value) == sentence
+    source = library.add_source(OWNER, "s", notes, ["**/*"])
+    assert library.plan(OWNER, "s", replace(source, include=(glob,))).warnings == (sentence,)
 
 
 def test_a_pattern_over_an_empty_folder_says_that_it_is_empty(library: Library, notes: Path) -> None:
-    assert index(library, "s", notes).message.endswith("The folder holds no files.")
+    assert index(library, "s", notes).message.endswith("The folder holds no files that are read.")
 
 
 def test_new_patterns_that_match_nothing_forget_the_documents(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("A.", "utf-8")
+    (notes / "b.txt").write_text("B.", "utf-8")
     index(library, "s", notes, "*.md")
     library.change_source(OWNER, "s", 1, ["*.txt"])
+    (notes / "b.txt").unlink()
     job = index(library, "s")
     assert (job.state, job.counts["deleted"]) == ("done", 1)
 
@@ -114,8 +121,8 @@ def test_new_patterns_that_match_nothing_forget_the_documents(library: Library, 
 Step = Callable[[Library, Path], object]
 STEPS: dict[str, Step] = {
     "create": lambda library, notes: library.create_store(OWNER, "new", "hashing"),
-    "add folder": lambda library, notes: library.add_source(OWNER, "s", notes, ["*.txt"]),
-    "change folder": lambda library, notes: library.change_source(OWNER, "s", 1, ["*.rst"]),
+    "add folder": lambda library, notes: library.add_source(OWNER, "s", notes, ["*.md"]),
+    "change folder": lambda library, notes: library.change_source(OWNER, "s", 1, ["*.md"]),
     "pause folder": lambda library, notes: library.pause_source(OWNER, "s", 1),
     "remove folder": lambda library, notes: library.remove_source(OWNER, "s", 1),
     "ask for a run": lambda library, notes: library.request_index(OWNER, "s"),

@@ -110,9 +110,11 @@ def test_one_run_hands_a_file_on_to_the_overlapping_folder_that_may_take_it(
     (notes / "sub").mkdir()
     (notes / "a.md").write_text("# A\n\nText of a.\n")
     (notes / "sub" / "b.md").write_text("# B\n\nText of b.\n")
-    index(library, "s", notes / "sub", "*.txt")
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes / "sub", ["**/*"])
+    library.pause_source(OWNER, "s", 1)
     index(library, "s", notes)
-    library.change_source(OWNER, "s", 1, ["**/*"])
+    library.pause_source(OWNER, "s", 1, paused=False)
     library.change_source(OWNER, "s", 2, ["**/*"], ["sub"])
 
     job = index(library, "s")

@@ -333,7 +333,7 @@ def test_a_source_that_never_held_anything_may_be_empty(library: Library, notes:
     job = index(library, "s", notes)
 
     assert (job.state, job.total_files) == ("done", 0)
-    assert "The folder holds no files." in job.message
+    assert "The folder holds no files that are read." in job.message
 
 
 def test_a_source_that_goes_away_during_the_scan_keeps_its_documents(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,16 +40,10 @@ def no_waiting_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def aws(no_aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials in the environment, and no other AWS configuration."""
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "AKIASESAME",
-        "AWS_SECRET_ACCESS_KEY": "open-sesame",
-        "AWS_CONFIG_FILE": str(tmp_path / "none"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
 
 
 @pytest.fixture

@@ -11,9 +11,11 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core.choice import no_match
 from rag_core.extract import hardly_text
 from rag_core.files import MANY_FILES, Preview, doubt, preview
 from rag_core.wording import plural, size, skips
+from ui.messages import show_warning
 
 ADDING: Final = "index"
 """The chooser of the folder that is being added; every other one is called after its folder."""
@@ -73,7 +75,7 @@ def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
     include, exclude = _patterns(included), _patterns(excluded)
     found = _preview(os.fsencode(root), include, exclude)
     with st.container(gap="xsmall"):
-        _show(found, root)
+        _show(found, root, (include, exclude))
     if not found.count:
         return None
     return FileChoice(root, include, exclude, doubt(Path(os.path.realpath(root)), include, found))
@@ -115,10 +117,18 @@ def _is_empty(root: Path) -> bool:
         return False
 
 
-def _show(found: Preview, root: Path) -> None:
+def _why_none(found: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[str]]) -> str:
+    """That no file is chosen, and what would be; of a very large folder only the first."""
+    said = "No file in this folder matches these patterns."
+    return said if found.truncated else f"{said} {no_match(root, *patterns).suggestion}"
+
+
+def _show(found: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[str]]) -> None:
     if not found.count:
-        empty = _is_empty(root)
-        st.warning("This folder is empty." if empty else "No file in this folder matches these patterns.")
+        if _is_empty(root):
+            st.warning("This folder is empty.")
+        else:
+            show_warning(_why_none(found, root, patterns))
         return
     least = "At least " if found.truncated else ""
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")

@@ -14,10 +14,10 @@ import streamlit as st
 from rag_core import jobs
 from rag_core.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
-from rag_core.wording import outcome, outcomes, plural, shared_files, skips
+from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files, skips
 from ui.deps import library
 from ui.file_choice import ADDING, FileChoice
-from ui.folders import clear_folder
+from ui.folders import clear_folder, shown
 from ui.hits import label
 from ui.messages import show_warning
 from ui.runs import errors_wait
@@ -104,6 +104,9 @@ def _show_warnings(warnings: Sequence[str]) -> None:
 def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
     """What adding the chosen files would do."""
     source = library().draft_source(viewer, info.name, choice.root, choice.include, choice.exclude)
+    if source.root != os.path.realpath(choice.root):
+        st.info(label(said_of_covered(shown(choice.root), source)))
+        return
     if source.id and not any(each.id == source.id and each.removed for each in info.sources):
         st.caption("This folder is in the store already; these patterns are added to those it has.")
     if shared := shared_files(source.root, [each.root for each in info.sources if not each.removed]):

@@ -85,8 +85,25 @@ _STORE_OF_OWNER: dict[str, Schema] = {
     "sources": _list(_ref("Source")),
 }
 
+_ERROR = _has(message=TEXT, suggestion=TEXT)
+_REPLY: dict[str, Schema] = {
+    "question": TEXT,
+    "answer": {**TEXT, "description": "The whole answer, marked where its sources do not hold it."},
+    "references": _list(_ref("Reference")),
+    "found": {**YES_NO, "description": "Whether any passage fits the question."},
+    "retrieved_chunks": COUNT,
+    "message": TEXT,
+    "ending": _one_of(Ending),
+    "statements": _list(_ref("Statement")),
+    "stores": TEXTS,
+    "model": TEXT,
+    "private": YES_NO,
+    "warnings": TEXTS,
+    "took_ms": NUMBER,
+}
+
 SCHEMAS: Mapping[str, Schema] = {
-    "Error": _has(error=_has(message=TEXT, suggestion=TEXT)),
+    "Error": _has(error=_ERROR),
     "Answer": _has(
         query=TEXT,
         store={**OR_NULL["string"], "description": "The one store that was searched, else null."},
@@ -207,21 +224,11 @@ SCHEMAS: Mapping[str, Schema] = {
             )
         ),
     ),
-    "Reply": _has(
-        question=TEXT,
-        answer={**TEXT, "description": "The whole answer, marked where its sources do not hold it."},
-        references=_list(_ref("Reference")),
-        found={**YES_NO, "description": "Whether any passage fits the question."},
-        retrieved_chunks=COUNT,
-        message=TEXT,
-        ending=_one_of(Ending),
-        statements=_list(_ref("Statement")),
-        stores=TEXTS,
-        model=TEXT,
-        private=YES_NO,
-        warnings=TEXTS,
-        took_ms=NUMBER,
-    ),
+    "Reply": _has(**_REPLY),
+    "Unanswered": {
+        **_has(*_REPLY, error=_ERROR, **_REPLY),
+        "description": "Where passages fit and no model answers from them, they are here all the same.",
+    },
     "Reference": _has(
         number={"type": "integer", "minimum": 1},
         vault=TEXT,

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 
+from rag_core import reply_forms
 from rag_core.api import asking
 from rag_core.api.fields import Given
 from rag_core.api.openapi import DOCUMENT, PREFIX, document
@@ -94,10 +95,19 @@ def _handler(operation: Operation, library: Callable[[], Library], viewer_of: Vi
             answer = await to_thread.run_sync(lambda: act(library(), viewer, given), limiter=_limiter())
             return json_response(answer)
         if kind == JSON:
-            return json_response(await asking.whole(request, library, viewer, given))
+            return await _asked(request, library, viewer, given)
         return await _events(asking.events(library, viewer, given), viewer)
 
     return _guarded(handle, viewer_of)
+
+
+async def _asked(request: Request, library: Callable[[], Library], viewer: Viewer, given: Given) -> Response:
+    """The reply; where no model answers, an error with all the rest of it."""
+    try:
+        return json_response(await asking.whole(request, library, viewer, given))
+    except asking.Unanswered as error:
+        status, said = refusal(error, for_owner=viewer.is_owner)
+        return json_response({**said.as_dict(), **reply_forms.reply(error.reply)}, status)
 
 
 async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Response:

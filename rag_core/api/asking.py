@@ -60,12 +60,21 @@ QUESTION = record(
 )
 
 
+class Unanswered(LLMError):
+    """There are passages, in ``reply``, and no model answers from them."""
+
+    def __init__(self, reply: Reply) -> None:
+        said = [notice.message for notice in reply.notices]
+        super().__init__("No model answers.", said[-1] if said else "Search for the passages instead.")
+        self.reply = reply
+
+
 async def whole(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Given
 ) -> dict[str, Any]:
     """The whole reply; the model is stopped when its reader goes away.
 
-    Raises InvalidInput as a search does, LLMError where there are passages and no model answers from them.
+    Raises InvalidInput as a search does, Unanswered.
     """
     stop = threading.Event()
     watching = asyncio.create_task(_stop_when_gone(request, stop))
@@ -101,8 +110,7 @@ def _asked(
             stop=stop,
         )
     if reply.ending == "no model":
-        said = [notice.message for notice in reply.notices]
-        raise LLMError("No model answers.", said[-1] if said else "Search for the passages instead.")
+        raise Unanswered(reply)
     return reply
 
 

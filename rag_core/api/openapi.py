@@ -49,10 +49,13 @@ def _operation(each: Operation) -> dict[str, Any]:
     content: dict[str, Any] = {JSON: {"schema": _ref(each.answer)}}
     if each.act is None:
         content[EVENTS] = {"schema": {"type": "string"}}
+    errors = _errors(codes)
+    if each.act is None:
+        errors["502"]["content"] = {JSON: {"schema": _ref("Unanswered")}}
     described: dict[str, Any] = {
         "operationId": each.name,
         "summary": each.summary,
-        "responses": {"200": {"description": "The answer.", "content": content}, **_errors(codes)},
+        "responses": {"200": {"description": "The answer.", "content": content}, **errors},
     }
     if each.method == "POST":
         described["requestBody"] = {"required": True, "content": {JSON: {"schema": each.given}}}

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from rag_core import render
+from rag_core import report_forms
 from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
 from rag_core.screen import Line, line, plain, table
@@ -30,7 +30,7 @@ def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
         return
     found = library_of_owner().connections(OWNER, ask_all=ask_all)
     ready = not any(each.is_missed for each in found)
-    value = {"ready": ready, "connections": [render.connection(each) for each in found]}
+    value = {"ready": ready, "connections": [report_forms.connection(each) for each in found]}
     emit(as_json, value, lambda: _show(found))
     sys.exit(not ready)
 
@@ -52,7 +52,8 @@ def _show(found: list[Connection]) -> None:
 def connections_models(as_json: bool) -> None:
     """List the models that Ollama has."""
     models = library_of_owner().ollama_models(OWNER)
-    emit(as_json, {"models": [render.ollama_model(each) for each in models]}, lambda: _show_models(models))
+    value = {"models": [report_forms.ollama_model(each) for each in models]}
+    emit(as_json, value, lambda: _show_models(models))
 
 
 def _show_models(models: list[OllamaModel]) -> None:
@@ -86,7 +87,7 @@ def connections_pull(model: str, as_json: bool) -> None:
         raise ByKey("Stopped.", "Ollama keeps what it has; the same command goes on from there.") from None
     finally:
         progress.clear()
-    emit(as_json, render.ollama_model(pulled), lambda: click.echo(line(_pulled(pulled))))
+    emit(as_json, report_forms.ollama_model(pulled), lambda: click.echo(line(_pulled(pulled))))
 
 
 def _pulled(model: OllamaModel) -> str:
@@ -104,7 +105,7 @@ def _pulled(model: OllamaModel) -> str:
 def connections_try(sentence: str, embedder: str, as_json: bool) -> None:
     """Embed SENTENCE, and tell how long that took and where it went."""
     trial = library_of_owner().try_embedder(OWNER, embedder, sentence)
-    emit(as_json, render.trial(trial), lambda: _show_trial(trial))
+    emit(as_json, report_forms.trial(trial), lambda: _show_trial(trial))
 
 
 def _show_trial(trial: Trial) -> None:

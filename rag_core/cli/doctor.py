@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from rag_core import render
+from rag_core import report_forms
 from rag_core.cli.options import emit, json_option, library_of_owner, stores_option
 from rag_core.errors import InvalidInput
 from rag_core.terminal import show_diagnoses, show_steps
@@ -28,8 +28,8 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...], as_json
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
         steps = library.doctor(OWNER)
-        emit(as_json, {"steps": [render.step(s) for s in steps]}, lambda: show_steps(steps))
+        emit(as_json, {"steps": [report_forms.step(s) for s in steps]}, lambda: show_steps(steps))
         sys.exit(any(step.state == "no" for step in steps))
     found = library.explain_file(OWNER, path, stores, query=query or "")
-    emit(as_json, {"stores": [render.diagnosis(d) for d in found]}, lambda: show_diagnoses(found))
+    emit(as_json, {"stores": [report_forms.diagnosis(d) for d in found]}, lambda: show_diagnoses(found))
     sys.exit(not any(diagnosis.findable for diagnosis in found))

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, store_option
+from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, store_option
 from rag_core.cli.runs import work_off
 from rag_core.errors import InvalidInput
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
@@ -17,7 +17,7 @@ from rag_core.library import Library
 from rag_core.screen import plain
 from rag_core.terminal import show_plans
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import shared_files
+from rag_core.wording import said_of_covered, shared_files
 
 _Wanted = list[tuple[Path, list[str]]]
 
@@ -27,7 +27,7 @@ yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--store", "store", metavar="NAME", help="The store to make or add to (default: the folder's name)."
+    "--store", "store", help="The store to make or add to (default: the folder's name).", **name_of_store
 )
 @yes_option
 @json_option
@@ -185,6 +185,9 @@ def _explain(
     draft = library.draft_source(OWNER, store, folder, patterns, exclude)
     others = [each for each in library.store_info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)
+    if known and known.root != str(real_folder(folder)):
+        _say(said_of_covered(str(real_folder(folder)), known))
+        return
     if known is None:
         _say(shared_files(draft.root, [each.root for each in others]))
         return
@@ -198,8 +201,6 @@ def _explain(
         f"{draft.root!r} is in store {store!r} already, with the patterns {' '.join(known.include)}."
         f" To these are added: {new}. To replace them: {edit}"
     )
-    if more and not (found := preview(Path(draft.root), more, exclude, max_files=MANY_FILES)).count:
-        _say("" if found.truncated else f"No file below {draft.root!r} matches {' '.join(more)!r}.")
 
 
 def _say(sentence: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from rag_core import logs, render
 from rag_core.config import Settings, load
@@ -19,16 +20,50 @@ from rag_core.types import OWNER
 
 
 class OfStore(click.Command):
-    """A command whose store is named by an option, which is said to who names it without."""
+    """A command that is given nothing but options: a word without one is the store, as after --store."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does it, but for the error about a word that nothing takes."""
-        if not ctx.resilient_parsing:
-            _, left, _ = self.make_parser(ctx).parse_args(list(args))
-            if left:
-                command = f"`{ctx.command_path} --store {shlex.quote(left[0])}`"
-                raise InvalidInput(f"{left[0]!r} belongs to no option.", f"Name it with --store: {command}.")
-        return super().parse_args(ctx, args)
+        """As click does it, but for a word that nothing takes."""
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        given, left, _ = self.make_parser(ctx).parse_args(list(args))
+        if left and not self._takes_several and ("store" in given or left[1:]):
+            command = f"`{ctx.command_path} --store {shlex.quote(left[-1])}`"
+            raise InvalidInput(f"{left[-1]!r} belongs to no option.", f"Name one store: {command}.")
+        for name in left:
+            args.remove(name)
+        return super().parse_args(ctx, [*(f"--store={name}" for name in left), *args])
+
+    @property
+    def _takes_several(self) -> bool:
+        return any(each.multiple for each in self.params if "--store" in each.opts)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """As click does it, with the names of stores."""
+        found = super().shell_complete(ctx, incomplete)
+        return [*map(CompletionItem, _begun(ctx, None, incomplete)), *found]
+
+
+class StoreGroup(click.Group):
+    """Commands that are given the name of a store first: --store NAME is the same to them."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, with the name put first."""
+        word, command, rest = super().resolve_command(ctx, args)
+        taken = [each.name for each in command.params if isinstance(each, click.Argument)] if command else []
+        return word, command, _name_first(rest) if taken[:1] == ["name"] else rest
+
+
+def _name_first(words: list[str]) -> list[str]:
+    for at, word in enumerate(words):
+        option, equals, name = word.partition("=")
+        rest = words[at + 1 :]
+        if option == "--store" and (equals or rest):
+            named = [name] if equals else rest[:1]
+            return [*named, *words[:at], *(rest if equals else rest[1:])]
+    return words
 
 
 class ByKey(RagError):
@@ -119,20 +154,36 @@ def _which(names: Sequence[str], advice: str) -> InvalidInput:
     return InvalidInput("Which store is meant?", f"{advice} one of these: {', '.join(names)}.")
 
 
+def _begun(ctx: click.Context, _: click.Parameter | None, incomplete: str) -> list[str]:
+    """The names of stores that begin so, for a shell; none where they cannot be read."""
+    try:
+        names = _store_names(ctx)
+    except (RagError, OSError):
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+name_of_store: dict[str, Any] = {"metavar": "NAME", "shell_complete": _begun}
+"""What every option for a store says of itself."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 stores_option = click.option(
     "--store",
     "stores",
     multiple=True,
-    metavar="NAME",
     help="A store; repeat for several (default: every store).",
+    **name_of_store,
 )
 store_option = setting_option(
-    "--store", "store", setting="default_store", metavar="NAME", callback=_or_the_only_store,
-    help="The store; not needed when there is only one.",
+    "--store", "store", setting="default_store", callback=_or_the_only_store,
+    help="The store; not needed when there is only one.", **name_of_store,
 )  # fmt: skip
-store_argument = click.argument("name", metavar="NAME", required=False, callback=_named_store)
-any_store_argument = click.argument("name", metavar="[NAME]", required=False, callback=_or_the_only_store)
+store_argument = click.argument(
+    "name", metavar="NAME", required=False, callback=_named_store, shell_complete=_begun
+)
+any_store_argument = click.argument(
+    "name", metavar="[NAME]", required=False, callback=_or_the_only_store, shell_complete=_begun
+)
 
 
 def settings_of_owner() -> Settings:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 
-from rag_core import render
+from rag_core import render, report_forms
 from rag_core.cli.options import any_store_argument, emit, json_option, library_of_owner, store_argument
 from rag_core.cli.runs import work_off
 from rag_core.reports import Privacy
@@ -124,18 +123,7 @@ def private(
     if send is not None:
         library.let_private_leave(OWNER, name, allowed=send)
     info = library.store_info(OWNER, name)
-    emit(as_json, {**render.store(info), **_as_json(found)}, lambda: _show_privacy(found, info))
-
-
-def _as_json(found: Privacy) -> dict[str, Any]:
-    """What of a store only its owner meets; of each rule how many documents it hides."""
-    return {
-        "private_rules": found.rules,
-        "documents": found.documents,
-        "private": found.private,
-        "private_by_note": found.by_note,
-        "private_by_rule": found.by_rule,
-    }
+    emit(as_json, {**render.store(info), **report_forms.privacy(found)}, lambda: _show_privacy(found, info))
 
 
 def _show_privacy(found: Privacy, info: StoreInfo) -> None:

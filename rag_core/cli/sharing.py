@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from rag_core import access_forms
-from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
+from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, setting_option
 from rag_core.reports import Person, Tailscale
 from rag_core.screen import line, plain, table
 from rag_core.types import OWNER
@@ -28,7 +28,7 @@ def share() -> None:
 @share.command("add")
 @click.argument("login")
 @click.option(
-    "--store", "stores", multiple=True, metavar="NAME", help="A store to share; repeat for several."
+    "--store", "stores", multiple=True, help="A store to share; repeat for several.", **name_of_store
 )
 @click.option(
     "--ask/--no-ask", "may_ask", default=None, help="Whether they may ask your language model, too."
@@ -82,8 +82,8 @@ def share_list(as_json: bool) -> None:
     "--store",
     "stores",
     multiple=True,
-    metavar="NAME",
     help="Take only this store from them; repeat for several.",
+    **name_of_store,
 )
 @json_option
 def share_remove(login: str, stores: Sequence[str], as_json: bool) -> None:

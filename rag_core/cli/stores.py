@@ -9,6 +9,7 @@ import click
 from rag_core import render
 from rag_core.cli import placement
 from rag_core.cli.options import (
+    StoreGroup,
     any_store_argument,
     asking,
     emit,
@@ -27,7 +28,7 @@ from rag_core.types import METRICS, OWNER, Metric, StoreInfo
 from rag_core.wording import plural, size
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=StoreGroup, no_args_is_help=False)
 def store() -> None:
     """Make, list, show, rename, delete, export and import stores."""
 

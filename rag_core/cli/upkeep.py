@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from rag_core import render
+from rag_core import report_forms
 from rag_core.cli.options import (
     OfStore,
     any_store_argument,
@@ -22,7 +22,7 @@ from rag_core.terminal import show_healths, show_repair
 from rag_core.types import OWNER
 
 
-@click.command()
+@click.command(cls=OfStore)
 @stores_option
 @click.option("--files", is_flag=True, help="Also compare each document with its file.")
 @json_option
@@ -41,7 +41,7 @@ def verify(stores: tuple[str, ...], files: bool, as_json: bool) -> None:
             damaged.append(error)
     value = {
         "sound": not damaged and all(health.sound for health in healths),
-        "stores": [render.health(health) for health in healths],
+        "stores": [report_forms.health(health) for health in healths],
         "damaged": [error.as_dict()["error"] for error in damaged],
     }
     emit(as_json, value, lambda: show_healths(healths, list(map(str, damaged))))
@@ -59,7 +59,7 @@ def store_verify(name: str, files: bool, heal: bool, as_json: bool) -> None:
     if heal:
         library.heal(OWNER, name)
     health = library.verify(OWNER, name, files=files)
-    emit(as_json, render.health(health), lambda: show_healths([health], []))
+    emit(as_json, report_forms.health(health), lambda: show_healths([health], []))
     sys.exit(not health.sound)
 
 
@@ -72,4 +72,4 @@ def repair(store: str, as_json: bool) -> None:
     Makes anew what can be worked out from the rest, and marks what the next run must read again.
     """
     repaired = library_of_owner().repair(OWNER, store)
-    emit(as_json, render.repair(repaired), lambda: show_repair(repaired))
+    emit(as_json, report_forms.repair(repaired), lambda: show_repair(repaired))

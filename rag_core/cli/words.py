@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rag_core.cli.options import check_configured, setting_option
+from rag_core.cli.options import check_configured, name_of_store, setting_option
 from rag_core.errors import InvalidInput
 from rag_core.query import FILTER_KEYS, filters_from
 from rag_core.types import Filters
@@ -22,7 +22,7 @@ alone."""
 def store_option(asked: str) -> Callable[[Any], Any]:
     """``--store NAME`` once or more; ``asked`` is what happens to every store without it."""
     return setting_option(
-        "--store", "stores", setting="default_stores", multiple=True, metavar="NAME", callback=_configured,
+        "--store", "stores", setting="default_stores", multiple=True, callback=_configured, **name_of_store,
         help=f"A store; repeat for several. Without it the setting default_store, or every store is {asked}.",
     )  # fmt: skip
 

@@ -36,6 +36,7 @@ def read(decoded: Decoded, path: PurePosixPath, kind: str) -> Extracted:
         title=heading or path.name,
         title_from="heading" if heading else "file name",
         segments=segments,
+        date=_DATES.get(kind, _no_date)(text),
         warnings=(decoded.warning,) if decoded.warning else (),
     )
 
@@ -47,6 +48,10 @@ def _whole(text: str, start: int = 0, end: int | None = None) -> _Segments:
 
 def _no_title(_text: str, _segments: _Segments) -> str:
     return ""
+
+
+def _no_date(_text: str) -> str | None:
+    return None
 
 
 def _first_heading(_text: str, segments: _Segments) -> str:
@@ -95,6 +100,8 @@ _SEGMENTS: dict[str, Callable[[str], _Segments]] = {
     "rst": outline.rst_segments,
     "org": outline.org_segments,
 }
+
+_DATES: dict[str, Callable[[str], str | None]] = {"json": keyed.date_of_records}
 
 _TITLES: dict[str, Callable[[str, _Segments], str]] = {
     "rst": _first_heading,

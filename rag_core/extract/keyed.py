@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+from datetime import UTC, date, datetime
 
 from rag_core.types import Segment
 
 _LARGE = 200
 _GROUP = 600
 _NAME_LIMIT = 200
+
+_DATE_KEYS = "timestamp date datetime time created_at create_time created sent_at ts".split()
+_SECONDS, _MILLISECONDS = range(10**8, 10**11), range(10**11, 10**14)  # since 1970; from 1973 on
 
 _Entry = tuple[int, str]
 """(start, name) of a top-level entry, which goes on to the next one."""
@@ -35,6 +40,39 @@ def json_segments(text: str) -> tuple[Segment, ...]:
     if len(text) > _LARGE and (records := _records(text)):
         return _record_segments(text, records)
     return _grouped(text, _json_entries(text) if len(text) > _LARGE else [], "key")
+
+
+def date_of_records(text: str) -> str | None:
+    """The newest day that the first or the last records of JSON Lines tell, as YYYY-MM-DD: they stand in
+    the order of time, one way or the other."""
+    starts = _records(text)
+    ends = dict(zip(starts, [*starts[1:], len(text)], strict=bool(starts)))
+    days = [_day(text[start : ends[start]]) for start in (*starts[:1], *starts[-3:])]
+    return max(filter(None, days), default=None)
+
+
+def _day(record: str) -> str | None:
+    """The day of a record, by the first of the usual keys that holds one."""
+    try:
+        value = json.loads(record)
+    except (ValueError, RecursionError):
+        return None
+    found = {key.lower(): each for key, each in value.items()} if isinstance(value, dict) else {}
+    days = (_as_day(str(found[key])) for key in _DATE_KEYS if key in found)
+    return next((day for day in days if day), None)
+
+
+def _as_day(said: str) -> str | None:
+    """An ISO date or time, or seconds or milliseconds since 1970, as YYYY-MM-DD."""
+    with suppress(ValueError):
+        return date.fromisoformat(said[:10]).isoformat()
+    with suppress(ValueError, OverflowError):
+        number = int(float(said))
+        if number in _MILLISECONDS:
+            number //= 1000
+        if number in _SECONDS:
+            return datetime.fromtimestamp(number, UTC).date().isoformat()
+    return None
 
 
 def yaml_segments(text: str) -> tuple[Segment, ...]:
@@ -67,11 +105,12 @@ def terraform_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _records(text: str) -> list[int]:
-    """Where each record of JSON Lines begins: an object or array a line, of which the first one is read.
-    None for anything else."""
+    """Where each record of JSON Lines begins: an object or array a line, of which the first one is read and
+    the last may still be in the making. None for anything else."""
     starts: list[int] = []
     for match in _RECORD.finditer(text):
-        if f"{match[1]}{match[2]}" not in ("{}", "[]"):
+        is_begun = starts and match[1] in "{[" and match.end() == len(text)
+        if f"{match[1]}{match[2]}" not in ("{}", "[]") and not is_begun:
             return []
         if not starts and not _is_json(match[0]):
             return []

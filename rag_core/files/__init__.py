@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag_core.files.extent import MANY_FILES, doubt
-from rag_core.files.globs import Coverage, split_glob, validate_globs
+from rag_core.files.globs import EVERYTHING, Coverage, split_glob, validate_globs
 from rag_core.files.paths import (
     contained,
     current_folder,
@@ -18,6 +18,7 @@ from rag_core.files.rules import why_skipped
 from rag_core.files.walk import FileStat, Preview, Walk, preview, scan
 
 __all__ = [
+    "EVERYTHING",
     "MANY_FILES",
     "Coverage",
     "FileStat",

@@ -1,0 +1,217 @@
+"""A run from the Index page: begun, watched, cancelled, gone on with, and how it stands at its end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core.embedders.hashing import Hashing
+from rag_core.types import OWNER
+from tests.index_page import finished, page, texts, until, with_folder
+from tests.pages import has_key, markup, press, press_label
+from ui.deps import library
+from ui.folders import BOX as FOLDER
+
+ROOT = Path(__file__).resolve().parent.parent
+
+pytestmark = pytest.mark.usefixtures("owner")
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Embedding waits until the event is set."""
+    go = threading.Event()
+    embed = Hashing.embed_documents
+
+    def wait(self: Hashing, texts: Any) -> Any:
+        if list(texts) != ["canary"] and threading.current_thread() is not threading.main_thread():
+            go.wait(20)
+        return embed(self, texts)
+
+    monkeypatch.setattr(Hashing, "embed_documents", wait)
+    yield go
+    go.set()
+
+
+def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four_files: Path) -> None:
+    app = until(press(with_folder(four_files), "index_now"), finished)
+    assert "**4** added" in texts(app)
+    assert app.text_input(key=FOLDER).value == ""
+    assert str(four_files) in texts(app)
+    assert library().store_info(OWNER, hashing_store).file_count == 4
+
+
+def test_index_again_reads_only_what_changed(hashing_store: str, four_files: Path) -> None:
+    app = until(press(with_folder(four_files), "index_now"), finished)
+    (four_files / "new.md").write_text("# New\n\nA new note.\n")
+    until(press(app, "index_again"), lambda app: finished(app) and "**1** added" in texts(app))
+    assert "**4** unchanged" in texts(app)
+
+
+def test_read_everything_again_reads_every_file_but_embeds_nothing_twice(
+    hashing_store: str, four_files: Path
+) -> None:
+    app = until(press(with_folder(four_files), "index_now"), finished)
+    until(press(app, "index_force"), lambda app: finished(app) and "**4** read again" in texts(app))
+    assert "**0 texts** embedded" in texts(app)
+
+
+def test_equal_passages_are_not_taken_for_failures(hashing_store: str, four_files: Path) -> None:
+    (four_files / "copy.md").write_bytes((four_files / "tea.md").read_bytes())
+    app = until(press(with_folder(four_files), "index_now"), finished)
+    assert "**5 passages** added · **4 texts** embedded" in texts(app)
+    assert "Equal passages share a vector" in texts(app)
+
+
+def test_index_again_says_that_every_folder_is_paused_and_what_to_do(
+    hashing_store: str, four_files: Path
+) -> None:
+    app = until(press(with_folder(four_files), "index_now"), finished)
+    press_label(app, "Pause")
+    until(press(app, "index_again"), lambda app: "Every folder is paused" in texts(app))
+    assert "Resume one to have it read again." in texts(app)
+    assert "0 passages" not in texts(app)
+
+
+def test_a_folder_that_is_read_for_the_first_time_has_no_number_of_files(
+    hashing_store: str, four_files: Path, slow: threading.Event
+) -> None:
+    app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
+    assert "being read" in texts(app)
+    assert "0 files" not in texts(app)
+    slow.set()
+    assert "being read" not in texts(until(app, finished))
+
+
+def test_a_folder_that_no_run_looked_at_has_no_number_of_files(hashing_store: str, four_files: Path) -> None:
+    library().add_source(OWNER, hashing_store, four_files, ("**/*",))
+    assert "no file read yet" in texts(page())
+
+
+def test_the_last_run_is_seen_by_another_session(hashing_store: str, four_files: Path) -> None:
+    until(press(with_folder(four_files), "index_now"), finished)
+    assert "**4** added" in texts(page())
+
+
+def test_the_box_offers_names_that_no_run_changes(
+    hashing_store: str, four_files: Path, slow: threading.Event
+) -> None:
+    library().create_store(OWNER, "other", "hashing")
+    library().add_source(OWNER, hashing_store, four_files, ("*.md",))
+    app = page(store=hashing_store)
+    box = app.selectbox(key="index_store")
+    assert (before := box.options) == ["mine", "other"]
+    press(app, "index_again")
+    assert app.selectbox(key="index_store").options == before
+    slow.set()
+    until(app, finished)
+    assert app.selectbox(key="index_store").options == before
+    assert app.query_params["store"] == "mine"
+
+
+def test_while_a_run_is_under_way_its_numbers_stand_once_and_no_folder_can_be_paused(
+    hashing_store: str, four_files: Path, slow: threading.Event
+) -> None:
+    source = library().add_source(OWNER, hashing_store, four_files, ("*.md",))
+    app = press(page(), "index_again")
+    pause = app.button(key=f"source_pause_{hashing_store}_{source.id}")
+    assert pause.disabled
+    assert pause.help == "Pause it when the run has ended: this run would go on all the same."
+    assert "Embedding" not in markup(app)
+    assert "A folder can be paused or resumed when the run has ended." in markup(app)
+    slow.set()
+    until(app, finished)
+    assert not app.button(key=f"source_pause_{hashing_store}_{source.id}").disabled
+
+
+def test_a_cancelled_run_is_why_texts_are_not_embedded(
+    hashing_store: str, four_files: Path, slow: threading.Event
+) -> None:
+    app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
+    press(app, "index_cancel")
+    slow.set()
+    until(app, finished)
+    assert "share a vector" not in texts(app)
+    assert "The run ended before all of them were embedded." in texts(app)
+
+
+def test_that_it_is_indexed_stands_beside_what_was_pressed(
+    hashing_store: str, four_files: Path, slow: threading.Event
+) -> None:
+    source = library().add_source(OWNER, hashing_store, four_files, ("*.md",))
+    app = press(page(), "index_again")
+    assert markup(app).count("The store is being indexed; ") == 1
+    press(until(app, lambda app: has_key(app, "index_cancel")), "index_cancel")
+    slow.set()
+    until(app, lambda app: "Cancelled" in texts(app) or "** embedded" in texts(app))
+    slow.clear()
+    press(app, f"source_index_{hashing_store}_{source.id}")
+    assert markup(app).count("The store is being indexed; ") == 1
+
+
+def test_cancel_stops_the_run_and_go_on_ends_it(
+    hashing_store: str, four_files: Path, slow: threading.Event
+) -> None:
+    app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
+    press(app, "index_cancel")
+    assert "Stopping after" in texts(app)
+    slow.set()
+    until(app, finished)
+    assert library().jobs(OWNER, hashing_store, 1)[0].state == "cancelled"
+    until(press(app, "index_go_on"), lambda app: finished(app) and not has_key(app, "index_go_on"))
+    assert library().store_info(OWNER, hashing_store).pending == 0
+
+
+def test_a_run_that_nobody_took_is_not_hidden(hashing_store: str, four_files: Path) -> None:
+    library().add_source(OWNER, hashing_store, four_files, ("**/*",))
+    library().request_index(OWNER, hashing_store)
+    app = page()
+    assert "Asked for, and nobody is at it: all folders." in texts(app)
+    until(press(app, "index_go_on"), finished)
+    assert library().store_info(OWNER, hashing_store).file_count == 4
+
+
+def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancelled(
+    hashing_store: str, four_files: Path
+) -> None:
+    library().add_source(OWNER, hashing_store, four_files, ("**/*",))
+    other = subprocess.Popen([sys.executable, "-c", _OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE)
+    try:
+        app = until(page(), lambda app: has_key(app, "index_cancel"))
+        press(app, f"source_index_{hashing_store}_1")
+        until(app, lambda app: f"Asked for: all folders · {four_files}" in texts(app))
+        press(app, "index_cancel")
+        assert other.stdin is not None
+        other.stdin.close()
+        until(app, finished)
+    finally:
+        other.kill()
+        other.wait()
+    assert library().jobs(OWNER, hashing_store, 1)[0].state == "cancelled"
+
+
+_OTHER_PROCESS = textwrap.dedent(
+    """
+    import sys
+    from rag_core.embedders.hashing import Hashing
+    from rag_core.library import Library
+    from rag_core.types import OWNER
+
+    embed = Hashing.embed_documents
+    def wait(self, texts):
+        sys.stdin.read()
+        return embed(self, texts)
+    Hashing.embed_documents = wait
+
+    library = Library.open()
+    library.request_index(OWNER, "mine")
+    library.run(OWNER, "mine")
+    """
+)
