@@ -50,8 +50,10 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether ``outer``, in whose folder that of ``inner`` lies, takes every file that ``inner`` would, now and
-    later: by their patterns, so that nothing is walked."""
+    """Whether ``outer``, in whose folder that of ``inner`` lies, takes every file that ``inner`` would.
+
+    Their patterns say so, for files that will come as well.
+    """
     anywhere = {glob for glob in outer.include if glob.startswith("**/")}  # in any folder
     if not anywhere >= {*EVERYTHING} and not anywhere >= {*inner.include}:
         return False
