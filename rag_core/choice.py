@@ -54,13 +54,18 @@ def covers(outer: Source, inner: Source) -> bool:
 
     Their patterns say so, for files that will come as well.
     """
-    anywhere = {glob for glob in outer.include if glob.startswith("**/")}  # in any folder
-    if not anywhere >= {*EVERYTHING} and not anywhere >= {*inner.include}:
+    taken, left_out = _anywhere(outer.include), _anywhere(inner.exclude)
+    if outer.paused or not {*outer.exclude} <= left_out:
         return False
-    if outer.paused or not {*outer.exclude} <= {*inner.exclude}:
+    if not taken >= {*EVERYTHING} and not taken >= {*inner.include}:
         return False
     below = os.fsencode(PurePath(inner.root).relative_to(outer.root).as_posix())
     try:
         return why_skipped(Path(outer.root), below, EVERYTHING, outer.exclude) is None
     except InvalidInput:  # it cannot be listed, so it takes nothing
         return False
+
+
+def _anywhere(globs: Sequence[str]) -> set[str]:
+    """Those that mean the same in every folder."""
+    return {glob for glob in globs if glob.startswith("**/")}

@@ -299,7 +299,8 @@ def test_a_declared_folder_that_another_one_takes_whole_is_not_lacking(
 ) -> None:
     (notes / "inner").mkdir()
     (notes / "inner" / "a.md").write_text("A.", "utf-8")
-    library = configured(declared(notes, f", {notes / 'inner'}"))
+    inner = f", {{root: {notes / 'inner'}, include: ['**/*.md']}}"
+    library = configured(declared(notes, inner).replace(", exclude: [old/**]", ""))
     library.make_declared(OWNER)
     assert [each.root for each in library.store_info(OWNER, "zoo").sources] == [str(notes)]
     assert library.make_declared(OWNER) == []

@@ -110,17 +110,44 @@ def test_globs_of_a_folder_that_is_not_there_may_change(
     assert library.change_source(OWNER, "s", source.id, ["**/*.mdd"]).include == ("**/*.mdd",)
 
 
+INNER = [
+    (["**/*"], [], ["**/*.md"], [], True),
+    (["**/*.md"], [], ["**/*.md"], [], True),
+    (["**/*"], ["**/old/**"], ["**/*"], ["**/old/**"], True),
+    (["**/*.md"], [], ["**/*"], [], False),  # what is no note would come only with the inner one
+    (["*/*"], [], ["*/*"], [], False),  # means other files in each
+    (["**/*"], ["**/old/**"], ["**/*"], [], False),
+    (["**/*"], ["inner/old/**"], ["**/*"], ["inner/old/**"], False),
+    (["**/*"], ["inner/**"], ["**/*"], [], False),
+]
+
+
+@pytest.mark.parametrize(("outer", "but", "inner", "inner_but", "is_covered"), INNER)
 def test_a_folder_inside_one_that_takes_all_of_it_is_not_added(
+    library: Library,
+    notes: Path,
+    source: Source,
+    outer: list[str],
+    but: list[str],
+    inner: list[str],
+    inner_but: list[str],
+    is_covered: bool,
+) -> None:
+    (notes / "inner" / "deep").mkdir(parents=True)
+    for place in ("", "inner", "inner/deep"):
+        (notes / place / "zebra.md").write_text("The zebra sleeps.\n")
+    library.change_source(OWNER, "s", source.id, outer, but)
+    added = library.add_source(OWNER, "s", notes / "inner", inner, inner_but)
+    assert (added.root == source.root) is is_covered
+    assert len(roots(library)) == (1 if is_covered else 2)
+
+
+def test_a_paused_folder_takes_nothing_of_those_inside_it(
     library: Library, notes: Path, source: Source
 ) -> None:
-    inner = notes / "inner"
-    inner.mkdir()
-    (inner / "deep.md").write_text("The zebra sleeps.\n")
-
-    assert library.add_source(OWNER, "s", inner, ["**/*"]) == source
-    assert roots(library) == [source.root]
-    library.change_source(OWNER, "s", source.id, ["**/*"], ["inner/deep.md"])
-    assert library.add_source(OWNER, "s", inner, ["**/*"]).root == str(inner)
+    (notes / "inner").mkdir()
+    library.pause_source(OWNER, "s", source.id)
+    assert library.add_source(OWNER, "s", notes / "inner", source.include).root == str(notes / "inner")
 
 
 def test_an_unknown_folder_is_refused_with_those_that_there_are(library: Library, source: Source) -> None:

@@ -126,7 +126,7 @@ def test_a_folder_that_cannot_be_written_is_named(sea: Library, tmp_path: Path) 
     sea.settings.store_dir.chmod(0o777)
     for file in sea.settings.store_dir.iterdir():
         file.chmod(0o666)
-    above = [parent for parent in tmp_path.parents if parent.name.startswith("pytest-")]
+    above = [parent for parent in tmp_path.parents if not parent.stat().st_mode & 0o001]
     modes = {parent: parent.stat().st_mode for parent in above}
     for parent in above:
         parent.chmod(0o755)
