@@ -93,7 +93,8 @@ def clear_index(library: Library, viewer: Viewer, given: Given, stop: threading.
         count = library.clear_store(viewer, store, confirm=given["confirm"])
     said = (
         f"Store {store!r} was told to forget its documents ({count:,}), and its folders are paused, so"
-        " that they stay out. The files stay as they are. To index them again: resume the folders on the"
+        " that no run brings them back; index_file would, one file at a time. The files stay as they are. To"
+        " index them again: resume the folders on the"
         f" Index page, or `commonplace source resume NUMBER --store {store}`."
     )
     return {"documents": count, "message": said, **_worked_off(library, viewer, store, before, stop)}
