@@ -112,6 +112,16 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     assert not has_key(app, f"source_{STORE}_1_save")
 
 
+def test_patterns_that_were_typed_last_are_saved_though_the_page_was_not_drawn_with_them(
+    garden: Path,
+) -> None:
+    app = press(page(), f"source_edit_{STORE}_1")
+    app.text_area(key=f"source_{STORE}_1_include").set_value("**/ink.md")
+    app.button(key=f"source_{STORE}_1_save").click()  # both in one run of the page, as by a quick click
+    done(app.run())
+    assert paths() == ["deep/ink.md"]
+
+
 def test_patterns_may_be_left_as_they_are(garden: Path) -> None:
     app = press(page(), f"source_edit_{STORE}_1")
     drawn(app.text_area(key=f"source_{STORE}_1_include").set_value("*.md").run())

@@ -15,7 +15,7 @@ import pytest
 from rag_core.embedders.hashing import Hashing
 from rag_core.types import OWNER
 from tests.index_page import finished, page, texts, until, with_folder
-from tests.pages import has_key, markup, press, press_label
+from tests.pages import drawn, has_key, markup, press, press_label
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 
@@ -215,3 +215,22 @@ _OTHER_PROCESS = textwrap.dedent(
     library.run(OWNER, "mine")
     """
 )
+
+
+def test_what_was_typed_last_is_indexed_though_the_page_was_not_drawn_with_it(
+    hashing_store: str, four_files: Path
+) -> None:
+    app = with_folder(four_files)
+    app.text_area(key="index_include").set_value("**/*.py")
+    app.button(key="index_now").click()  # both in one run of the page, as by a quick click
+    until(app.run(), finished)
+    assert [each.include for each in library().store_info(OWNER, hashing_store).sources] == [("**/*.py",)]
+    assert [each.path for each in library().documents(OWNER, hashing_store)] == ["run.py"]
+
+
+def test_what_was_typed_last_and_chooses_nothing_starts_nothing(hashing_store: str, four_files: Path) -> None:
+    app = with_folder(four_files)
+    app.text_area(key="index_include").set_value("**/*.pdf")
+    app.button(key="index_now").click()
+    assert "Its files end in .md, .py." in texts(drawn(app.run()))
+    assert library().store_info(OWNER, hashing_store).sources == ()

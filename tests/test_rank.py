@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.rank import RELEVANT, occurs
+from rag_core.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, occurs, rank
 from rag_core.types import OWNER, Answer, Mode
 from tests.conftest import index
 
@@ -239,3 +239,52 @@ def test_inflections_count_as_the_word(query: str, note: str) -> None:
 @pytest.mark.parametrize(("query", "note"), [("art", "party"), ("art", "artichoke"), ("bug", "bugle")])
 def test_other_words_do_not_count(query: str, note: str) -> None:
     assert not occurs(f"we {note} here", query)
+
+
+def ranked(count: int, *, is_exact: bool = False, far: float = -0.2) -> list[float]:
+    """The scores of ``count`` passages that hold the only word of a query and are far from it in meaning,
+    beside one that lacks it and is nearer."""
+    found = [Found(number, "a clove from zanzibar", bm25=1.0, similarity=far) for number in range(count)]
+    lacking = Found(count, "a clove from elsewhere", similarity=0.3)
+    placed = rank(
+        [lacking, *found], ["zanzibar"], {"zanzibar": 5.0}, "hybrid", calibration_for(""), is_exact=is_exact
+    )
+    return [item.score for item in placed if item.found is not lacking]
+
+
+def test_a_word_that_few_passages_hold_is_enough_however_far_they_are_in_meaning() -> None:
+    assert min(ranked(FEW_HOLDERS)) >= RELEVANT
+    assert max(ranked(FEW_HOLDERS + 1)) < RELEVANT
+
+
+def test_a_phrase_is_enough_however_many_passages_hold_it() -> None:
+    assert min(ranked(FEW_HOLDERS + 1, is_exact=True)) >= RELEVANT
+
+
+def test_of_passages_that_a_word_is_enough_for_the_nearer_stay_before_the_farther() -> None:
+    near, far = (Found(number, "zanzibar", similarity=near) for number, near in enumerate((0.05, -0.05)))
+    placed = rank([far, near], ["zanzibar"], {"zanzibar": 5.0}, "hybrid", calibration_for(""))
+    assert [item.found for item in placed] == [near, far]
+    assert placed[0].score > placed[1].score >= RELEVANT
+
+
+def test_a_part_of_the_words_is_not_enough() -> None:
+    found = Found(1, "a clove from zanzibar", bm25=1.0, similarity=-0.2)
+    idf = {"zanzibar": 5.0, "tasting": 4.0}
+    [placed] = rank([found], list(idf), idf, "hybrid", calibration_for(""))
+    assert placed.score < RELEVANT
+
+
+def test_a_rare_word_in_a_long_note_is_no_near_miss(tmp_path: Path, model_dir: Path) -> None:
+    said = "The harvest was early, the roads were dry and nobody complained about the weather. "
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "diary.md").write_text(
+        f"# Diary\n\n{said * 9}We picked the smoky zanzibar clove.\n"
+    )
+    library = Library.open(Settings(tmp_path / "data", model_dir, (tmp_path,)))
+    library.create_store(OWNER, "notes", "minilm")
+    index(library, "notes", tmp_path / "notes")
+    for query in ("zanzibar", "zanzibar clove", '"zanzibar clove"', "zanzibars"):
+        [hit] = [hit for hit in library.search(OWNER, query).hits if hit.relevant]
+        assert "zanzibar" in hit.content
+    library.close()

@@ -63,22 +63,34 @@ def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
         label_visibility="collapsed",
     )
     left, right = st.columns(2)
-    included = left.text_area(
+    left.text_area(
         "Include", key=_include(chooser), height=96, persist_state="session",
         help="One pattern a line. * stays inside a name, ** crosses folders, {md,txt} lists alternatives.",
     )  # fmt: skip
-    excluded = right.text_area(
+    right.text_area(
         "Exclude", key=_exclude(chooser), height=96, persist_state="session",
         placeholder="for example drafts/**",
         help="One pattern a line. Keys, hidden files and what .gitignore names are left out anyway.",
     )  # fmt: skip
-    include, exclude = _patterns(included), _patterns(excluded)
-    found = _preview(os.fsencode(root), include, exclude)
+    patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
-        _show(found, root, (include, exclude))
+        _show(_preview(os.fsencode(root), *patterns), root, patterns)
+    return choice_in_boxes(root, chooser)
+
+
+def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
+    """The files of ``root`` that the boxes choose now, None for none. Raises as ``choose_files``."""
+    include, exclude = patterns_in_boxes(chooser)
+    found = _preview(os.fsencode(root), include, exclude)
     if not found.count:
         return None
     return FileChoice(root, include, exclude, doubt(Path(os.path.realpath(root)), include, found))
+
+
+def patterns_in_boxes(chooser: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the boxes include and exclude now. In a callback that is what was typed last: its arguments are of
+    the page as it was drawn before."""
+    return _patterns(st.session_state[_include(chooser)]), _patterns(st.session_state[_exclude(chooser)])
 
 
 def _include(chooser: str) -> str:

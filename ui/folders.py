@@ -45,6 +45,14 @@ def choose_folder() -> Path | None:
     return folder
 
 
+def folder_in_box() -> Path | None:
+    """The folder that the box names now, None for none. Raises InvalidInput for what is no path.
+
+    For callbacks, which come before the page is drawn with what was typed last.
+    """
+    return _folder(st.session_state.get(BOX, ""))
+
+
 def clear_folder() -> None:
     """Empty the box. For callbacks only: the box must not be drawn yet."""
     st.session_state[BOX] = ""

@@ -18,7 +18,7 @@ from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import left_out, plural, taken
 from ui import hits
 from ui.deps import library
-from ui.file_choice import choose_files, fill_chooser
+from ui.file_choice import choose_files, fill_chooser, patterns_in_boxes
 from ui.hits import label
 from ui.indexing import DryRun, offer_dry_run, show_dry_run
 from ui.messages import show_error
@@ -207,15 +207,16 @@ def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
         choice = None
     with st.container(horizontal=True):
         if choice is not None:
-            patterns = choice.include, choice.exclude
             st.button(
                 "Save and index", key=f"{chooser}_save", type="primary",
-                on_click=_save, args=(viewer, info.name, source, *patterns),
+                on_click=_save, args=(viewer, info.name, source),
             )  # fmt: skip
         st.button("Leave as it is", key=f"{chooser}_close", on_click=_close)
 
 
-def _save(viewer: Viewer, store: str, source: Source, include: Sequence[str], exclude: Sequence[str]) -> None:
+def _save(viewer: Viewer, store: str, source: Source) -> None:
+    include, exclude = patterns_in_boxes(_chooser(store, source))
+
     def change() -> None:
         library().change_source(viewer, store, source.id, include, exclude)
         library().request_index(viewer, store, [source.id])
