@@ -4,7 +4,7 @@ PORT ?=
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
 TORTURE := tests/test_crash*.py tests/test_outbox.py::test_killed_at_any_request_the_next_flush_makes_it_right
 
@@ -27,6 +27,7 @@ run: setup  ## Start Commonplace on this computer (PORT=9000)
 setup: $(VENV)/installed model  ## Install everything that `make run` needs
 
 model: $(VENV)/installed
+	@echo "Looking for the model that finds by meaning …"
 	@$(BIN)/commonplace model install || \
 		echo "Without its model Commonplace searches by words only; 'make setup' tries again."
 
@@ -44,7 +45,7 @@ check: $(VENV)/installed-dev  ## Lint, formatting and types
 bench: $(VENV)/installed-dev model  ## Measure (ARGS="NAME …" or "all DIR…"; alone it names what there is)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-dist: $(VENV)/installed-dev  ## Build the wheel and the source archive into dist/
+dist: $(VENV)/installed-build  ## Build the wheel and the source archive into dist/
 	@$(BIN)/python -m hatchling build
 
 clean:  ## Remove the environment and every cache; notes and indexes stay
@@ -59,7 +60,11 @@ $(VENV)/installed: $(BIN)/python $(INPUTS)
 
 $(VENV)/installed-dev: $(VENV)/installed $(INPUTS)
 	@echo "Installing the development tools into $(VENV) …"
-	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@$(PIP) install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(VENV)/installed-build: $(BIN)/python $(INPUTS)
+	@$(PIP) install -c constraints.txt hatchling
 	@touch $@
 
 $(BIN)/python:
@@ -69,6 +74,7 @@ $(BIN)/python:
 			echo "$$python cannot create environments, because its venv module is missing."; \
 			echo "Install it (on Debian and Ubuntu: apt install python3-venv), then run make again."; \
 			exit 1; }; \
+		echo "Creating the environment $(VENV) …"; \
 		"$$python" -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }; \
 		exit 0; \
 	done; \

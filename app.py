@@ -30,6 +30,7 @@ from ui.access import viewer_of  # noqa: E402
 from ui.ending import at_the_end  # noqa: E402
 from ui.front import page_routes  # noqa: E402
 from ui.gate import AccessGate  # noqa: E402
+from ui.programs import Programs  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
 from ui.visit_log import Visits  # noqa: E402
 
@@ -95,7 +96,11 @@ assistants = McpDoor(library, viewer_of)
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.
 app = st.App(
     ROOT / "ui" / "shell.py",
-    routes=[rest(library, viewer_of), *assistants.routes(), *page_routes()],
-    middleware=[Middleware(SecurityHeaders), Middleware(AccessGate, library=library, visits=visits)],
+    routes=page_routes(),
+    middleware=[
+        Middleware(SecurityHeaders),
+        Middleware(AccessGate, library=library, visits=visits),
+        Middleware(Programs, routes=[rest(library, viewer_of), *assistants.routes()]),
+    ],
     lifespan=lifespan,
 )

@@ -17,10 +17,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-TAKES_SETS = {"retrieval": 1, "calibration": 2, "readers": 1}
+TAKES_SETS = {"retrieval": 1, "calibration": 2}
 """How many judged sets a benchmark needs at least; the others make up what they need."""
 
-NAMES = (*TAKES_SETS, "embedder", "load", "remote", "s3vectors", "scale", "speed")
+NAMES = (
+    *TAKES_SETS, "known", "readers", "app", "citations", "embedder", "load", "remote", "s3vectors",
+    "scale", "speed",
+)  # fmt: skip
 
 
 def question(name: str) -> str:
@@ -34,7 +37,7 @@ def words(name: str, sets: Sequence[Path]) -> list[str] | None:
     if len(sets) < TAKES_SETS.get(name, 0):
         return None
     match name:
-        case "readers":  # one set, and none is too large for it
+        case "readers" if sets:  # one of them, and none is too large for it
             return [str(max(sets, key=lambda each: (each / "corpus.jsonl").stat().st_size))]
         case "retrieval" | "calibration":
             return [str(each) for each in sets]

@@ -68,7 +68,7 @@ class Tally:
         self.took_ms.append((time.perf_counter() - started) * 1000)
 
     def figures(self) -> Figures:
-        times = spread(self.took_ms, 0) if len(self.took_ms) > 1 else {}
+        times = spread(self.took_ms, 0) if self.took_ms else {}
         most = round(max(self.took_ms, default=0))
         return {"answers": sum(self.statuses.values()), **self.statuses, **times, "max": most}
 

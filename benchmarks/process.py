@@ -53,8 +53,15 @@ def spread(values: Sequence[float], digits: int = 2) -> Figures:
     """The median and the 95th percentile."""
     return {
         "p50": round(statistics.median(values), digits),
-        "p95": round(statistics.quantiles(values, n=20)[-1], digits),
+        "p95": round(percentile(values, 95), digits),
     }
+
+
+def percentile(values: Sequence[float], part: int) -> float:
+    """What ``part`` of a hundred values do not exceed; never more than the most of them."""
+    if len(values) == 1:
+        return values[0]
+    return statistics.quantiles(values, n=100, method="inclusive")[part - 1]
 
 
 def lines(figures: Figures, above: str = "") -> list[str]:

@@ -1,11 +1,12 @@
 """Does a search wait for a run? Eight threads search, alone and beside an indexing run.
 
-    python benchmarks/readers.py DIR [--readers 8] [--pairs 3] [--seconds 10] [--embedder NAME] --json
+    python benchmarks/readers.py [DIR] [--readers 8] [--pairs 3] [--seconds 10] [--embedder NAME] --json
 
-DIR is a judged set as in ``retrieval.py``; its queries are asked one after the other, without a pause
-and none twice in a row. A part of its documents is indexed first; for each pair a new part comes
-while the readers are at it, read and embedded in a thread of the same process, as the app does.
-Without ``--json`` a line a phase. The ratio of the 95th percentiles is the median of the pairs.
+DIR is a judged set as in ``retrieval.py``; without it, made-up notes of 2 kB, and words of theirs as
+queries. These are asked one after the other, without a pause and none twice in a row. A part of the
+documents is indexed first; for each pair a new part comes while the readers are at it, read and embedded
+in a thread of the same process, as the app does. Without ``--json`` a line a phase. The ratio of the
+95th percentiles is the median of the pairs.
 """
 
 from __future__ import annotations
@@ -24,15 +25,30 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.notes import Author
 from benchmarks.process import Figures, lines, spread
 from benchmarks.retrieval import JudgedSet, file_names, open_library, quoted, read_set
+from benchmarks.scale import passing_words
 from rag_core import jobs
 from rag_core.library import Library
 from rag_core.types import OWNER
 
 STORE = "readers"
 BAR = 3.0
+QUERIES = 300
 _LOOK_S = 0.05
+
+
+def made_up(count: int) -> JudgedSet:
+    """So many notes, and queries that are a few words which stand together in one of them."""
+    author, chance = Author(), random.Random(1)
+    notes = (author.note(number).partition("\n\n") for number in range(count))
+    corpus = [
+        {"id": f"{number}", "title": heading.removeprefix("# "), "text": text}
+        for number, (heading, _, text) in enumerate(notes)
+    ]
+    asked = {note["id"]: passing_words(note["text"], chance) for note in corpus[:QUERIES]}
+    return JudgedSet("made-up notes", corpus, asked, {})
 
 
 def write(folder: Path, judged: JudgedSet, start: int, count: int) -> None:
@@ -83,8 +99,8 @@ def pair(library: Library, queries: Iterator[str], readers: int, seconds: float)
 
 def measure(options: argparse.Namespace, home: Path) -> Figures:
     """Index the first part of the set, then every pair."""
-    judged = read_set(options.folder)
     wanted = options.first + options.pairs * options.more
+    judged = read_set(options.folder) if options.folder else made_up(wanted)
     if len(judged.corpus) < wanted:
         raise SystemExit(f"{judged.name} has {len(judged.corpus):,} documents; {wanted:,} are asked for.")
     library, folder = open_library(home), home / "notes"
@@ -121,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR")
     parser.add_argument("--readers", type=int, default=8)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10, help="how long they read alone")

@@ -23,6 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.process import spread
 from rag_core import config
 from rag_core.config import Settings
 from rag_core.library import Library
@@ -79,8 +80,7 @@ def measure(
         "mode": mode,
         "queries": len(judged.queries),
         **means,
-        "query_ms_p50": round(statistics.median(took), 2),
-        "query_ms_p95": round(statistics.quantiles(took, n=20)[-1], 2),
+        **{f"query_ms_{name}": value for name, value in spread(took).items()},
     }
 
 

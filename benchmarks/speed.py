@@ -35,7 +35,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.notes import write_notes
-from benchmarks.process import Figures, Took, alone, lines, memory, took
+from benchmarks.process import Figures, Took, alone, lines, memory, percentile, took
 from benchmarks.retrieval import open_library
 from benchmarks.scale import search
 from rag_core.embedders import Embedder, open_embedder
@@ -221,7 +221,7 @@ def measure_edits(setting: Setting) -> Figures:
     return {
         "edits": len(embedded),
         "texts_embedded_median": statistics.median(embedded),
-        "texts_embedded_p90": statistics.quantiles(embedded, n=10)[-1],
+        "texts_embedded_p90": percentile(embedded, 90),
         "texts_embedded_most": max(embedded),
     }
 

@@ -97,6 +97,18 @@ logged with where they came from and their kind, without their message. `log_lev
 libraries that talk to servers log no more than warnings, whatever it says: at debug level they log requests.
 """
 
+FIXED = """
+## What is no setting
+
+Where somebody waits, the wait is fixed. A search gives a vector index 5 seconds and the server of an embedder
+10, and all checks of Settings → Connections together get 5. What did not come by then is named and the rest
+is shown, so a longer wait would gain little. `vectors_timeout_s` and `embedding_timeout_s` are for single
+requests, mostly those of runs, which nobody sits before.
+
+How much goes into one request to a vector index is fixed as well, since the services bound it themselves: 500
+records and 20 MB to S3 Vectors, 500 and 24 MB to Qdrant, and to Chroma as many as it says that it takes, at
+most 2,000.
+"""
 
 COMING = """
 ## Coming from another tool
@@ -140,7 +152,8 @@ its vectors, `--dimension 256` makes a store with `ollama:MODEL@256`.
 def page() -> str:
     """The whole page."""
     embedders = EMBEDDERS.format(model=OLLAMA_MODEL)
-    return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), ENV, LOGGING, *_other_tools()))
+    rest = (ENV, LOGGING, FIXED)
+    return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), *rest, *_other_tools()))
 
 
 def other_tools() -> list[Row]:

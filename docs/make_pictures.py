@@ -3,10 +3,14 @@
 Indexes this repository's own documentation in a throw-away home, opens the real app in Chromium
 (/usr/bin/chromium, or COMMONPLACE_TEST_CHROMIUM) and photographs it. Needs the model: run
 ``make setup`` first, or name its folder in COMMONPLACE_MODELS.
+
+``python docs/make_pictures.py --states FOLDER`` makes pictures of another kind instead: every page in each of
+its states, on a desk in light and on a phone in dark colours, to be looked at after a change of the looks.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
@@ -20,11 +24,15 @@ from playwright.sync_api import Page, sync_playwright  # noqa: E402
 from rag_core.config import Settings, load  # noqa: E402
 from rag_core.library import Library  # noqa: E402
 from rag_core.types import OWNER  # noqa: E402
+from tests.chromium import Watched  # noqa: E402
 from tests.live import start  # noqa: E402
+from tests.page_homes import opened  # noqa: E402
+from tests.page_states import LOOKS, STATES, State  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 CHROMIUM = os.environ.get("COMMONPLACE_TEST_CHROMIUM", "/usr/bin/chromium")
 SHOTS = {"search": "/?q=why+is+one+number+both+order+and+score"}
+WHOLE_HEIGHT = "Math.ceil(document.querySelector('[data-testid=stMain]').scrollHeight)"
 
 
 def index_docs(home: Path, models: Path) -> None:
@@ -43,12 +51,13 @@ def photograph(page: Page, address: str, target: Path) -> None:
     """One page, when its script has ended and its fonts are there."""
     page.goto(address)
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-    page.wait_for_function("document.fonts.ready")
+    page.evaluate("document.fonts.ready")
     page.wait_for_timeout(1500)
     page.screenshot(path=target, animations="disabled")
 
 
-def main() -> None:
+def make_readme_pictures() -> None:
+    """The pictures of docs/images/."""
     models = load().model_dir
     with tempfile.TemporaryDirectory() as temporary:
         home, server_folder = Path(temporary, "home"), Path(temporary, "server")
@@ -62,6 +71,42 @@ def main() -> None:
             for name, path in SHOTS.items():
                 photograph(page, f"http://{server.host}{path}", IMAGES / f"{name}.png")
             browser.close()
+
+
+def make_pictures_of_states(folder: Path, wanted: str) -> None:
+    """A picture of every state whose name holds ``wanted``, called by its home, its name and the width."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for home, states in STATES.items():
+        chosen = [state for state in states if wanted in f"{home} {state.name}"]
+        if chosen:
+            with tempfile.TemporaryDirectory() as temporary, opened(home, Path(temporary)) as app:
+                for state in chosen:
+                    photograph_state(app, state, folder / f"{home} {state.name}".replace(" ", "-"))
+
+
+def photograph_state(app: Watched, state: State, target: Path) -> None:
+    """The whole page, however long it is, in a wide and in a narrow window."""
+    app.look(*LOOKS[0])
+    state.show(app)
+    for scheme, width in LOOKS[:1] if state.wide else LOOKS:
+        app.look(scheme, width)
+        app.page.wait_for_timeout(500)
+        app.look(scheme, width, max(app.page.evaluate(WHOLE_HEIGHT), 500))
+        app.page.wait_for_timeout(500)
+        app.page.screenshot(path=f"{target}-{width}.png", animations="disabled")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--states", type=Path, metavar="FOLDER", help="where pictures of every state go")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only the states whose name holds this")
+    given = parser.parse_args()
+    if given.states:
+        make_pictures_of_states(given.states, given.only)
+    else:
+        make_readme_pictures()
 
 
 if __name__ == "__main__":

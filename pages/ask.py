@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from rag_core.errors import RagError
-from ui import hits, results
+from ui import results
 from ui.access import require_viewer
 from ui.ask_history import show_history
 from ui.ask_page import show_conversation, start_anew
@@ -17,7 +17,7 @@ def main() -> None:
     """The page, top to bottom."""
     viewer = require_viewer()
     st.set_page_config(layout="wide")
-    st.html(hits.hidden_title("Ask"))
+    st.title("Ask", anchor=False)
     library().check_may_ask(viewer)
     stores = library().store_names(viewer)
     if not stores:

@@ -9,7 +9,7 @@ from rag_core.types import StoreInfo, Viewer
 from ui.access import require_owner
 from ui.file_choice import choose_files
 from ui.folders import choose_folder
-from ui.indexing import preview_folder, show_start
+from ui.indexing import preview_folder, scroll_to_the_run, show_start
 from ui.job_status import show_job_status
 from ui.messages import show_error
 from ui.model_notice import show_model_notice
@@ -45,6 +45,7 @@ def main() -> None:
         return
     info = store.info
     show_model_notice(info)
+    scroll_to_the_run()
     show_job_status(viewer, info, active=store.active)
     show_start_error()
     show_sources(viewer, info, active=store.active)

@@ -14,6 +14,7 @@ from ui.search_state import SEARCH
 
 def page(viewer: Viewer) -> None:
     """The whole page, for one viewer."""
+    results.follow_row()
     stores = deps.library().store_names(viewer)
     if not stores:
         results.first_run(viewer)

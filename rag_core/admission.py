@@ -55,6 +55,7 @@ class Admission(Reader):
         for store in stores:
             self._stores.open(viewer, store)
         self._refuse_configured(login)
+        self._refuse_unlikely(viewer, login)
         return self._people.grant(login, stores, may_ask=may_ask, only=only)
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
@@ -71,6 +72,7 @@ class Admission(Reader):
         """Let ``login`` do all that the owner may. Raises InvalidInput for a login that cannot be one."""
         owner_only(viewer, "name owners")
         self._refuse_configured(login)
+        self._refuse_unlikely(viewer, login)
         return self._people.make_owner(login)
 
     def people(self, viewer: Viewer) -> list[Person]:
@@ -103,6 +105,15 @@ class Admission(Reader):
             raise InvalidInput(
                 f"The configuration names {login!r} as an owner.", "Change `access_owners` there."
             )
+
+    def _refuse_unlikely(self, viewer: Viewer, login: str) -> None:
+        """Most likely a slip: a login has an at sign, unless Tailscale here knows one without."""
+        if "@" in checked_login(login) or login.lower() in self.tailscale(viewer).logins:
+            return
+        raise InvalidInput(
+            f"{login!r} is no whole login: it has no '@'.",
+            "Use the one that Tailscale shows for the person, such as ada@example.com or ada@github.",
+        )
 
     # --- tokens -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from rag_core.addresses import host_of, leaves
 from rag_core.answers import Checker, budget, conversation, leans_back, messages, numbered
 from rag_core.answers.prompt import RULES, SYSTEM_PROMPT
 from rag_core.conversations import Conversations
-from rag_core.errors import Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
+from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
 from rag_core.llm import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
 from rag_core.query import MAX_LENGTH, parse
 from rag_core.reader import Reader, llm_options
@@ -82,7 +82,7 @@ class Asking(Reader):
         if not 1 <= k <= MAX_K:
             raise InvalidInput(f"k is {k}.", f"Use a number from 1 to {MAX_K}.")
         if not question.strip():
-            raise InvalidInput("There is no question.", "Type one.")
+            raise EmptyQuery("There is no question.", "Type one.")
         hear, stop = on_text or _nobody, stop or threading.Event()
         hear(Draft(looking=True))
         search = partial(

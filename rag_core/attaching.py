@@ -66,12 +66,12 @@ def attach(
     path: Path,
     open_embedder: Callable[[str], Embedder],
     *,
-    replace_old: Callable[[], None],
+    make_room: Callable[[], None],
     progress: Progress | None = None,
 ) -> None:
     """Make the store file ``path`` of what is at ``address``; it is there whole or not at all.
 
-    ``replace_old`` is called when all is ready, to remove a copy that was attached before; ``progress``
+    ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress``
     hears how many passages came, and what it raises ends it. Raises VectorError when the index cannot be
     read or is not one of ours, EmbedderError when its embedder is not to be had here.
     """
@@ -87,7 +87,7 @@ def attach(
         unfinished = room / path.name
         _fill(unfinished, found, embedder, address, backend)
         sync(unfinished)
-        replace_old()
+        make_room()
         put_in_place(unfinished, path)
         sync(path.parent)
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path, PurePath, PurePosixPath
+from shlex import quote
 from typing import NamedTuple
 
 from rag_core.errors import RagError
 from rag_core.extract import hardly_text, is_current, reader_of
 from rag_core.files import display, why_skipped, with_sep
-from rag_core.freshness import file_state
+from rag_core.freshness import file_state_by_hash
 from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, privacy
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
@@ -57,23 +59,31 @@ _ADD_FOLDER = _or_with("commonplace init FOLDER --store NAME", "Add its folder o
 _SPELLING = _said("Check how it is spelled, or give its whole path.")
 _MOST_NAMES = 100_000  # looked at below the folders of a store
 
+Missing = Callable[[], RagError | None]
+"""Why the embedder of a store cannot be had on this computer; None where it can."""
 
-def explain(store: Store, path: str, here: Path) -> Diagnosis:
-    """Follow the file ``path`` (absolute, relative to ``here``, or as the store calls it) into ``store``.
 
-    It stops at the first step that keeps the file from being found; reads no file. Raises StoreError.
+def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
+    """Follow the file ``path`` (absolute, relative to ``here``, or as the store calls it) into ``store``,
+    whose embedder may be ``missing``.
+
+    It stops at the first step that keeps the file from being found; reads no file but one that may have
+    changed. Raises StoreError.
     """
     with store.read() as db:
         found = places(db, path, here)
         if not found:
             called = documents.called(db, path, _NAMESAKES)
+            if len(called) == 1:
+                [(source, raw), *_] = places(db, called[0], None)
+                return _explain(db, store.name, source, raw, missing)
             if not called and (deeper := _deeper(all_sources(db), path)):
-                return _explain(db, store.name, *deeper)
+                return _explain(db, store.name, *deeper, missing)
             hint = f"It holds {', '.join(map(repr, called))}: write one like that." if called else ""
             sentence, then = _in_no_folder(db, store.name, path, here)
             advice = _said(hint) if hint else _unread(path) or then
             return _diagnosis(store.name, path, [Step("no", sentence)], advice)
-        tried = [_explain(db, store.name, source, raw) for source, raw in found]
+        tried = [_explain(db, store.name, source, raw, missing) for source, raw in found]
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
 
 
@@ -178,11 +188,11 @@ def _absolute(path: str, here: Path) -> tuple[bytes, ...]:
         return ()
 
 
-def _explain(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> Diagnosis:
+def _explain(db: sqlite3.Connection, store: str, source: Source, raw: bytes, missing: Missing) -> Diagnosis:
     shown = shown_path(source.label, raw) if raw else source.root
     steps = [Step("ok", f"It lies in the folder {source.root!r} of store {store!r}.")]
     advice = _NOTHING
-    for step, then in _follow(db, store, source, raw):
+    for step, then in _follow(db, store, source, raw, missing):
         steps.append(step)
         if step.state == "no":
             return _diagnosis(store, shown, steps, then)
@@ -190,7 +200,9 @@ def _explain(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> 
     return _diagnosis(store, shown, steps, advice)
 
 
-def _follow(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> Iterator[tuple[Step, _Advice]]:
+def _follow(
+    db: sqlite3.Connection, store: str, source: Source, raw: bytes, missing: Missing
+) -> Iterator[tuple[Step, _Advice]]:
     """Each step from the file to its vectors, with what to do where it went wrong."""
     row = _row(db, source, raw)
     if row is None and os.path.isdir(os.path.join(os.fsencode(source.root), raw)):  # noqa: PTH112, PTH118
@@ -203,7 +215,7 @@ def _follow(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> I
         yield Step("no", "It was not read yet."), _unread(display(raw)) or due
         return
     yield from _reading(store, row)
-    yield from _vectors(db, store, row)
+    yield from _vectors(db, store, row, missing)
     if row["private"]:
         why = _why_private(db, source, row)
         yield Step("note", f"It is private, {why}: only the owner finds it."), _NOTHING
@@ -258,6 +270,9 @@ def obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> 
     excluded = excluded_below(db, source.root)
     if raw in excluded:
         return Obstacle(f"It is excluded. {excluded[raw]}".strip(), _take_back(db, store, source, raw))
+    if os.path.isdir(os.path.join(os.fsencode(source.root), raw)):  # noqa: PTH112, PTH118  (bytes)
+        said = "It is no file any more: a folder has its name."
+        return Obstacle(said, _said("Ask about a file in it."), "The next run forgets what was read of it.")
     stays = "What was read of it is still found."
     try:
         reason = why_skipped(Path(source.root), raw, source.include, source.exclude)
@@ -270,7 +285,7 @@ def obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> 
         return Obstacle(
             f"It {reason}.", advice, "The next run forgets it." if _is_gone(source, raw) else stays
         )
-    advice = _unread(display(raw)) or _rule_advice(reason)
+    advice = _unread(display(raw)) or _rule_advice(store, source, raw, reason)
     return Obstacle(f"The folder's rules leave it out: it {reason}.", advice)
 
 
@@ -291,12 +306,15 @@ def _is_gone(source: Source, raw: bytes) -> bool:
     return False
 
 
-def _rule_advice(reason: str) -> _Advice:
+def _rule_advice(store: str, source: Source, raw: bytes, reason: str) -> _Advice:
     if "include pattern" in reason:
-        return _said("Add a pattern that names it to the folder.")
+        named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))
+        add = command("index", named, f"--root {quote(source.root)} --store {store}")
+        return _or_with(add, "Add a pattern that names it to the folder on the Index page")
     if "exclude pattern" in reason:
         return _said("Change the folder's exclude patterns.")
-    return _said("Move or rename the file, or change the rule that is named.")
+    rule = ", or change the rule that is named" if " line " in reason else ""
+    return _said(f"Move or rename the file{rule}.")
 
 
 def _row(db: sqlite3.Connection, source: Source, raw: bytes) -> sqlite3.Row | None:
@@ -325,7 +343,7 @@ def _reading(store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
             yield Step("ok", f"{read}: {passages}."), _NOTHING
             if documents.TAKEN_OUT in json.loads(row["warnings"]):
                 yield Step("note", documents.TAKEN_OUT), _reindex(store, row)
-    if file_state(row) == "changed":
+    if file_state_by_hash(row) == "changed":
         yield Step("note", "The file has changed since it was read."), _index(store)
     elif row["state"] != "failed" and not _reader(row):
         reader = reader_of(PurePosixPath(row["display"]))
@@ -338,8 +356,12 @@ def _reader(row: sqlite3.Row) -> str:
     return f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
 
 
-def _vectors(db: sqlite3.Connection, store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
+def _vectors(
+    db: sqlite3.Connection, store: str, row: sqlite3.Row, missing: Missing
+) -> Iterator[tuple[Step, _Advice]]:
     counts = embeddings.counts_of(db, row["id"])
+    if counts.bare:
+        yield Step("note", "It has no text to be found by meaning."), _NOTHING
     if counts.refused:
         sentence = f"{plural(counts.refused, 'passage')} could not be embedded: {counts.error}"
         yield Step("note", sentence), _said("Words find it; the next run tries again.")
@@ -351,5 +373,9 @@ def _vectors(db: sqlite3.Connection, store: str, row: sqlite3.Row) -> Iterator[t
     if counts.unreadable:
         sentence = f"{plural(counts.unreadable, 'passage')} in a script the model cannot read"
         yield Step("note", f"{sentence}: found by words only."), _NOTHING
-    if counts.embedded:
+    if counts.embedded and (error := missing()):
+        have = f"{plural(counts.embedded, 'passage')} {'has' if counts.embedded == 1 else 'have'}"
+        sentence = f"{have} vectors, but nothing is found by meaning for now. {error.message}"
+        yield Step("note", sentence), _Advice(error.on_page or error.suggestion, error.suggestion)
+    elif counts.embedded:
         yield Step("ok", f"{plural(counts.embedded, 'passage')} can be found by meaning."), _NOTHING

@@ -31,9 +31,9 @@ def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Ste
     return [_python(), _sqlite(), _data_folder(data_dir), _model(open_model)]
 
 
-def extensions() -> list[Step]:
-    """What installed packages add, each imported once to see whether it works."""
-    with Worker() as worker:
+def extensions(timeout_s: float) -> list[Step]:
+    """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
+    with Worker(timeout_s) as worker:
         found = [
             *(_extension(each, _reads(each), worker.load) for each in claims.packages().all),
             *(_extension(each, f"adds the embedders '{each.name}:…'", opener_of) for each in providers().all),

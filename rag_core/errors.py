@@ -2,6 +2,7 @@
 
 RagError
 ├── InvalidInput        a name, value, pattern or query that cannot be used
+│   ├── EmptyQuery       a query or question that asks nothing
 │   └── InvalidSettings  configuration that cannot be read; nothing that was asked for is wrong
 ├── Forbidden       something only the owner may do
 ├── TooMany             a guest who asks for more at once than is granted
@@ -15,7 +16,7 @@ RagError
 │   ├── ModelMissing    the weights are not there yet, here or on the server
 │   └── Unreachable     the server does not answer, or fails whatever it is given
 ├── LLMError            a model that is to answer questions and is missing, silent or failed
- ├── VectorError         a vector index that is missing, refused something, or is not this store's
+├── VectorError         a vector index that is missing, refused something, or is not this store's
  │   └── VectorsUnreachable  it cannot be reached now; the work waits
 └── Cancelled           the owner stopped the work
     └── Stopped         the program ends; the work waits for its next start
@@ -47,6 +48,10 @@ class RagError(Exception):
 
 class InvalidInput(RagError):
     """A name, value, pattern or query that cannot be used."""
+
+
+class EmptyQuery(InvalidInput):
+    """A query or question that asks nothing."""
 
 
 class InvalidSettings(InvalidInput):

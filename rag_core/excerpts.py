@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -46,8 +47,8 @@ class Excerpts(Reader):
         *,
         start: str = "",
     ) -> Excerpt:
-        """The passages of a document that hold any of these lines (None: all behind the first), from the one
-        called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
+        """These lines of a document (None: all behind the first) in its passages, each cut to them, from the
+        passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
 
         Raises NotFound, InvalidInput for lines that cannot be.
         """
@@ -56,12 +57,7 @@ class Excerpts(Reader):
                 f"There are no lines from {first_line} to {last_line}.", "Count from 1, the first line first."
             )
         found = self.document(viewer, store, path)
-        wanted = _from(start, found.chunks)
-        wanted = [
-            each
-            for each in wanted
-            if each.end_line >= first_line and (last_line is None or each.start_line <= last_line)
-        ]
+        wanted = _lines(_from(start, found.chunks), first_line, last_line or sys.maxsize)
         if not wanted and found.chunks:
             where = (
                 f"from line {first_line} on" if last_line is None else f"in lines {first_line} to {last_line}"
@@ -79,7 +75,7 @@ class Excerpts(Reader):
         Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the passage is gone.
         """
         passages = self.neighbours(viewer, store, key, around)
-        with self._stores.open(viewer, store).store.read() as db:
+        with self._stores.reading(viewer, store) as db:
             rows = find.neighbours(db, key, find.visible(viewer), 0)
         if not rows:
             raise _gone()
@@ -99,6 +95,41 @@ def _from(key: str, passages: Sequence[Neighbour]) -> Sequence[Neighbour]:
         if each.key == key:
             return passages[number:]
     raise _gone()
+
+
+def _lines(passages: Sequence[Neighbour], first: int, last: int) -> list[Neighbour]:
+    """What of the passages lies in these lines; none that only repeats the one before."""
+    kept: list[Neighbour] = []
+    for each in passages:
+        if each.end_line >= first and each.start_line <= last:
+            cut = _cut(each, first, last)
+            if cut is each or cut.content[cut.repeats if kept else 0 :].strip():
+                kept.append(cut)
+    return kept
+
+
+def _cut(passage: Neighbour, first: int, last: int) -> Neighbour:
+    """The lines of a passage from ``first`` to ``last``; the whole of one that was not read line by line."""
+    rows = passage.content.splitlines(keepends=True)
+    if len(rows) != passage.end_line - passage.start_line + 1:
+        return passage
+    before, behind = max(0, first - passage.start_line), max(0, passage.end_line - last)
+    if not before and not behind:
+        return passage
+    rows = rows[: len(rows) - behind]
+    start, end = len("".join(rows[:before])), len("".join(rows))
+
+    def moved(place: int) -> int:
+        return min(max(place, start), end) - start
+
+    return replace(
+        passage,
+        content=passage.content[start:end],
+        start_line=passage.start_line + before,
+        end_line=passage.end_line - behind,
+        repeats=moved(passage.repeats),
+        shown=(moved(passage.shown[0]), moved(passage.shown[1])),
+    )
 
 
 def _within(passages: Sequence[Neighbour]) -> list[Neighbour]:

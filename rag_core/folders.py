@@ -79,7 +79,7 @@ class Folders(Reader):
         source = self.draft_source(viewer, store, root, include, exclude)
         if source.root != str(real_folder(root)):
             return source
-        with self._own(viewer, store).write() as db:
+        with self._own(viewer, store).decide() as db:
             return sources.put_source(db, source.root, source.include, source.exclude)
 
     def change_source(
@@ -95,7 +95,7 @@ class Folders(Reader):
         folder = Path(self.source(viewer, store, source_id).root)
         if not _is_missing(folder):
             refuse_no_match(folder, include, exclude)
-        with opened.write() as db:
+        with opened.decide() as db:
             source = replace(_source(db, store, source_id), include=include, exclude=exclude)
             sources.change_source(db, source)
         return source
@@ -103,7 +103,7 @@ class Folders(Reader):
     def pause_source(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
         """Leave a folder out of runs over all folders, or take it in again; its documents stay."""
         owner_only(viewer, "choose folders")
-        with self._own(viewer, store).write() as db:
+        with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), paused=paused)
             sources.change_source(db, source)
         return source
@@ -114,7 +114,7 @@ class Folders(Reader):
         Files that another folder of the store chooses too are read again by the same run.
         """
         owner_only(viewer, "choose folders")
-        with self._own(viewer, store).write() as db:
+        with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
             heirs = [heir.id for heir in sources.overlapping(db, source) if not heir.paused]

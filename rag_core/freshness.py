@@ -1,13 +1,19 @@
-"""Whether the files on disk are still what was indexed. It looks at each file's stat and reads none."""
+"""Whether the files on disk are still what was indexed. It looks at each file's stat; only where one file is
+asked about are its bytes compared."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
+from rag_core.errors import ExtractError, NotText
+from rag_core.files import read_bytes
 from rag_core.store.documents import stored_inode
 from rag_core.types import FileState
 
@@ -55,8 +61,24 @@ def file_state(row: sqlite3.Row) -> FileState:
         return "missing"
     except OSError:  # such as no permission: the file may well be as it was
         return "unknown"
+    if not stat.S_ISREG(status.st_mode):  # such as a folder that has its name
+        return "missing"
     then = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
     now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, stored_inode(status.st_ino))
     if now != then:
         return "changed"
     return _READ[row["state"]]
+
+
+def file_state_by_hash(row: sqlite3.Row) -> FileState:
+    """``file_state`` for a row with the ``file_hash``: a file that was only touched has not changed."""
+    state = file_state(row)
+    if state != "changed" or not row["file_hash"]:
+        return state
+    try:
+        data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], row["size"])
+    except NotText:  # it is larger than it was
+        return "changed"
+    except ExtractError:
+        return "unknown"
+    return _READ[row["state"]] if hashlib.sha256(data).hexdigest() == row["file_hash"] else "changed"

@@ -64,7 +64,7 @@ class Hiding(Folders):
 
     def _follow(self, viewer: Viewer, store: str, change: Change) -> Privacy:
         opened = self._own(viewer, store)
-        with opened.write() as db:
+        with opened.decide() as db:
             changed = privacy.put_rules(db, change(privacy.rules(db)))
             due = changed > 0 and _concerns_others(db)
             if due:

@@ -26,7 +26,7 @@ from rag_core.errors import (
     Stopped,
     StoreError,
 )
-from rag_core.extract import Worker, extract, extractor_number
+from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number
 from rag_core.extract.naming import title_of_name
 from rag_core.files import display, read_bytes
 from rag_core.plan import MAX_FILE_BYTES, Move, Plan, forgetting, make_plan, taken_out
@@ -46,10 +46,12 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many texts are embedded at once, and how large a file may be to be read."""
+    """How many texts are embedded at once, how large a file may be to be read, and how long a package may
+    take for one."""
 
     batch_size: int = BATCH
     max_file_bytes: int = MAX_FILE_BYTES
+    extractor_timeout_s: float = TIME_LIMIT_S
 
 
 def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = False) -> None:
@@ -115,7 +117,7 @@ class Runner:
         self._last = 0  # the newest request seen
         self._waiting: list[work.Request] = []  # seen, and not yet begun
         self._left_over = False  # whether the run before may have left vectors that nobody needs
-        self._worker = Worker()  # where the extractors of packages work
+        self._worker = Worker(limits.extractor_timeout_s)  # where the extractors of packages work
         self._counted: dict[int, tuple[int, bool]] = {}  # unchanged files of each source, and whether of all
         self._log: RunLog
         self._embedding: Embedding
@@ -193,7 +195,11 @@ class Runner:
     def _end(self, state: EndState, message: str = "") -> None:
         if message:
             self._log.say(message)
-        self._log.end(state)
+        try:
+            self._log.end(state)
+        except StoreError:  # such as a full disk, where the log has room to give back
+            self._store.fold_log()
+            self._log.end(state)
         if state != "interrupted":
             with self._store.note() as db:
                 work.drop_requests(db, self._last)

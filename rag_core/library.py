@@ -6,6 +6,7 @@ What any viewer may read is in ``reader``. What only the owner may do is in ``fo
 
 from __future__ import annotations
 
+import difflib
 import os
 import posixpath
 import sys
@@ -34,7 +35,7 @@ from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, Vector
 from rag_core.excerpts import Excerpts
 from rag_core.files import current_folder, display, expanded, real_folder, with_sep
 from rag_core.folders import owner_only
-from rag_core.freshness import file_states
+from rag_core.freshness import file_state_by_hash, file_states
 from rag_core.hiding import Hiding
 from rag_core.overview import Overview
 from rag_core.patience import answered
@@ -92,7 +93,10 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         if address:
             answered(self._open_remote(address, number, metric).owner, address)  # nothing is made before
         facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
-        Store.create(path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts).close()
+        Store.create(
+            path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,
+            make_room=partial(self._stores.make_room, name),
+        ).close()  # fmt: skip
         if address:
             self._prepare_new(viewer, name, address, number)
         return self.store_info(viewer, name)
@@ -220,8 +224,11 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         owner_only(viewer, "import a store")
         with portable.opened(expanded(file)) as packed:
             path = self._free_path_for_import(viewer, name or packed.manifest.name)
-            notices = portable.import_store(packed, path, report)
-        return replace(self.store_info(viewer, path.stem), notices=notices)
+            notices = portable.import_store(packed, path, report, partial(self._stores.make_room, path.stem))
+        info = self.store_info(viewer, path.stem)
+        if missing := self._embedder_missing(info.embedder):
+            notices = (*notices, f"Until its embedder is here, words find its passages. {missing}")
+        return replace(info, notices=notices)
 
     def _free_path_for_import(self, viewer: Viewer, name: str) -> Path:
         twins = {other.casefold(): other for other in self.store_names(viewer)}
@@ -268,7 +275,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         owner_only(viewer, "exclude files")
         opened = self._own(viewer, store)
         found = self._places(opened, [path])
-        with opened.write() as db:
+        with opened.decide() as db:
             for source_id, raw in found:
                 sources.exclude_file(db, source_id, raw, reason or "It was taken out by hand.")
                 work.request_files(db, source_id, [raw])
@@ -278,13 +285,16 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         owner_only(viewer, "exclude files")
         opened = self._own(viewer, store)
         with opened.read() as db:
-            found = [out for out in sources.excluded_files(db) if out.display == path]
+            out = sources.excluded_files(db)
+        found = [each for each in out if each.display == path]
         if not found:
-            raise NotFound(f"No file called {path!r} is excluded from store {store!r}.", "Look at its files.")
-        with opened.write() as db:
-            for out in found:
-                sources.take_back_file(db, out.source_id, out.path)
-                work.request_files(db, out.source_id, [out.path])
+            near = difflib.get_close_matches(path, [each.display for each in out], n=1)
+            meant = f"Did you mean {near[0]!r}?" if near else "Look at its files."
+            raise NotFound(f"No file called {path!r} is excluded from store {store!r}.", meant)
+        with opened.decide() as db:
+            for each in found:
+                sources.take_back_file(db, each.source_id, each.path)
+                work.request_files(db, each.source_id, [each.path])
 
     def files(self, viewer: Viewer, store: str, *, compared: bool = True) -> list[Document]:
         """Every file of a store by path, its ``state`` a FileState compared with the disk just now,
@@ -302,7 +312,8 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         return file_states(rows)
 
     def file(self, viewer: Viewer, store: str, path: str) -> Document:
-        """One file of a store, as ``files`` lists it. Raises NotFound."""
+        """One file of a store, as ``files`` lists it, but that a file that was only touched has not changed:
+        its content is compared. Raises NotFound."""
         owner_only(viewer, "see files")
         found = self._files(viewer, store, path)
         if not found:
@@ -317,7 +328,11 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
             rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
             excluded = sources.excluded_files(db)
         out = {each.whole_path: each for each in excluded if path in (None, each.display)}
-        found = find.as_documents(rows, store, viewer, file_states(rows) if compared else None)
+        if path is None:
+            states = file_states(rows) if compared else None
+        else:
+            states = {row["id"]: file_state_by_hash(row) for row in rows}
+        found = find.as_documents(rows, store, viewer, states)
         listed = [
             _marked(document, out.pop(with_sep(row["root"]) + row["path"], None))
             for row, document in zip(rows, found, strict=True)
@@ -371,7 +386,8 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
         try:
-            return diagnosis.explain(self._stores.open(viewer, name).store, path, here)
+            opened = self._stores.open(viewer, name).store
+            return diagnosis.explain(opened, path, here, partial(self._embedder_missing, opened.embedder))
         except StoreError as error:  # the store that holds the file may be the damaged one
             step = Step("no", error.message)
             return Diagnosis(name, path, False, (step,), error.suggestion, on_page=error.on_page)
@@ -389,7 +405,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         others, servers, stores and their folders."""
         owner_only(viewer, "check the installation")
         steps = doctor.installation(self.settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
-        steps += doctor.extensions()
+        steps += doctor.extensions(self.settings.extractor_timeout_s)
         steps += doctor.sharing(partial(self.people, viewer), partial(self.tailscale, viewer))
         try:
             names = self.store_names(viewer)

@@ -12,7 +12,7 @@ from rag_core.errors import RagError
 from rag_core.extract import hardly_text
 from rag_core.store import Store, find
 from rag_core.store.sources import all_sources
-from rag_core.types import Filters, Notice, Viewer
+from rag_core.types import Filters, Hit, Notice, Viewer
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
@@ -21,6 +21,7 @@ _LACKS = {
     "tags": "has the tag",
     "folders": "is in a folder called",
     "files": "is called",
+    "pages": "has a page or slide",
 }
 
 
@@ -42,10 +43,30 @@ def _words_only(names: Sequence[str], reason: str, on_page: str) -> Notice:
     return Notice(f"{said} {reason}", tuple(names), f"{said} {on_page}")
 
 
+def below(scores: Sequence[float], min_score: float | None) -> list[Notice]:
+    """What is said where every passage has one of these scores, all too low."""
+    if not scores or min_score is None:
+        return []
+    are = "passage is" if len(scores) == 1 else "passages are"
+    said = f"{len(scores):,} {are} below the score {min_score:g} (min_score); the best has {max(scores):.4g}."
+    return [Notice(said)]
+
+
+def over_budget(hits: Sequence[Hit], tokens: int, max_tokens: int, *, goes_on: bool) -> Notice:
+    """What is said where the first of ``hits`` alone takes so many ``tokens``, more than ``max_tokens``."""
+    fit = sum(hit.relevant for hit in hits)
+    takes = f"takes {tokens:,} tokens, more than {max_tokens:,} (max_tokens)."
+    if not fit:
+        return Notice(f"No passage fits the query well, and the nearest {takes}")
+    least = "At least " if goes_on else ""
+    said = "passage fits the query. It" if fit == 1 else "passages fit the query. The first"
+    return Notice(f"{least}{fit:,} {said} {takes}")
+
+
 def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
-    """One notice for each type, tag, path and file in ``filters`` that nothing ``viewer`` may see in
+    """One notice for each type, tag, path, file and page in ``filters`` that nothing ``viewer`` may see in
     ``stores`` has."""
-    if not (filters.types or filters.tags or filters.paths or filters.files):
+    if not (filters.types or filters.tags or filters.paths or filters.files or filters.pages):
         return []
     lacking: list[list[tuple[str, str]]] = []
     for store in stores:
@@ -66,7 +87,9 @@ def _nothing_has(facet: str, value: str, stores: Sequence[Store], viewer: Viewer
     names = tuple(store.name for store in stores)
     message = f"No document in {_named(names, 's')} {_LACKS[facet]} {value[:80]!r}."
     close = _closest(value, known)
-    if close:
+    if facet == "pages":
+        message += " Notes, text and code have no pages, only lines."
+    elif close:
         message += f" Did you mean {close!r}?"
     elif facet in ("types", "folders") and known:
         tops = dict.fromkeys(name.partition("/")[0] for name in known if name)
@@ -77,6 +100,8 @@ def _nothing_has(facet: str, value: str, stores: Sequence[Store], viewer: Viewer
 
 
 def _known(db: sqlite3.Connection, facet: str, viewer: Viewer) -> dict[str, int]:
+    if facet == "pages":
+        return {}
     if facet == "files":
         return dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
     return find.facets(db, viewer)[facet]

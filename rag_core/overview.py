@@ -34,7 +34,7 @@ class Overview(Runs):
             try:
                 infos.append(self.store_info(viewer, name))
             except StoreError as error:
-                warnings.append(str(error) if viewer.is_owner else f"Store {name!r} cannot be read just now.")
+                warnings.append(str(error))
         return tuple(infos), tuple(warnings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from rag_core.store.sources import shown_path
 from rag_core.types import Source, Viewer
 
 _SEP = os.fsencode(os.sep)
+_LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _Place = tuple[Source, bytes]
 
 
@@ -73,18 +75,47 @@ class Pieces(Runs):
 
     # --- taking out ---------------------------------------------------------------------
 
-    def path_in_store(self, viewer: Viewer, store: str, path: str) -> str:
-        """What the store calls the file ``path``, read or not. Raises NotFound where a path that is not
-        absolute leads to none."""
+    def path_in_store(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
+        """What the store calls the file ``path``, read or not: absolute, as the store calls it or, where a
+        file is there, relative to ``here``. Raises NotFound where a path that is not absolute leads to none.
+        """
         owner_only(viewer, "see files")
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
-            if documents.ids(db, path):
+            if here is None and documents.ids(db, path):
                 return path
-            found = _inside(db, opened, path) if _leads_out(path) else _places(db, path)
+            found = _places(db, path, here)
+            if not found and _leads_out(path):
+                raise _outside(db, opened, path)
         if not found:
             raise self._no_file(opened, path)
         return _shown(found[0])
+
+    def lines_in_store(
+        self, viewer: Viewer, store: str, path: str, here: Path | None = None
+    ) -> tuple[str, tuple[int, int] | None]:
+        """As `path_in_store`, for a path that may have lines behind it as results do (``a.md:10-14``), with
+        the first and the last of these."""
+        found = _LINES.fullmatch(path)
+        if found is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
+            return self.path_in_store(viewer, store, path, here), None
+        with self._stores.open(viewer, store).store.read() as db:
+            if documents.ids(db, path):
+                return path, None
+        lines = int(found[2]), int(found[3] or found[2])
+        return self.path_in_store(viewer, store, found[1], here), lines
+
+    def paths_like(self, viewer: Viewer, store: str, beginning: str, limit: int) -> list[str]:
+        """At most ``limit`` files of a store that begin so, by what it calls them, excluded ones too."""
+        owner_only(viewer, "see files")
+        with self._stores.open(viewer, store).store.read() as db:
+            rows = db.execute(
+                "SELECT display FROM documents WHERE substr(display, 1, ?) = ? ORDER BY display LIMIT ?",
+                (len(beginning), documents.storable(beginning), limit),
+            ).fetchall()
+            out = [each.display for each in sources.excluded_files(db)]
+        found = {*(row[0] for row in rows), *(path for path in out if path.startswith(beginning))}
+        return sorted(found)[:limit]
 
     def take_out_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
         """Take passages out of the index until their files change or are read again; how many it were.
@@ -93,7 +124,7 @@ class Pieces(Runs):
         """
         owner_only(viewer, "take passages out")
         opened = self._own(viewer, store)
-        with opened.write() as db:
+        with opened.decide() as db:
             found = find.chunk_ids(db, keys, find.visible(viewer))
             if missing := [key for key in keys if key not in found]:
                 raise NotFound(
@@ -117,7 +148,7 @@ class Pieces(Runs):
                 "Say confirm: true, if the owner asked for all its documents to be taken out of the index.",
             )
         index.cancel(opened)
-        with opened.write() as db:
+        with opened.decide() as db:
             kept = [source for source in sources.all_sources(db) if not source.removed]
             for source in kept:
                 sources.change_source(db, replace(source, paused=True))
@@ -129,15 +160,19 @@ def _inside(db: sqlite3.Connection, store: Store, path: str) -> list[_Place]:
     """Each folder of the store that holds ``path``, and the path below it. Raises InvalidInput for none."""
     if found := _places(db, path):
         return found
+    raise _outside(db, store, path)
+
+
+def _outside(db: sqlite3.Connection, store: Store, path: str) -> InvalidInput:
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
-    raise InvalidInput(
+    return InvalidInput(
         f"{path!r} lies in no folder of store {store.name!r}.",
         f"Name something in one of its folders: {roots}.",
     )
 
 
-def _places(db: sqlite3.Connection, path: str) -> list[_Place]:
-    here = Path(os.sep) if expanded(path).is_absolute() else None
+def _places(db: sqlite3.Connection, path: str, here: Path | None = None) -> list[_Place]:
+    here = Path(os.sep) if expanded(path).is_absolute() else here
     return [
         (source, b"" if raw == b"." else raw)
         for source, raw in diagnosis.places(db, path, here)

@@ -95,12 +95,12 @@ class Placement(Runs):
             beside = embedder.identity if address and backend == store.backend else None
             address = address_of(backend, store.name, self._vector_options, beside)
         if address:
-            with store.note() as db:  # first: whatever becomes of this, no index is forgotten
+            with store.decide() as db:  # first: whatever becomes of this, no index is forgotten
                 switch.retire(db, address)
-            remote = self._stores.remote(store, address, embedder.identity.dimension)
+            remote = self._stores.own_remote(store, address, embedder.identity.dimension)
             answered(remote.owner, remote.server or address)
             remote.prepare(store.id)
-        with store.write() as db:
+        with store.decide() as db:
             identity_id = identities.add_identity(db, embedder.identity, canary)
             to = switch.Switch(name, identity_id, backend, address)
             if to != switch.under_way(db):
@@ -116,7 +116,7 @@ class Placement(Runs):
         """
         owner_only(viewer, "switch a store")
         store = self._stores.open(viewer, name).store
-        with store.hold("switch"), store.write() as db:
+        with store.hold("switch"), store.decide() as db:
             if switch.under_way(db) is None:
                 raise InvalidInput(f"Store {name!r} is not switching.", "Nothing was changed.")
             switch.abandon(db)
@@ -128,7 +128,7 @@ class Placement(Runs):
         is removed there by the next run. Raises StoreBusy while the store is being indexed."""
         owner_only(viewer, "let private notes leave")
         store = self._own(viewer, name)
-        with store.hold("switch"), store.write() as db:
+        with store.hold("switch"), store.decide() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('sends_private', ?)", ("1" if allowed else "0",))
             rows.queue_private(db)
         index.request(store, [])
@@ -158,13 +158,15 @@ class Placement(Runs):
         old = self._attached_to(viewer, name, address)
         path = self._stores.path(name) if old else self._stores.new_path(viewer, name)
 
-        def replace_old() -> None:
+        def make_room() -> None:
             if old:
                 self._stores.delete(viewer, name, keep_grants=True)
+            else:
+                self._stores.make_room(name)
 
         attaching.attach(
             remote, address, backend_of(address), path, self._embedders.get,
-            replace_old=replace_old, progress=progress,
+            make_room=make_room, progress=progress,
         )  # fmt: skip
         if take_over:
             self._take_over(self._stores.open(viewer, name).store)
@@ -204,7 +206,7 @@ class Placement(Runs):
         with store.hold("switch"):
             if remote := self._stores.target(store):
                 remote.prepare(store.id, take_over=True)
-            with store.write() as db:
+            with store.decide() as db:
                 switch.take_over(db)
 
     # --- a remote index -------------------------------------------------------------
@@ -263,7 +265,8 @@ class Placement(Runs):
             return (Finding(VECTOR_INDEX, "note", f"The vector index cannot be compared now. {error}", 1),)
 
     def _drop_remote(self, store: Store) -> None:
-        """Delete the remote indexes of a store, as far as they are its own; it is a local one then.
+        """Delete the remote indexes of a store, as far as they are its own; it is a local one then. They stay
+        where a copy of the store searches them, too.
 
         Raises StoreBusy while it is being indexed, VectorError when one of them cannot be deleted.
         """
@@ -272,11 +275,12 @@ class Placement(Runs):
                 if switch.is_attached(db):
                     return
                 found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
+            if not found or self._stores.twins(store):
+                return
             for address in found:
                 self._drop_index(store, address)
-            if found:
-                with store.write() as db:
-                    switch.keep_local(db)
+            with store.write() as db:
+                switch.keep_local(db)
 
     def _drop_index(self, store: Store, address: str) -> None:
         try:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from rag_core.choice import no_match
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
-from rag_core.files import EVERYTHING, FileStat, Walk, display, preview, read_bytes, scan, with_sep
+from rag_core.files import FileStat, Walk, display, read_bytes, scan, with_sep
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.sources import excluded_below, shown_path
@@ -22,7 +22,7 @@ from rag_core.types import Outcome, Source
 from rag_core.wording import plural
 
 MAX_FILE_BYTES = 64_000_000
-_A_LOOK = 10_000  # so many names are looked at for a file
+_STRAYS = 10  # so many times fewer files than documents may lie where a disk should be
 HashOf = Callable[[FileRecord], str]
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
 
@@ -96,9 +96,15 @@ class Plan:
             "unchanged": self.unchanged + len(self.touched),
         }
 
-    def unlikely(self) -> int:
-        """How many of the files to read will probably be skipped, by their names: pictures, archives, …"""
-        return sum(hardly_text(file.display) for file in (*self.new, *self.changed, *self.again))
+    def expected(self) -> dict[str, int]:
+        """As `counts`, but files to read that will probably be skipped, by their names, are apart: pictures,
+        archives, …"""
+        counts = {**self.counts(), "unlikely": 0}
+        for name, files in (("added", self.new), ("changed", self.changed), ("reread", self.again)):
+            if unlikely := sum(hardly_text(file.display) for file in files):
+                counts[name] -= unlikely
+                counts["unlikely"] += unlikely
+        return counts
 
 
 @dataclass(slots=True)
@@ -129,8 +135,9 @@ def make_plan(
 
     ``force`` takes every file to be read; ``only`` looks at no other files than these, and for where
     they have moved to. A source that was removed has no file any more. Raises InvalidInput when the
-    folder is gone or unreadable, StoreError when a folder that held documents is suddenly empty (an
-    unmounted disk looks like that); files that the owner took out are forgotten without a look at it.
+    folder is gone or unreadable, StoreError when nothing is there any more of what a folder held and hardly
+    anything else (an unmounted disk looks like that); files that the owner took out are forgotten without a
+    look at it.
     """
     forgotten = _forgotten(store, source, only)
     if forgotten is not None:
@@ -141,7 +148,6 @@ def make_plan(
     walk = scan(root, source.include, source.exclude, on_progress=on_progress)
     with store.read() as db:
         sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes)
-    nothing = [] if walk.files or walk.unreadable else [_nothing_matches(root, source, sides.documents)]
 
     def hash_of(file: FileRecord) -> str:
         if on_progress:
@@ -155,6 +161,8 @@ def make_plan(
     gone = _gone(sides, walk)
     beside = [_record(stat, source, started_ns) for stat in sides.beside]
     moved = _pair_moves(hash_of, gone, draft.new + beside)
+    if not moved and len(walk.files) * _STRAYS <= sides.documents:
+        _refuse_emptied(store, source, walk)
     old, placed = {move.known.path for move in moved}, {move.file.path for move in moved}
     return Plan(
         source=source,
@@ -166,7 +174,7 @@ def make_plan(
         deleted=tuple(known for known in gone if known.path not in old),
         excluded=sides.excluded & {known.path for known in gone} - old,
         unchanged=len(sides.files) - len(sides.unsettled),
-        warnings=(*nothing, *_warnings(walk, only)),
+        warnings=(*_nothing_matches(root, source, walk), *_warnings(walk, only)),
     )
 
 
@@ -262,18 +270,26 @@ def _warnings(walk: Walk, only: Set[bytes] | None) -> list[str]:
     return [f"Passed over {display(path)}: {why}." for path, why in skipped]
 
 
-def _nothing_matches(root: Path, source: Source, documents: int) -> str:
-    """Two sentences for a source without files: what it was asked for, and what would match.
+def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
+    """Raise StoreError when no file of any document is there any more, chosen or not."""
+    here = with_sep(os.fsencode(source.root))
+    with store.read() as db:
+        rows = db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,)).fetchall()
+    if not rows or walk.unreadable or any(os.path.lexists(here + path) for (path,) in rows):
+        return
+    remove = f"commonplace source remove {source.id} --store {store.name}"
+    raise StoreError(
+        f"Nothing is left in {source.root!r} of the {plural(len(rows), 'document')} that it held.",
+        "If its disk is not mounted, mount it; if the files are really gone, remove this folder from the"
+        f" store (on the Index page, or with `{remove}`). It can be added again.",
+    )
 
-    Raises StoreError when the folder held documents and is empty now.
-    """
-    if documents and not preview(root, EVERYTHING, max_files=_A_LOOK).count:
-        raise StoreError(
-            f"Nothing is left in {source.root!r}, which held {plural(documents, 'document')}.",
-            "If its disk is not mounted, mount it; if the files are really gone, remove this folder"
-            " from the store.",
-        )
-    return str(no_match(root, source.include, source.exclude))
+
+def _nothing_matches(root: Path, source: Source, walk: Walk) -> list[str]:
+    """Two sentences for a source without files: what it was asked for, and what would match."""
+    if walk.files or walk.unreadable:
+        return []
+    return [str(no_match(root, source.include, source.exclude))]
 
 
 def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:

@@ -133,12 +133,12 @@ def _clean(field: str, key: str, value: str) -> str:
         case "tags":
             return value.lstrip("#").strip("/")
         case "after" | "before":
-            return _day(key, value)
+            return day(key, value)
         case _:
             return value
 
 
-def _day(key: str, value: str) -> str:
+def day(key: str, value: str) -> str:
     parts = value.split("-")
     if len(parts) <= 3 and len(parts[0]) == 4 and all(part.isdecimal() for part in parts):
         with suppress(ValueError):

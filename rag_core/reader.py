@@ -3,8 +3,10 @@ may not see."""
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Self
@@ -16,15 +18,26 @@ from rag_core.courtesy import Courtesy
 from rag_core.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
 from rag_core.embedders.options import Prompts
 from rag_core.embedders.shared import SharedEmbedders
-from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, VectorError
+from rag_core.errors import (
+    EmbedderError,
+    EmptyQuery,
+    InvalidInput,
+    NotFound,
+    RagError,
+    StoreError,
+    VectorError,
+)
 from rag_core.freshness import file_states_soon
 from rag_core.llm import LLMOptions
+from rag_core.notices import over_budget
 from rag_core.people import People
 from rag_core.query import merge, parse
 from rag_core.rank import calibration_for
 from rag_core.search import Scope, Wanted, search
 from rag_core.servers.ollama import OLLAMA_URL
 from rag_core.store import about, find, identities, view
+from rag_core.store.errors import told
+from rag_core.store.file import generation
 from rag_core.stores import Opened, Stores, no_store
 from rag_core.types import (
     MAX_DEPTH,
@@ -83,7 +96,8 @@ class Reader:
 
     def store_info(self, viewer: Viewer, name: str) -> StoreInfo:
         """A store's counts, sizes and sources."""
-        info = about.info(self._stores.open(viewer, name).store, viewer)
+        with told(viewer, name):
+            info = about.info(self._stores.open(viewer, name).store, viewer)
         return replace(info, dimension=info.dimension or self._dimension(info.embedder))
 
     def _dimension(self, embedder: str) -> int:
@@ -99,9 +113,11 @@ class Reader:
 
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
         """(store, generation) of the named stores (none: all that can be read): what a cache keys on."""
-        return tuple(
-            (opened.store.name, opened.store.generation()) for opened in self._stores.each(viewer, names)[0]
-        )
+        found: list[tuple[str, int]] = []
+        for opened in self._stores.each(viewer, names)[0]:
+            with self._stores.reading(viewer, opened.store.name) as db:
+                found.append((opened.store.name, generation(db)))
+        return tuple(found)
 
     # --- passages and documents ---------------------------------------------------------
 
@@ -137,7 +153,7 @@ class Reader:
         query = replace(query, filters=merge(query.filters, filters or Filters()))
         narrowed = query.filters != Filters() or query.excluded != Filters()
         if not (query.text or query.without or query.stores or narrowed):
-            raise InvalidInput("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
+            raise EmptyQuery("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
@@ -146,10 +162,14 @@ class Reader:
         with self._courtesy.searching():
             answer = search(scopes, query, wanted, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
+        said = [Notice(str(error)) for error in failed]
+        if answer.hits and max_tokens is not None and not hits:
+            tokens = estimate_tokens(answer.hits[0].content)
+            said.append(over_budget(answer.hits, tokens, max_tokens, goes_on=answer.has_more))
         answer = replace(
             answer,
             hits=hits,
-            notices=(*answer.notices, *(Notice(str(error)) for error in failed)),
+            notices=(*answer.notices, *said),
             has_more=answer.has_more or len(hits) < len(answer.hits),
         )
         answer = self.compared(viewer, answer)
@@ -163,7 +183,8 @@ class Reader:
         now: dict[tuple[str, int], str] = {}
         for store in {hit.store for hit in answer.hits}:
             ids = {hit.document.id for hit in answer.hits if hit.store == store}
-            with self._stores.open(viewer, store).store.read() as db:
+            rows: list[sqlite3.Row] = []
+            with suppress(StoreError), self._stores.reading(viewer, store) as db:  # else all are unknown
                 rows = find.stat_rows(db, ids)
             now |= {(store, number): state for number, state in file_states_soon(rows).items()}
         states = (now.get((hit.store, hit.document.id), "unknown") for hit in answer.hits)
@@ -178,7 +199,7 @@ class Reader:
         """
         if not 0 <= around <= MAX_AROUND:
             raise InvalidInput(f"around is {around}.", f"Use a number from 0 to {MAX_AROUND}.")
-        with self._stores.open(viewer, store).store.read() as db:
+        with self._stores.reading(viewer, store) as db:
             rows = find.neighbours(db, key, find.visible(viewer), around)
         if not rows:
             raise NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
@@ -189,7 +210,7 @@ class Reader:
 
         Raises NotFound when there is none that this viewer may see.
         """
-        with self._stores.open(viewer, store).store.read() as db:
+        with self._stores.reading(viewer, store) as db:
             found = view.document(db, store, path, viewer, key)
         if found is None:
             raise NotFound(
@@ -200,14 +221,15 @@ class Reader:
 
     def documents(self, viewer: Viewer, store: str) -> list[Document]:
         """Every document of a store by path; for the owner also those that could not be read."""
-        with self._stores.open(viewer, store).store.read() as db:
+        with self._stores.reading(viewer, store) as db:
             return find.documents(db, store, viewer)
 
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
-        """``{"types", "tags", "folders"}``: each value with its number of documents, most first."""
+        """``{"types", "tags", "folders"}``: each value with its number of documents, most first, in the
+        stores that can be read."""
         total: dict[str, dict[str, int]] = {"types": {}, "tags": {}, "folders": {}}
         for opened in self._stores.each(viewer, names)[0]:
-            with opened.store.read() as db:
+            with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
                 for kind, counts in find.facets(db, viewer).items():
                     for value, count in counts.items():
                         total[kind][value] = total[kind].get(value, 0) + count
@@ -222,6 +244,15 @@ class Reader:
         except RagError as error:
             return str(error)
         return ""
+
+    def _embedder_missing(self, name: str) -> RagError | None:
+        """Why the embedder ``name`` cannot be had here, for somebody who waits; None where it can."""
+        try:
+            with self._embedders.soon(name):
+                self._embedders.get(name)
+        except (EmbedderError, InvalidInput) as error:
+            return error
+        return None
 
     def _scope(self, viewer: Viewer, opened: Opened, query: Query, mode: Mode) -> Scope:
         """A store ready to search; without its embedder it is searched by words, and says so: to the owner
@@ -305,15 +336,19 @@ def vector_options(settings: Settings) -> VectorOptions:
             bucket_prefix=settings.s3_bucket_prefix,
             kms_key=settings.s3_kms_key or "",
             tags=dict(settings.s3_tags),
+            timeout=settings.vectors_timeout_s,
         ),
         qdrant=QdrantOptions(
             url=settings.qdrant_url or "",
             path=settings.qdrant_path or settings.data_dir / "qdrant",
             collection=settings.qdrant_collection,
             api_key=settings.qdrant_api_key or "",
+            timeout=settings.vectors_timeout_s,
         ),
         chroma=ChromaOptions(
-            url=settings.chroma_url or "", path=settings.chroma_path or settings.data_dir / "chroma"
+            url=settings.chroma_url or "",
+            path=settings.chroma_path or settings.data_dir / "chroma",
+            timeout=settings.vectors_timeout_s,
         ),
     )
 

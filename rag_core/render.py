@@ -33,7 +33,8 @@ from rag_core.types import (
 )
 
 _CSV_COLUMNS = (
-    "rank score similarity bm25 store file_path start_line end_line title heading_path tags date content"
+    "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"
+    " content"
 ).split()
 # What a spreadsheet takes for a formula, as typed on a Western or an East Asian keyboard.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
@@ -100,8 +101,8 @@ def hit(found: Hit) -> dict[str, Any]:
     }
 
 
-def hits_csv(found: Answer, viewer: Viewer) -> bytes:
-    """The hits as CSV (RFC 4180) in UTF-8 with the mark by which Excel knows it, one row a hit.
+def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
+    """The hits as CSV (RFC 4180) in UTF-8, one row a hit; ``marked`` for a file, by which Excel knows UTF-8.
 
     Numbers are as in JSON. A text that a spreadsheet would run as a formula has an apostrophe in front.
     The last column, ``absolute_path``, is for the owner alone.
@@ -112,7 +113,7 @@ def hits_csv(found: Answer, viewer: Viewer) -> bytes:
     table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
     table.writeheader()
     table.writerows(_row(hit(each)) for each in found.hits)
-    return file.getvalue().encode("utf-8-sig")
+    return file.getvalue().encode("utf-8-sig" if marked else "utf-8")
 
 
 def _row(shown: dict[str, Any]) -> dict[str, Any]:
@@ -141,8 +142,9 @@ def place(found: Hit) -> str:
     return path if found.anchor_type in ("page", "slide") else f"{path}:{found.start_line}"
 
 
-def document(doc: Document) -> dict[str, Any]:
-    """One file of a store."""
+def document(doc: Document, viewer: Viewer) -> dict[str, Any]:
+    """One file of a store; a guest is told nothing of the file on the disk."""
+    of_owner = {"size": doc.size, "file_hash": doc.file_hash, "indexed_at": doc.indexed_at}
     return {
         "file_path": doc.path,
         "file_type": doc.file_type,
@@ -153,18 +155,16 @@ def document(doc: Document) -> dict[str, Any]:
         "state": doc.state,
         "reason": doc.reason,
         "chunks": doc.chunks,
-        "size": doc.size,
-        "file_hash": doc.file_hash,
-        "indexed_at": doc.indexed_at,
+        **(of_owner if viewer.is_owner else {}),
         "absolute_path": absolute_path(doc) or None,
     }
 
 
-def document_view(found: DocumentView) -> dict[str, Any]:
+def document_view(found: DocumentView, viewer: Viewer) -> dict[str, Any]:
     """A document with its text and links; the first ``repeats`` characters of each end the one before."""
     return {
         "store": found.document.store,
-        **document(found.document),
+        **document(found.document, viewer),
         "aliases": list(found.aliases),
         "warnings": list(found.warnings),
         "passages": [passage(each) for each in found.chunks],
@@ -256,9 +256,9 @@ def status(found: Status, viewer: Viewer) -> dict[str, Any]:
     return {**shown, "running": [job(run) for run in found.running], "data_dir": found.data_dir}
 
 
-def files(store: str, found: Iterable[Document]) -> dict[str, Any]:
+def files(store: str, found: Iterable[Document], viewer: Viewer) -> dict[str, Any]:
     """The files of a store."""
-    return {"store": store, "files": [document(each) for each in found]}
+    return {"store": store, "files": [document(each, viewer) for each in found]}
 
 
 def exported(done: Exported) -> dict[str, Any]:

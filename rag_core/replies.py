@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal
 
 from rag_core.types import Notice
@@ -67,12 +68,14 @@ class Reference:
 
     @property
     def place(self) -> str:
-        """Where it is, as the faces show it: ``vault/rel_path :: heading_path``, without Markdown's marks."""
+        """Where it is, as the faces show it: ``vault/rel_path :: heading_path``, without Markdown's marks and
+        without a heading that only says the file's name again."""
         path = f"{self.vault}/{self.rel_path}"
         headings = self.heading_path
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)
-        return f"{path} :: {headings}" if headings else path
+        again = headings.strip().casefold() == PurePosixPath(self.rel_path).stem.casefold()
+        return f"{path} :: {headings}" if headings and not again else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ class Conversation:
 
 
 def marked(statement: Statement) -> str:
-    """A statement as plain text, with a mark behind every false quote, and one where there is no source."""
+    """A statement as plain text, with a mark behind every false quote, and one for what it lacks."""
     parts: list[str] = []
     at = 0
     for quote in statement.quotes:
@@ -175,9 +178,18 @@ def marked(statement: Statement) -> str:
             parts += [statement.text[at : quote.end], f" [{fault(quote)}]"]
             at = quote.end
     parts.append(statement.text[at:])
-    if statement.says and statement.support == "none":
-        parts.append(" [no source]")
+    if lack := lacks(statement):
+        parts.append(f" [{lack}]")
     return "".join(parts)
+
+
+def lacks(statement: Statement) -> str:
+    """What nobody can check a statement without: a source, or a quote from it; empty when it has both."""
+    if not statement.says:
+        return ""
+    if statement.support == "none":
+        return "no source"
+    return "" if statement.quotes else "no quote"
 
 
 def fault(quote: Quote) -> str:

@@ -66,7 +66,7 @@ def reference(found: Reference) -> dict[str, Any]:
         "private": found.private,
         "spans": [list(span) for span in found.spans],
         "cited": found.cited,
-        "link": address(found),
+        "link": f"/{address(found)}",
     }
 
 

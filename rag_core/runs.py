@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from rag_core import index
 from rag_core.errors import NotFound
@@ -68,6 +69,7 @@ class Runs(Folders):
         """The error where a store has no file called ``path``, with one that may be meant."""
         with opened.read() as db:
             near = documents.called(db, path, 1) or documents.like(db, path)
+            near = near or get_close_matches(path, [out.display for out in sources.excluded_files(db)], n=1)
         listed = f"`commonplace list --store {opened.name}` lists its files."
         meant = f"Did you mean {near[0]!r}?" if near else "It may have moved or be gone."
         return NotFound(
@@ -109,14 +111,15 @@ class Runs(Folders):
         """
         owner_only(viewer, "index")
         opened = self._stores.open(viewer, store).store
-        limits = Limits(self.settings.batch_size, self.settings.max_file_bytes)
+        known = self.settings
+        limits = Limits(known.batch_size, known.max_file_bytes, known.extractor_timeout_s)
         job = index.run(
             opened,
             lambda: self._embedders.renewed(opened.target_embedder),
             report,
             limits,
             stop,
-            lambda address, dimension: self._stores.remote(opened, address, dimension),
+            lambda address, dimension: self._stores.own_remote(opened, address, dimension),
             self._courtesy,
         )
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None

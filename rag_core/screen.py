@@ -5,10 +5,12 @@ File names and passages are hostile: control characters never reach the terminal
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
 import textwrap
+import time
 import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
@@ -123,14 +125,21 @@ def _stacked(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 class Line:
-    """One line of progress that moves on standard error, when that is a terminal."""
+    """One line of progress that moves on standard error, when that is a terminal; elsewhere one more line
+    whenever ``every`` seconds have passed, for who reads the log of a long run."""
 
-    def __init__(self) -> None:
+    def __init__(self, every: float = math.inf) -> None:
         self._on = _is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+        self._every = every
+        self._said = time.monotonic()
 
     def say(self, text: str) -> None:
         """Draw one line."""
-        if self._on:
+        if not self._on:
+            if (now := time.monotonic()) - self._said >= self._every:
+                self._said = now
+                click.echo(line(text), err=True)
+        else:
             shown = cut(line(text), width(sys.stderr) - 1)
             click.echo(f"{_CLEAR}{shown}", nl=False, err=True, color=True)
 

@@ -14,12 +14,13 @@ from heapq import nlargest
 from operator import itemgetter
 
 from rag_core import notices
-from rag_core.errors import RagError, VectorError
-from rag_core.rank import Calibration, Found, Ranked, information, merge, rank, units
+from rag_core.errors import RagError, StoreError, VectorError
+from rag_core.rank import RELEVANT, Calibration, Found, Ranked, information, merge, rank, units
 from rag_core.snippet import best_window, highlight, tags
 from rag_core.store import Store, embeddings, find
+from rag_core.store.errors import told
 from rag_core.store.identities import active_identity
-from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Query, Vectors, Viewer
+from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
 
@@ -92,18 +93,24 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
     lists: list[list[Hit]] = []
-    known = waiting = 0
+    below: list[float] = []
+    known = waiting = fitting = 0
+    fits_more = False
     for name, open_scope in scopes.items():
         try:
-            scope, listed = _search_scope(open_scope(), query, wanted, viewer)
-            if scope.is_outdated:  # a switch ended meanwhile: nothing of two models belongs together
+            with told(viewer, name):
                 scope, listed = _search_scope(open_scope(), query, wanted, viewer)
+                if scope.is_outdated:  # a switch ended meanwhile: nothing of two models belongs together
+                    scope, listed = _search_scope(open_scope(), query, wanted, viewer)
+                with scope.store.read() as db:
+                    waiting += find.waiting(db, viewer)
             if scope.trouble:
                 by_words[name] = scope.trouble
-            with scope.store.read() as db:
-                waiting += find.waiting(db, viewer)
             lists.append(listed.hits)
             known += listed.known
+            fitting += listed.fitting
+            fits_more = fits_more or listed.fits_more
+            below += listed.below
             searched.append(scope.store)
         except RagError as error:
             failed[name] = error
@@ -124,21 +131,36 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
         notices=(
             *notices.words_only(by_words),
             *notices.failures(failed),
-            *notices.unknown_values(searched, query.filters, viewer),
+            *_unknown_values(searched, query.filters, viewer),
+            *notices.below([] if found else below, wanted.min_score),
         ),
         pending=waiting,
         offset=wanted.offset,
         has_more=True in goes_on,
         unshown=min(known, MAX_DEPTH) - end if False in goes_on else 0,
+        fitting=fitting,
+        fits_more=fits_more,
+        by_words=tuple(by_words),
     )
+
+
+def _unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
+    try:
+        return notices.unknown_values(stores, filters, viewer)
+    except StoreError:  # what was found is worth more than a hint
+        return []
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """The beginning of a store's list, and how long the list is at least."""
+    """The beginning of a store's list, how long the list is at least, the scores that were too low, and how
+    many passages are good enough; ``fits_more`` where those are all that were looked at."""
 
     hits: list[Hit]
     known: int
+    below: list[float]
+    fitting: int
+    fits_more: bool
 
 
 def _search_scope(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) -> tuple[Scope, _Listed]:
@@ -162,7 +184,10 @@ def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
     allowed = find.eligible(query, viewer)
     hits: list[Hit] = []
     seen: set[str] = set()
-    known = 0
+    below: list[float] = []
+    known = fitting = 0
+    fits_more = True  # until one does not fit: no score behind it is higher
+    least = wanted.min_score or 0
     reaches = wanted.reaches(mode if query.text else "lexical")
     for by_words, by_meaning, reach in reaches:
         near = _by_meaning(scope, query.filters, mode, allowed, by_meaning) if query.text else {}
@@ -174,14 +199,19 @@ def _search_store(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
                 continue
             new = [text for text in groups if text not in seen][: reach - len(seen)]
             seen.update(new)
-            known += sum(groups[text][0].score >= (wanted.min_score or 0) for text in new)
+            scores = [groups[text][0].score for text in new]
+            known += sum(score >= least for score in scores)
+            if fits_more:
+                fitting += (good := sum(score >= max(least, RELEVANT) for score in scores))
+                fits_more = good == len(scores) and not is_all
+            below += [score for score in scores if score < least]
             last = hits[-1].score if hits else 1.0
             placed = [_no_better(last, groups[text]) for text in new[: wanted.depth - len(hits)]]
             hits += _hits(db, scope.store.name, placed, viewer)
         cut = _from_score(hits, wanted.min_score)
         if is_all or len(hits) >= wanted.depth or len(cut) < len(hits):
-            return _Listed(cut, known)
-    return _Listed(hits, known)
+            return _Listed(cut, known, below, fitting, fits_more)
+    return _Listed(hits, known, below, fitting, fits_more)
 
 
 def _fold(ranked: Sequence[Ranked], identities: Mapping[int, str]) -> dict[str, list[Ranked]]:
@@ -266,7 +296,8 @@ def _ranked(
     found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids if i in texts]
     wanted_units = units(query.words)
     total, counts = find.frequencies(db, wanted_units, allowed.viewer)
-    return rank(found, query.words, information(total, counts), mode, scope.calibration)
+    idf = information(total, counts)
+    return rank(found, query.words, idf, mode, scope.calibration, is_exact=bool(query.phrases))
 
 
 def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:

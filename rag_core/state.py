@@ -46,5 +46,6 @@ class State:
             why = error.strerror if isinstance(error, OSError) else error
             raise StoreError(
                 f"{self._called} cannot be read or written: {why}.",
-                f"Look at state.db in the data folder; without it {self._without}.",
+                "Check that state.db in the data folder is sound and can be written, and that its disk is not"
+                f" full; without it {self._without}.",
             ) from None

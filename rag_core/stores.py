@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import difflib
 import os
+import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
 
 from rag_core.config.keys import STORE_NAME
-from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
 from rag_core.patience import Patience
 from rag_core.people import People
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
+from rag_core.store.errors import told
 from rag_core.store.identities import active_identity, target_identity
-from rag_core.types import Metric, Viewer
+from rag_core.types import OWNER, Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.agreement import none_there
 from rag_core.vectors.hurried import Hurried
@@ -72,8 +75,7 @@ class Stores:
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """The file that a new store called ``name`` is to have; nobody has a grant of it, whoever could see
-        an earlier one of that name.
+        """The file that a new store called ``name`` is to have.
 
         Raises InvalidInput for a name that cannot be used, or is taken by another store than
         ``but``: names that differ only in case are one file on some systems.
@@ -86,16 +88,18 @@ class Stores:
         others = (other for other in self.names(viewer) if other != but)
         if twin := next((other for other in others if other.casefold() == name.casefold()), None):
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
-        if name != but:
-            self._people.forget_store(name)
         return self.path(name)
+
+    def make_room(self, name: str) -> None:
+        """Have nobody see the store that gets the name ``name`` now, whoever could see an earlier one."""
+        self._people.forget_store(name)
 
     def open(self, viewer: Viewer, name: str) -> Opened:
         """The store called ``name``. Raises NotFound, also for one that ``viewer`` may not see,
         StoreError when its file cannot be read."""
         if not viewer.may_see(name) or not STORE_NAME.fullmatch(name):
             raise self.unknown(viewer, name)
-        with self._lock:
+        with told(viewer, name), self._lock:
             try:
                 inode = self.path(name).stat().st_ino
             except OSError:
@@ -110,6 +114,12 @@ class Stores:
                 store = Store(self.path(name), self._busy_timeout_s)
                 known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             return known
+
+    @contextmanager
+    def reading(self, viewer: Viewer, name: str) -> Iterator[sqlite3.Connection]:
+        """A snapshot of the store called ``name``. Raises as ``open``."""
+        with told(viewer, name), self.open(viewer, name).store.read() as db:
+            yield db
 
     def index(self, opened: Opened) -> VectorIndex:
         """The vector index of a store for one search. Raises VectorError, InvalidInput."""
@@ -128,7 +138,31 @@ class Stores:
         """
         with store.read() as db:
             address, known = outbox.target(db), target_identity(db)
-        return self.remote(store, address, known.identity.dimension) if address and known else None
+        return self.own_remote(store, address, known.identity.dimension) if address and known else None
+
+    def own_remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
+        """The index at ``address`` to be filled or deleted by ``store``. Raises as ``index``, and VectorError
+        while a copy of the store would do so as well."""
+        if twins := self.twins(store):
+            named = " and ".join(map(repr, sorted((store.name, *twins), key=str.casefold)))
+            raise VectorError(
+                f"The stores {named} are copies of one file, so none of them may fill their vector index.",
+                "Delete all but one; the index stays for that. A store that is exported and imported can be"
+                " beside the first.",
+            )
+        return self.remote(store, address, dimension)
+
+    def twins(self, store: Store) -> list[str]:
+        """The names of the other stores whose files were copied from that of ``store``, or it from theirs:
+        all say that they are the owner of one vector index."""
+        others = (name for name in self.names(OWNER) if name != store.name)
+        return [name for name in others if self._is_twin(store, name)]
+
+    def _is_twin(self, store: Store, name: str) -> bool:
+        try:
+            return self.open(OWNER, name).store.id == store.id
+        except (StoreError, NotFound):  # it is damaged, or was deleted since
+            return False
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
         """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""
@@ -165,14 +199,16 @@ class Stores:
         with self._lock:
             store_file.remove(self.path(name), partial(self._close, name))
         if not keep_grants:
-            self._people.forget_store(name)
+            with suppress(StoreError):  # on a full disk; whoever makes a store of this name does it again
+                self._people.forget_store(name)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
         """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
         self.require(viewer, name)
         target = self.new_path(viewer, new_name, but=name)
+        make_room = partial(self.make_room, new_name) if new_name != name else store_file.nothing_in_the_way
         with self._lock:
-            store_file.rename(self.path(name), target, partial(self._close, name))
+            store_file.rename(self.path(name), target, partial(self._close, name), make_room)
         self._people.rename_store(name, new_name)
 
     def _close(self, name: str) -> None:

@@ -13,6 +13,7 @@ from rag_core.screen import line, plain, table, width, wrapped
 from rag_core.snippet import pieces
 from rag_core.types import Answer, Document, DocumentLink, DocumentView, Hit, Job, Source, StoreInfo
 from rag_core.wording import (
+    CHANGED_IN_LISTS,
     duration,
     embedder,
     fewer_vectors,
@@ -20,6 +21,7 @@ from rag_core.wording import (
     left_out,
     lines,
     moment,
+    nothing,
     nothing_fits,
     on_disk,
     only_title,
@@ -28,7 +30,6 @@ from rag_core.wording import (
     plural,
     ranked,
     size,
-    skips,
     taken,
     took,
     unreadable,
@@ -51,12 +52,19 @@ def progress(job: Job) -> str:
         "sending": "Sending vectors",
         "done": "Done",
     }
-    parts = [what[now.phase], f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}"]
+    said = {"cancelled": "Stopped", "interrupted": "Stopped", "failed": "Failed"}.get(job.state)
+    parts = [said or what[now.phase], f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}"]
     if now.rate:
         parts.append(f"{now.rate:,.0f}/s")
     if now.eta is not None:
         parts.append(f"{duration(now.eta)} left")
     return " · ".join([*parts, now.current] if now.current else parts)
+
+
+def stopped(job: Job) -> str:
+    """Where a run was stopped by hand."""
+    done = job.progress
+    return f"Stopped at {done.done:,} of {done.total:,}." if done.total else "Stopped."
 
 
 # --- results ----------------------------------------------------------------------------
@@ -72,7 +80,7 @@ def show_answer(answer: Answer) -> None:
     """The passages found, each with its place, score and reasons."""
     show_notices(answer)
     if not answer.hits:
-        click.echo("Nothing more." if answer.offset else "Nothing found.")
+        click.echo(f"{nothing(answer)}.")
         return
     if not answer.convincing:
         click.echo(f"{nothing_fits(answer)} These are the nearest passages.")
@@ -108,16 +116,26 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     click.echo()
 
 
-def show_documents(documents: Sequence[Document]) -> None:
-    """The files of a store."""
+def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
+    """The files of a store, or those of some states."""
     if not documents:
-        click.echo("There is no such file.")
+        click.echo(_no_file(states))
         return
     rows = [
         (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
         for d in documents
     ]  # fmt: skip
     table(("file", "type", "passages", "state", ""), rows)
+    if any(d.state == "changed" for d in documents):
+        click.secho(CHANGED_IN_LISTS, dim=True)
+
+
+_HAS = {"failed": "has failed", "unknown": "has an unknown state"}
+
+
+def _no_file(states: Sequence[str]) -> str:
+    said = [_HAS.get(state, f"is {state}") for state in states]
+    return f"No file {' or '.join(said)}." if said else "There is no file yet."
 
 
 def show_document(view: DocumentView) -> None:
@@ -183,6 +201,10 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
     ]
     _table_of(rows)
     for info in infos:
+        kept = [source for source in info.sources if not source.removed]
+        if paused := [source.root for source in kept if source.paused]:
+            which = "its folder is" if len(kept) == 1 else f"{len(paused)} of {len(kept)} folders are"
+            click.echo(f"{info.name}: {which} paused: {line(', '.join(paused[:_MAX_NAMES]))}")
         if info.unreadable:
             click.echo(f"{info.name}: {unreadable(info.unreadable)}")
     for name, job in running.items():
@@ -237,10 +259,12 @@ def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
         add = f"commonplace index '**/*' --root FOLDER --store {store}"
         click.echo(f"There is no folder yet. Add one: {add}")
         return
+    led = any(each.source.label for each in found)
     rows = [
         {
             "number": str(each.source.id),
             "folder": _standing(each),
+            **({"called": f"{each.source.label}/…" if each.source.label else "…"} if led else {}),
             **_counted((each.indexed, each.failed, each.skipped)),
             "patterns": _patterns(each.source),
         }
@@ -263,9 +287,7 @@ def show_plans(plans: Sequence[Plan]) -> None:
             click.echo(f"  {outcome(became):<10} {line(path)} {line(note)}".rstrip())
         if len(rows) > _MAX_ROWS:
             click.echo(f"  … and {len(rows) - _MAX_ROWS:,} more")
-        click.echo("  " + (", ".join(outcomes(plan.counts())) or "no files"))
-        if unlikely := plan.unlikely():
-            click.echo(f"  {skips(unlikely)}")
+        click.echo("  " + (", ".join(outcomes(plan.expected())) or "no files"))
         for warning in plan.warnings[:_MAX_ROWS]:
             click.secho(f"  {plain(warning)}", fg="yellow")
 
@@ -280,6 +302,17 @@ def show_job(job: Job, problems: Sequence[Problem] = ()) -> None:
     _show_problems(job, problems)
     if job.message:
         click.secho(plain(job.message), fg="yellow", err=True)
+
+
+def show_files(job: Job) -> None:
+    """What became of each file of a run that was not left as it was; ``show_job`` tells of the others."""
+    told = {"unchanged", "failed", "skipped"}
+    files = [file for file in job.results if file.outcome not in told]
+    for file in files[:_MAX_ROWS]:
+        passages = f"  {plural(file.chunks_added, 'passage')}" if file.chunks_added else ""
+        click.echo(f"  {outcome(file.outcome):<10} {line(file.source_file)}{passages}")
+    if len(files) > _MAX_ROWS:
+        click.echo(f"  … and {len(files) - _MAX_ROWS:,} more; --json has all")
 
 
 def _show_problems(job: Job, problems: Sequence[Problem]) -> None:

@@ -329,7 +329,9 @@ class Answer:
     """All that a search gives back. ``hits`` holds the best ``top_k`` behind the first ``offset``,
     whether good or not; ``convincing`` says whether anything in the whole list is good enough,
     ``has_more`` whether it goes on with what is good enough, and may be asked for. ``unshown`` is how many
-    near misses follow at least, which are there to be asked for as well."""
+    near misses follow at least, which are there to be asked for as well. ``fitting`` is how many passages
+    of the whole list are good enough, or how many at least where ``fits_more``. ``by_words`` names the stores
+    that could be searched by words only; a notice says why."""
 
     query: Query
     stores: tuple[str, ...]
@@ -342,6 +344,9 @@ class Answer:
     offset: int = 0
     has_more: bool = False
     unshown: int = 0
+    fitting: int = 0
+    fits_more: bool = False
+    by_words: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:

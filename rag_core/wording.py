@@ -13,9 +13,12 @@ from rag_core.types import Answer, Hit, Job, Source, StoreInfo
 EXAMPLE_MODEL = "llama3.2:3b"
 """A small model that answers at once, without thinking aloud first: 2 GB."""
 
+EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"
+"""The line of config.yaml that has it answer."""
+
 GET_A_MODEL = (
     f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
-    f" `llm: ollama:{EXAMPLE_MODEL}`"
+    f" `{EXAMPLE_LINE}`"
 )
 """What to do to get answers, but for where the setting is."""
 
@@ -25,8 +28,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-_OUTCOMES = {"reread": "read again", "deleted": "forgotten"}
-_ORDER = ("added", "changed", "reread", "moved", "deleted", "excluded", "unchanged", "skipped", "failed")
+_OUTCOMES = {"reread": "read again", "deleted": "forgotten", "unlikely": "will probably be skipped"}
+_ORDER = (
+    "added", "changed", "reread", "moved", "deleted", "excluded", "unlikely", "unchanged", "skipped",
+    "failed",
+)  # fmt: skip
 
 
 def outcome(name: str) -> str:
@@ -48,7 +54,7 @@ def fewer_vectors(job: Job) -> str:
         return ""
     if job.state != "done":
         return "The run ended before all of them were embedded."
-    return "Equal passages share a vector, and text that the model cannot read has none."
+    return "Equal passages share a vector, and those without text have none."
 
 
 def unreadable(count: int) -> str:
@@ -123,6 +129,13 @@ def shared_files(root: str, others: Iterable[str]) -> str:
     place = f"lies in {above[0]}" if above else f"holds {', '.join(below)}"
     once = "No file is read twice: what one of them has read, the other leaves to it."
     return f"{root!r} {place}, which the store has already. {once}"
+
+
+def said_of_label(folder: Source) -> str:
+    """What the files of a folder are called in a store that had another before; '' in the first folder."""
+    if not folder.label:
+        return ""
+    return f"In this store the files of {folder.root!r} are called '{folder.label}/…'."
 
 
 def said_of_covered(root: str, by: Source) -> str:
@@ -202,12 +215,24 @@ def vectors_in(info: StoreInfo) -> str:
             return f"in the vector index {kind!r}"
 
 
+_FIRST = 10  # so many passages a search shows, if nothing else is said
+
+
+def is_behind(found: Diagnosis) -> bool:
+    """Whether a query was asked for which a file is not among the first that a search shows."""
+    return bool(found.query) and (found.rank is None or found.rank > _FIRST)
+
+
 def ranked(found: Diagnosis) -> str:
     """Which place a file has for the query that was asked."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
+    place = f"number {found.rank:,}, with a score of {found.score:.2f}."
+    if not is_behind(found):
+        return f"For {found.query!r} its best passage is {place}"
     return (
-        f"For {found.query!r} its best passage is number {found.rank:,}, with a score of {found.score:.2f}."
+        f"For {found.query!r} it is not among the first {_FIRST}: its best passage is {place} Words that"
+        " stand in it, or its name, find it."
     )
 
 
@@ -231,12 +256,24 @@ def found(answer: Answer) -> str:
     """How many passages an answer holds, how long that took, and how many of them fit."""
     took = f"in {answer.query_time_ms:.0f} ms"
     if not answer.hits:
-        return f"Nothing more {took}" if answer.offset else f"Nothing found {took}"
+        return f"{nothing(answer)} {took}"
     first, last = answer.hits[0].rank, answer.hits[-1].rank
     if not answer.offset and not answer.has_more:
         return f"{plural(last, 'passage')} {took}. {_fit(answer)}"
     shown = f"Passage {first:,}" if first == last else f"Passages {first:,} to {last:,}"
-    return f"{shown} {took}. {_fit(answer)}"
+    return f"{shown}{_of(answer)} {took}. {_fit(answer)}"
+
+
+def _of(answer: Answer) -> str:
+    """How many passages fit in all, as far as is known, where the list goes on with such."""
+    if not (answer.has_more and answer.fitting):
+        return ""
+    return f" of {'at least ' if answer.fits_more else ''}{answer.fitting:,}"
+
+
+def nothing(answer: Answer) -> str:
+    """That an answer has no passages; where there are some for all that, a notice says why."""
+    return "Nothing shown" if answer.has_more else "Nothing more" if answer.offset else "Nothing found"
 
 
 def nothing_fits(answer: Answer) -> str:
@@ -260,11 +297,20 @@ def only_title(hit: Hit) -> str:
     return " · ".join(part for part in ("There is only the title", names, tags) if part)
 
 
+_ANOTHER_STAT = "its size or time is another"
+
+CHANGED_IN_LISTS = (
+    f"changed: {_ANOTHER_STAT} than when the file was read. The next run compares the content, as the page of"
+    " the file does."
+)
+"""What the state means where many files are listed, which nobody reads for that."""
+
+
 def on_disk(state: str) -> str:
     """What has become of the file of a passage since it was read; '' when it is as it was, or for a guest."""
     match state:
         case "changed":
-            return "The file has changed since it was indexed."
+            return f"The file may have changed since it was indexed: {_ANOTHER_STAT}."
         case "missing":
             return "The file is gone from where it was."
         case "unknown":
@@ -290,7 +336,15 @@ def _fit(answer: Answer) -> str:
     by, said = _judged_by(answer), _fits(answer)
     if not by.endswith("alone"):
         return said
-    return f"{by.capitalize()}, {said[0].lower()}{said[1:]}"
+    return f"{by.capitalize()}{_without_vectors(answer)}, {said[0].lower()}{said[1:]}"
+
+
+def _without_vectors(answer: Answer) -> str:
+    """Why words alone judged passages that were also looked for by meaning; a notice says why a store
+    was not."""
+    if answer.mode != "hybrid" or any(hit.store in answer.by_words for hit in answer.hits):
+        return ""
+    return ", as it has no vector" if len(answer.hits) == 1 else ", as none of them has a vector"
 
 
 def _fits(answer: Answer) -> str:

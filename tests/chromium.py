@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page, expect, sync_playwright
 
@@ -66,6 +66,11 @@ class Watched:
         """Wait until no script runs, nothing moves or fades, and nothing has changed for 0.1 seconds."""
         self.settle()
         self.page.evaluate(UNTIL_STILL, PATIENCE_MS)
+
+    def look(self, scheme: Literal["light", "dark"], width: int, height: int = 900) -> None:
+        """Have the system prefer these colours, and the window be so large."""
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.set_viewport_size({"width": width, "height": height})
 
     def search(self, text: str) -> None:
         """Type a query and press Enter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,13 @@ pytest_plugins = [
     "tests.speakers",
     "tests.tailscale_program",
     "tests.vector_fixtures",
+    "tests.remote_zoo",
 ]
+
+
+def pytest_configure() -> None:
+    """What a shell starts in the background ignores Ctrl-C; so would the programs that tests stop by it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -20,10 +20,11 @@ from rag_core.store.file import generation
 from rag_core.store.identities import CANARY_TEXT
 from rag_core.types import Vectors
 
-ROUNDS = int(os.environ.get("COMMONPLACE_TORTURE", "30"))
+KILLS = int(os.environ.get("COMMONPLACE_TORTURE", "30"))
 BATCH_S = 0.03  # about what a small model takes
 _PATIENCE_S = 60
-_GROWTH = 1.15
+_GROWTH = 1.1
+_ROUNDS_A_KILL = 5  # at most; about three of four rounds are one
 
 
 class Ledger:
@@ -53,6 +54,14 @@ class Killer:
         self._ledger = folder / "ledger"
         self._processes = multiprocessing.get_context("forkserver")
         self._processes.set_forkserver_preload(["tests.test_crash", "tests.test_crash_remote"])
+
+    def rounds(self, wanted: int) -> Iterator[int]:
+        """Numbers of rounds of one `kill` each, until ``wanted`` of them did not come to their end."""
+        for number in range(_ROUNDS_A_KILL * wanted):
+            if self.killed == wanted:
+                return
+            yield number
+        assert self.killed == wanted, f"{self.killed} of {self.begun} killed, {wanted} were wanted"
 
     def spare(self, act: Callable[..., None], *arguments: Any) -> list[list[str]]:
         """Let ``act(ledger, *arguments)`` come to its end, and see how long that takes."""

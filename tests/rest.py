@@ -6,7 +6,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -65,10 +65,15 @@ class Rest:
 
 
 @contextmanager
-def serving_rest(library: Library | Callable[[], Library], viewer: Viewer | None) -> Iterator[Rest]:
-    """The interface alone, on a port of its own: a gate that lets everybody in as ``viewer``."""
+def serving_rest(
+    library: Library | Callable[[], Library], viewer: Viewer | Mapping[str, Viewer] | None
+) -> Iterator[Rest]:
+    """The interface alone, on a port of its own: a gate that lets everybody in as ``viewer``, or as the
+    header ``who`` says."""
     opened = library if callable(library) else lambda: library
-    app = Starlette(routes=[rest(opened, lambda _: viewer)])
+    viewers = viewer if isinstance(viewer, Mapping) else {}
+    known = (lambda headers: viewers.get(headers.get("who"))) if viewers else (lambda _: viewer)
+    app = Starlette(routes=[rest(opened, known)])
     config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

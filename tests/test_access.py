@@ -12,6 +12,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
+from tests.proxy_headers import BEHIND_A_PROXY, OF_PROXIES, SENT_BY_PROGRAMS
 from ui import access, deps
 from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, Refused, Sender, decide, sent_token
 from ui.front import front_page
@@ -91,17 +92,8 @@ FOREIGN_HOSTS = [
 PROXIED = [
     refused(f"through a proxy: {name}", HOST, OWN_ORIGIN, (name, value))
     for name, value in (
-        ("X-Forwarded-For", "100.64.0.2"),
-        ("X-Forwarded-For", "127.0.0.1"),
-        ("X-Forwarded-Host", "localhost:8501"),
-        ("X-Forwarded-Proto", "https"),
-        ("X-Forwarded", "for=127.0.0.1"),
-        ("Forwarded", "for=127.0.0.1"),
-        ("Via", "1.1 proxy"),
-        ("X-Real-IP", "127.0.0.1"),
-        ("Tailscale-User-Login", "owner@example.com"),
-        ("Tailscale-Funnel-Request", "?1"),
-        ("CF-Connecting-IP", "127.0.0.1"),
+        *BEHIND_A_PROXY,
+        *((name, "100.64.0.2") for name in OF_PROXIES),
     )
 ]
 LOGIN = "Tailscale-User-Login"
@@ -138,6 +130,11 @@ REFUSED = [
 @pytest.mark.parametrize(("peer", "headers"), LET_IN.values(), ids=LET_IN)
 def test_the_owner_gets_in(peer: str, headers: list[tuple[str, str]]) -> None:
     assert decide(peer, headers) == Sender()
+
+
+@pytest.mark.parametrize("name", SENT_BY_PROGRAMS)
+def test_what_browsers_and_programs_send_is_no_sign_of_a_proxy(name: str) -> None:
+    assert decide("127.0.0.1", [HOST, (name, "x")]) == Sender()
 
 
 @pytest.mark.parametrize(("peer", "headers"), REFUSED)
@@ -250,7 +247,7 @@ NOT_BY_SERVE = [
             ("Forwarded", "for=100.64.0.2"), ("Via", "1.1 proxy"), ("X-Real-IP", "100.64.0.2"),
             ("CF-Connecting-IP", "100.64.0.2"), ("CF-Ray", "1"), ("X-Forwarded-Port", "443"),
             ("X-Forwarded-Server", "x"), ("X-Forwarded", "for=1"), ("True-Client-IP", "100.64.0.2"),
-            ("X-Amzn-Trace-Id", "1"),
+            ("X-Amzn-Trace-Id", "1"), *((name, "100.64.0.2") for name in OF_PROXIES),
         )
     ),
     *(

@@ -1,96 +1,71 @@
-"""No page has a fault that axe-core knows: light on a desk, dark on a phone."""
+"""No page has a fault that axe-core knows, in any of its states: unfolded, at work, with an error."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ViewportSize
 
-from rag_core.answers import Checker
-from rag_core.config import Settings
-from rag_core.library import Library
-from rag_core.types import OWNER
-from tests.chromium import Watched, places, watch
-from tests.conftest import index
-from tests.tailscale_program import install
+from tests.chromium import Watched
+from tests.page_homes import opened
+from tests.page_states import EVERY_LOOK, Look, State, names
 
-PAGES = {  # address, and what stands there when the page is complete
-    "search, nothing typed": ("/", "What you can type"),
-    "search, cards": ("/?q=heron", "Heron 1"),
-    "search, table": ("/?q=heron&view=table", "fit"),
-    "search, nothing found": ("/?q=%22no+such+words%22", "Take the quotes away"),
-    "ask": ("/ask", "More filters"),
-    "ask, answered": (f"/ask?c={'a' * 32}", "no source"),
-    "files": ("/files?store=birds", "12 fresh"),
-    "document": ("/files?store=birds&path=1.md", "Linked from"),
-    "index": ("/index?store=birds", "Folders in this store"),
-    "stores": ("/stores", "12 files"),
-    "store": ("/stores?store=birds", "File types"),
-    "settings": ("/settings", "Somebody of your tailnet"),
-}
-LOOKS: dict[Literal["light", "dark"], ViewportSize] = {
-    "light": {"width": 1280, "height": 900},
-    "dark": {"width": 390, "height": 844},
-}
+NARROW = 600
+
+
+def looks(turn: int, state: State) -> list[Look]:
+    """All of them for what a page usually is; for another state the next one, by turns."""
+    fitting = [(scheme, width) for scheme, width in EVERY_LOOK if not (state.wide and width < NARROW)]
+    return fitting if state.main else [fitting[turn % len(fitting)]]
+
+
+CASES = [
+    pytest.param(home, state, looks(turn, state), id=f"{home}, {state.name}")
+    for turn, (home, state) in enumerate(names())
+]
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """The app over a store of a few notes, one broken, one skipped."""
-    folder = tmp_path_factory.mktemp("axe")
-    notes = folder / "notes"
-    notes.mkdir()
-    for number in range(12):
-        text = f"---\ntags: [bird, bird/wader]\n---\n# Heron {number}\n\nHeron {number} waits. See [[1]].\n"
-        (notes / f"{number}.md").write_text(text, "utf-8")
-    (notes / "picture.png").write_bytes(bytes(100))
-    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
-    index(library, "birds", notes)
-    keep_an_answer(library)
-    keep_visitors(library)
-    library.close()
-    here = install(folder / "tailscale").folder / "bin"
-    path = os.pathsep.join([str(here), os.environ["PATH"]])
-    with watch(folder, places(folder) | {"PATH": path}) as watched:
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """The app in the home that is asked for."""
+    with opened(request.param, tmp_path_factory.mktemp(request.param)) as watched:
         yield watched
 
 
-def keep_an_answer(library: Library) -> None:
-    """A conversation with each mark that an answer can have."""
-    passages = library.ask(OWNER, "Heron 1 waits", ["birds"])
-    checker = Checker(passages.references)
-    checker.feed('"Heron 1 waits" [1]. It "flies" [1]. It sleeps. It waits [1].')
-    checker.end()
-    answered = replace(passages, statements=tuple(checker.statements), references=checker.references)
-    library.keep_reply(OWNER, "a" * 32, answered)
+def faults(app: Watched, look: Look) -> list[str]:
+    """What axe-core finds on the page as it stands."""
+    return [
+        f"{look}: {fault['id']} ({fault['impact']}): {node['html'][:200]}"
+        for fault in Axe().run(app.page).response["violations"]
+        for node in fault["nodes"]
+    ]
 
 
-def keep_visitors(library: Library) -> None:
-    """A guest who came, another owner, and somebody who was refused."""
-    library.share(OWNER, "linus@example.com", ["birds"], may_ask=True)
-    library.make_owner(OWNER, "ada@example.com")
-    library.record_visit("linus@example.com", "pages", 3)
-    library.record_visit("mallory@example.com", "rest", refused=True)
-
-
-@pytest.mark.parametrize(("path", "complete"), PAGES.values(), ids=PAGES)
-def test_axe_finds_nothing_on_a_page(app: Watched, path: str, complete: str) -> None:
-    found = []
-    for scheme, size in LOOKS.items():
-        app.page.emulate_media(color_scheme=scheme)
-        app.page.set_viewport_size(size)
-        app.open(path)
-        app.page.get_by_text(complete).first.wait_for(state="attached")
+@pytest.mark.parametrize(("app", "state", "seen"), CASES, indirect=["app"])
+def test_axe_finds_nothing_on_a_page(app: Watched, state: State, seen: list[Look]) -> None:
+    first, *others = seen
+    app.look(*first)
+    state.show(app)
+    found = faults(app, first)
+    for look in others:
+        app.look(*look)
         app.rest()
-        response = Axe().run(app.page).response
-        found += [
-            f"{scheme}: {fault['id']} ({fault['impact']}): {node['html'][:200]}"
-            for fault in response["violations"]
-            for node in fault["nodes"]
-        ]
+        found += faults(app, look)
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("app", ["empty"], indirect=True)
+def test_all_of_the_place_to_drop_a_file_takes_the_drop(app: Watched) -> None:
+    app.look("light", 1280)
+    app.open("/stores")
+    app.page.get_by_text("Import a store").click()
+    app.rest()
+    place = app.page.get_by_test_id("stFileUploaderDropzone")
+    hit = """place => {
+        const {left, top, right, bottom} = place.getBoundingClientRect();
+        const middle = [(left + right) / 2, (top + bottom) / 2];
+        const points = [[left + 3, top + 9], middle, [right - 3, bottom - 9]];
+        return points.map(([x, y]) => place.contains(document.elementFromPoint(x, y)));
+    }"""
+    assert place.evaluate(hit) == [True, True, True]

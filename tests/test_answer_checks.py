@@ -86,6 +86,21 @@ TRUE = [
     '"Boats leave the harbour" [1, 2]',
     "> The harbour opens at six [1]",
     '"opens at six [1].',
+    '"The harbour **opens** at six" [1]',
+    '"_opens at six_" [1]',
+    '"A berth costs **1,500** euros" [1]',
+    '"Boats _leave_ the harbour" [2]',
+    '"opens at six ... A berth costs 1,500 euros" [1]',
+    '"opens at six (…) a lot" [1]',
+    '"[...] opens at six [...]" [1]',
+    '"船只在黎明……离开港口" [2]',
+    '"see [[boats|the boats]] and the map" [1]',
+    '“opens at six" says the note [1]',
+    'The 5" pipe "opens at six" [1]',
+    'A 5" and a 3" pipe, 24"x36", and "opens at six" [1]',
+    '`"opens at six"` [1]',
+    '"a lot. "I left," he said" [1]',
+    '""I left," he said, and it wasn\'t far" [1]',
 ]
 
 
@@ -95,6 +110,29 @@ def test_a_true_quote_is_called_true(said: str) -> None:
     assert found
     assert all(quote.holds for quote in found)
     assert all(each.support == "quoted" for each in statements(said))
+
+
+MARKS = [
+    '"{}"', "“{}”", "„{}“", "”{}”", "«{}»", "»{}«", "»{}»", "‹{}›", "「{}」", "『{}』", "《{}》", "〈{}〉",
+    "＂{}＂", "❝{}❞", "〝{}〞", "〝{}〟", "″{}″", "‟{}”", "❮{}❯",
+    "'{}'", "‘{}’", "’{}’", "‚{}‘", "‛{}’", "❛{}❜", "´{}´",
+    '""{}""', "““{}””", "''{}''", "``{}''", ",,{}''", ',,{}"', "‘‘{}’’", '\\"{}\\"',
+    "&quot;{}&quot;", "&ldquo;{}&rdquo;", "&#34;{}&#x22;", "&quot;&quot;{}&quot;&quot;", "&apos;{}&apos;",
+    "<q>{}</q>", '<q cite="x">{}</q>', "<BLOCKQUOTE>{}</BLOCKQUOTE>", '`"{}"`', "` “{}” `", '*"{}"*',
+    '5"{}"', "5“{}”", '5" {}"', ">{}", "> {}", ">>{}", "- > {}", '>"{}"',
+]  # fmt: skip
+"""How a quote may be written."""
+
+
+@pytest.mark.parametrize("said", MARKS)
+@pytest.mark.parametrize(("words", "holds"), [("opens at six", True), ("opens at noon", False)])
+def test_a_quote_is_seen_however_it_is_written(said: str, words: str, holds: bool) -> None:
+    text = said.format(words)
+    [each] = statements(f"{text} [1]")
+    assert [quote.holds for quote in each.quotes] == [holds]
+    assert each.support == ("quoted" if holds else "cited")
+    [alone] = statements(text)
+    assert [quote.holds for quote in alone.quotes] == [holds]
 
 
 FALSE = [
@@ -125,6 +163,18 @@ FALSE = [
     "> The harbour opens at noon [1]",
     'They said:"opens at noon" [1]',
     '"opens at noon"',
+    '"The harbour <never> opens at six" [1]',
+    '"The harbour [opens](never) at six" [1]',
+    '"The harbour [[never|opens]] at six" [1]',
+    '"The harbour[^never] opens at six" [1]',
+    '"The harbour **never** opens at six" [1]',
+    '"[...] opens at noon" [1]',
+    '"opens ... six" [1]',
+    '"船只……港口" [2]',
+    '"a lot. "I never left," he said" [1]',
+    '"It says "opens at noon"" [1]',
+    '5"opens at six in 1969" [1]',
+    "`'opens at noon'` [1]",
 ]
 
 
@@ -149,7 +199,20 @@ def test_a_quote_goes_with_the_number_right_behind_it() -> None:
     assert [quote.holds for quote in each.quotes] == [True, True]
 
 
-@pytest.mark.parametrize("said", ["The 5\" pipe isn't the dogs' [1].", '"?!" [1]', 'Use `"quoted"` [1].'])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The 5\" pipe isn't the dogs' [1].",
+        'The 5" pipe and the 3" pipe [1].',
+        'It is 24"x36" [1].',
+        '"?!" [1]',
+        'The value is "" or "", not more [1].',
+        'It is "".',
+        '```\nx = "quoted"\n``` [1]',
+        "Use ``quoted`` [1].",
+        "a,,b,, and &amp;&amp; [1].",
+    ],
+)
 def test_what_only_looks_like_a_quote_is_none(said: str) -> None:
     assert not statements(said)[0].quotes
 
@@ -167,14 +230,14 @@ def test_the_places_that_were_quoted_are_known() -> None:
     ("said", "left"),
     [
         ("It opens [9].", "It opens. [no source]"),
-        ("It opens [1][9].", "It opens [1]."),
-        ("It opens [1, 9].", "It opens [1]."),
-        ("It opens [1-99999].", "It opens [1, 2]."),
-        ("It opens [0] [1].", "It opens [1]."),
+        ("It opens [1][9].", "It opens [1]. [no quote]"),
+        ("It opens [1, 9].", "It opens [1]. [no quote]"),
+        ("It opens [1-99999].", "It opens [1, 2]. [no quote]"),
+        ("It opens [0] [1].", "It opens [1]. [no quote]"),
         ("It opens [passage 9].", "It opens. [no source]"),
         ("It opens [99999999999999999999999999].", "It opens. [no source]"),
         ("It opens【9】.", "It opens. [no source]"),
-        ("It opens [^9] [2].", "It opens [2]."),
+        ("It opens [^9] [2].", "It opens [2]. [no quote]"),
     ],
 )
 def test_a_number_of_no_passage_is_taken_out(said: str, left: str) -> None:
@@ -191,7 +254,7 @@ def test_a_quote_keeps_its_place_when_a_number_is_taken_out() -> None:
 
 
 def test_numbers_in_code_are_no_numbers_of_passages() -> None:
-    assert shown("It is `list[7]` [1].") == ["It is `list[7]` [1]."]
+    assert shown("It is `list[7]` [1].") == ["It is `list[7]` [1]. [no quote]"]
 
 
 # --- sentences --------------------------------------------------------------------------
@@ -221,7 +284,13 @@ def test_what_says_nothing_needs_no_source() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [*TRUE, *FALSE, "One [1]. Two. [2] Three [9, 1]\n- “Four. Five” [1]\n\n```\ncode. [1]\n```\n"]
+    "said",
+    [
+        *TRUE,
+        *FALSE,
+        *(each.format("opens. At six") + " [1]. Two" for each in MARKS),
+        "One [1]. Two. [2] Three [9, 1]\n- “Four. Five” [1]\n\n```\ncode. [1]\n```\n",
+    ],
 )
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_pieces_make_no_difference(said: str, size: int) -> None:
@@ -237,7 +306,10 @@ def test_a_statement_is_checked_as_soon_as_it_is_whole() -> None:
     )
 
 
-@pytest.mark.parametrize("unit", ["a ", '"', "[1", "“", "- ", "`", "[[", "'a ", ". ", "『", "“a”", "*", "a"])
+@pytest.mark.parametrize(
+    "unit",
+    ["a ", '"', "[1", "“", "- ", "`", "[[", "'a ", ". ", "『", "“a”", "*", "a", "„“", "&quot;", '5"', ",,a "],
+)
 def test_nothing_of_a_hostile_answer_is_lost(unit: str) -> None:
     """Nor does it take long: what waits for its end is cut, and is looked through once."""
     said = unit * (10_000 // len(unit))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import stat
 import subprocess
@@ -21,7 +22,7 @@ from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.live import Server, start
+from tests.live import ROOT, Server, start
 from tests.rest import JSON, Response, Rest
 from tests.trees import write
 from ui.access import NOT_LET_IN, OWNER_HEADERS
@@ -147,7 +148,7 @@ BAD_BODIES: dict[str, tuple[Any, str]] = {
     "not an object": ([1], "The request: [1] cannot be used. Use a JSON object."),
     "text is a number": ({"query": 7}, "query: 7 cannot be used."),
     "long": ({"query": "x" * 2001}, "query: "),
-    "empty": ({"query": " "}, "The query is empty."),
+    "empty": ({"query": " "}, "query: The query is empty."),
     "unknown field": ({"query": "x", "topk": 3}, "topk: There is no such field. Did you mean top_k?"),
     "nameless field": ({"query": "x", "": 3}, ": There is no such field."),
     "none": ({"query": "x", "top_k": 0}, "top_k: 0 cannot be used. Use a whole number from 1 to 1,000."),
@@ -182,7 +183,7 @@ def test_a_bad_body_is_refused_with_its_field(api: Rest, body: Any, said: str) -
 BAD_QUESTIONS: dict[str, tuple[Any, str]] = {
     "nothing asked": ({}, "question: It is missing."),
     "empty": ({"question": ""}, 'question: "" cannot be used.'),
-    "blank": ({"question": " "}, "There is no question."),
+    "blank": ({"question": " "}, "question: There is no question."),
     "too many": ({"question": "x", "k": 21}, "k: 21 cannot be used. Use a whole number from 0 to 20."),
     "no store": ({"question": "x", "vaults": ["nine"]}, "vaults: There is no store called 'nine'."),
     "no store in it": ({"question": "x store:nine"}, "question: There is no store called 'nine'."),
@@ -365,6 +366,11 @@ def test_what_is_no_token_opens_nothing(api: Rest, token: str, sent: str) -> Non
     assert api.get("/stores", Authorization=sent.format(token)).status == 401
 
 
+def test_a_token_without_its_first_word_is_told_to_lack_it(api: Rest, token: str) -> None:
+    assert "Authorization: Bearer TOKEN" in api.get("/stores", Authorization=token).error
+    assert "commonplace token create" in api.get("/stores", Authorization=f"Bearer {token}x").error
+
+
 def test_a_token_in_another_sites_hands_opens_nothing(api: Rest, token: str) -> None:
     assert api.get("/stores", **bearing(token, Origin="http://evil.example")).status == 403
 
@@ -462,11 +468,14 @@ def test_an_answer_holds_what_the_document_says_and_nothing_else(
 def test_generated_requests_find_no_fault_and_no_mismatch(live: Server, tmp_path: Path) -> None:
     """It is not asked that all valid ones are accepted: no schema says which stores and dates there are."""
     command = [
-        "run", f"http://127.0.0.1:{live.port}/api/v1/openapi.json", "--seed", "1", "--max-examples", "5",
+        "run", f"http://127.0.0.1:{live.port}/api/v1/openapi.json", "--seed", "1", "--max-examples", "12",
         "--exclude-checks", "positive_data_acceptance", "--no-color",
     ]  # fmt: skip
+    hooks = {"SCHEMATHESIS_HOOKS": "tests.generated_requests", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-m", "schemathesis.cli", *command], cwd=tmp_path, text=True, capture_output=True
-    )
-    assert done.returncode == 0, done.stdout
+        [sys.executable, "-m", "schemathesis.cli", *command],
+        cwd=tmp_path, env={**os.environ, **hooks}, text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "Tested: 7" in done.stdout
+    assert "Missing test data" not in done.stdout, "every operation was asked for something that is there"

@@ -71,9 +71,15 @@ def test_vaults_folders_and_k_narrow_what_is_asked(
     assert "rope.md" in passages(ollama_chat)
 
 
-def test_the_other_name_of_stores_leads_to_this_one(answering: Answering, serve: Serve) -> None:
-    refused = serve(answering(SAID)).post("/ask", {"question": QUESTION, "stores": ["port"]})
-    assert (refused.status, refused.error) == (400, "stores: There is no such field. Did you mean vaults?")
+def test_stores_is_another_name_of_vaults(answering: Answering, serve: Serve) -> None:
+    rest = serve(answering(SAID))
+    assert rest.post("/ask", {"question": QUESTION, "stores": ["port"]}).json["stores"] == ["port"]
+    both = rest.post("/ask", {"question": QUESTION, "stores": ["port"], "vaults": ["home"]}).json["stores"]
+    assert sorted(both) == ["home", "port"]
+    refused = rest.post("/ask", {"question": QUESTION, "stores": ["nine"]})
+    assert (refused.status, refused.error.partition(".")[0]) == (
+        400, "stores: There is no store called 'nine'",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("vaults", [{}, {"vaults": []}], ids=["none", "empty"])
@@ -88,9 +94,12 @@ def test_without_vaults_all_that_the_viewer_may_see_are_asked(
 def test_a_conversation_goes_to_the_model(
     answering: Answering, serve: Serve, ollama_chat: OllamaChat
 ) -> None:
-    turn = {"question": "Who has the key?", "answer": "The harbour master.", "private": False}
+    turn = {"question": "Who has the key?", "answer": "The harbour master [1]. [no quote]", "private": False}
     serve(answering(SAID)).post("/ask", {"question": QUESTION, "history": [turn]})
-    assert [each["content"] for each in asked(ollama_chat)[1:3]] == [turn["question"], turn["answer"]]
+    assert [each["content"] for each in asked(ollama_chat)[1:3]] == [
+        "Who has the key?",
+        "The harbour master.",
+    ]
 
 
 def test_events_are_the_passages_then_each_statement_then_the_whole(

@@ -81,12 +81,28 @@ def test_a_guest_is_listed_no_private_document_and_no_folder(serve: Serve, notes
     guest = serve(GUEST)
     [file] = guest.get("/documents?store=shared").json["files"]
     assert (file["file_path"], file["absolute_path"], file["reason"]) == ("open.md", None, "")
+    assert (file["title"], file["file_type"], file["tags"]) == ("Open", "markdown", [])
+    assert file["date"]
     assert guest.get("/documents/shared/open.md").status == 200
     said = "".join(
         guest.get(path).body for path in ("/status", "/documents?store=shared", "/documents/shared/open.md")
     )
     assert str(notes) not in said
     assert "ecret" not in said
+
+
+OF_THE_DISK = {"size", "file_hash", "indexed_at"}
+
+
+def test_a_guest_is_told_nothing_of_a_file_on_the_disk(serve: Serve) -> None:
+    for path in ("/documents?store=shared", "/documents/shared/open.md"):
+        own, others = serve(OWNER).get(path).json, serve(GUEST).get(path).json
+        if "files" in own:
+            [others], own = others["files"], next(f for f in own["files"] if f["file_path"] == "open.md")
+        assert set(own) - set(others) == OF_THE_DISK
+        assert all(own[name] for name in OF_THE_DISK)
+    [hit] = serve(GUEST).post("/search", {"query": "harbour"}).json["results"]
+    assert hit["metadata"]["file_hash"] == hit["metadata"]["indexed_at"] == ""
 
 
 ASK: dict[str, Callable[[Rest, str], Response]] = {

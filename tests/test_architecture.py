@@ -52,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "outbox": VALUES | {"store", "vectors"},
     "people": VALUES | {"config", "state"},
     "stores": VALUES | {"config", "patience", "people", "store", "vectors"},
-    "freshness": VALUES | {"store"},
+    "freshness": VALUES | {"files", "store"},
     "diagnosis": VALUES | {"extract", "files", "store", "freshness", "wording"},
     "doctor": VALUES | {"addresses", "embedders", "extensions", "extract", "vectors", "wording"},
     "connections": VALUES
@@ -69,7 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "notices": VALUES | {"extract", "store"},
     "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
     "reader": VALUES
-    | {"config", "courtesy", "freshness", "llm", "people", "servers", "stores"}
+    | {"config", "courtesy", "freshness", "llm", "notices", "people", "servers", "stores"}
     | STEPS
     | STATE
     | READ,

@@ -224,7 +224,7 @@ def test_stopping_keeps_what_was_said(answering: Answering) -> None:
 
     reply = answering(script).ask(OWNER, QUESTION, on_text=hear, stop=stop)
     assert reply.ending == "stopped"
-    assert reply.answer.startswith("It opens [1]. And")
+    assert reply.answer.startswith("It opens [1]. [no quote] And")
 
 
 # --- a conversation ---------------------------------------------------------------------

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from rag_core.answers import messages
-from rag_core.replies import Reference
+from rag_core.replies import Reference, marked
 from rag_core.types import OWNER
 from tests.answering import GUEST, QUESTION, Answering, passages
 from tests.chat_servers import Messages, OllamaChat, say
@@ -52,7 +52,7 @@ def test_what_a_model_did_for_a_note_with_its_number_has_no_quote_behind_it(
     write(notes, {"port/access.md": f"# Harbour access\n\n{PLANTED['access']}\n"})
     index(library, "port")
     said, quoted = library.ask(OWNER, "Anna harbour access approvals", ["port"], k=1).statements
-    assert (said.support, said.quotes) == ("cited", ())
+    assert (said.support, marked(said)) == ("cited", "Anna has access now [1]. [no quote]")
     assert [quote.holds for quote in quoted.quotes] == [False]
 
 
@@ -105,5 +105,5 @@ def test_a_model_asks_for_nothing_else(answering: Answering, ollama_chat: Ollama
     call = {"function": {"name": "fetch", "arguments": {"url": "http://evil.example"}}}
     piece = {"message": {"role": "assistant", "content": "", "tool_calls": [call]}}
     reply = answering(say(piece, "It opens [1].")).ask(OWNER, QUESTION)
-    assert reply.answer == "It opens [1]."
+    assert reply.answer == "It opens [1]. [no quote]"
     assert len(ollama_chat.bodies("/api/chat")) == 1

@@ -19,21 +19,20 @@ from rag_core.vectors import RemoteIndex, VectorRecord
 from tests.conftest import index
 from tests.s3vectors import Faults, Server
 from tests.stored import contents, store_of
-from tests.test_placement import remote, server  # noqa: F401  (fixtures)
 
 ADDRESS = "s3vectors://commonplace-zoo/main"
 
 
 @pytest.fixture
-def zoo(remote: Library, notes: Path) -> Library:  # noqa: F811
+def zoo(remote_library: Library, notes: Path) -> Library:
     (notes / "otter.md").write_text(
         "---\ntags: [beast, sea/cold]\naliases: [Lutra]\ndate: 2024-05-01\n---\n# Otter\n\n"
         "The otter swam in the cold sea.\n\n## Food\n\nIt eats crabs and urchins, and a good many of them.\n"
     )
     (notes / "deep").mkdir()
     (notes / "deep" / "badger.md").write_text("The badger dug.\n")
-    index(remote, "zoo", notes)
-    return remote
+    index(remote_library, "zoo", notes)
+    return remote_library
 
 
 @pytest.fixture
@@ -221,10 +220,10 @@ def test_an_address_where_nothing_is_makes_no_store(second: Library) -> None:
     assert second.store_names(OWNER) == []
 
 
-def test_cut_off_midway_nothing_is_left(zoo: Library, second: Library, server: Server) -> None:  # noqa: F811
+def test_cut_off_midway_nothing_is_left(zoo: Library, second: Library, amazon: Server) -> None:
     second.attach_store(OWNER, ADDRESS)
     before = about(second)
-    server.faults = Faults(1.0, 1, ("503",))
+    amazon.faults = Faults(1.0, 1, ("503",))
     with pytest.raises(VectorError):
         second.attach_store(OWNER, ADDRESS)
     assert about(second) == before
@@ -315,10 +314,10 @@ def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Li
 def test_what_is_no_json_object_makes_no_store(
     zoo: Library,
     second: Library,
-    server: Server,  # noqa: F811
+    amazon: Server,
     doc: str,
 ) -> None:
-    there = server.service._buckets["commonplace-zoo"].indexes["main"]
+    there = amazon.service._buckets["commonplace-zoo"].indexes["main"]
     there.records["0" * 36] = np.ones(256, np.float32), {"text": "text", "doc": doc}
     with pytest.raises(VectorError, match="has a record that cannot be read"):
         second.attach_store(OWNER, ADDRESS, "zoo")

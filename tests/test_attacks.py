@@ -161,11 +161,35 @@ def test_nothing_outside_a_store_is_read_through_its_paths(place: Place, who: st
         f"GET /api/v1/documents/shared/{path} HTTP/1.1",
         [("Host", place.server.host), *speaker.headers] if who == "owner" else speaker.headers,
     )
-    assert (status in (400, 404), b"of my own" in body) == (True, False)
+    assert (status, b"of my own" in body) == (404, False)
+    assert is_an_error(body)
     _, said = call(speaker, "open", file_path=path, store="shared")
     assert not said["success"]
     page = speaker.visit("files", f"store=shared&path={path}")
     assert "of my own" not in page
+
+
+def is_an_error(body: bytes) -> bool:
+    """Whether a body is an error of REST: two sentences, and nothing else."""
+    said = json.loads(body)
+    return set(said) == {"error"} and all(said["error"][name] for name in ("message", "suggestion"))
+
+
+OFF_THE_PATH = (
+    "/api/v1/documents/shared/%2e%2e/x", "/api/v1/documents/shared/../x", "/api/v1/documents/shared/..%5cx",
+    "/api/v1/documents/shared/a%00b", "/api/v1/documents/../shared/open.md", "/api/v1/stores/..",
+    "/api/v1/stores/..%2f", "/api/v1/../x", "/api/../x", "/api/v1/..%5cstatus", "/api/", "/api/v2", "/mcp/..",
+    "/mcp/../x", "/mcp/x", "/mcp/%00",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", OFF_THE_PATH)
+@pytest.mark.parametrize("who", ["owner", "guest", "token"])
+def test_programs_are_answered_in_json_wherever_an_address_leads(place: Place, who: str, path: str) -> None:
+    speaker = place.speakers[who]
+    headers = speaker.headers or [("Host", place.server.host)]
+    status, body = exchange(place.server, f"GET {path} HTTP/1.1", headers)
+    assert (status, is_an_error(body)) == (404, True)
 
 
 @pytest.mark.parametrize("path", ["/../app.py", "/static/../../app.py", "/%2e%2e/app.py", "/media/../app.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import NAMES, TAKES_SETS, main, question, words
+from benchmarks.process import percentile, spread
 from tests.doc_pages import ROOT
 from tests.trees import plant, write
 
@@ -64,7 +66,7 @@ def test_of_all_only_those_that_lack_their_data_are_left_out(tmp_path: Path) -> 
     assert (
         words("calibration", [small, large]) == words("retrieval", [small, large]) == [str(small), str(large)]
     )
-    assert words("readers", [small, large]) == [str(large)]
+    assert (words("readers", []), words("readers", [small, large])) == ([], [str(large)])
     assert words("speed", [small, large]) == []
 
 
@@ -75,6 +77,53 @@ def test_a_judged_set_is_measured_by_name(tmp_path: Path) -> None:
     )
     [row] = json.loads(done.stdout)["sets"]
     assert (row["name"], row["queries"], row["hit@1"]) == ("herons", 5, 100.0)
+
+
+def test_notes_are_found_by_words_that_few_hold() -> None:
+    small = ["--queries", "10", "--embedder", "hashing", "--json"]
+    command = [sys.executable, "-m", "benchmarks", "known", *small]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    figures = json.loads(done.stdout)["words 2"]
+    assert figures["asked"] == figures["found"] == figures["fits"] == figures["convincing"] > 0
+
+
+def test_readers_make_up_their_notes() -> None:
+    small = ["--first", "12", "--more", "3", "--pairs", "1", "--seconds", "0.3", "--embedder", "hashing"]
+    command = [sys.executable, "-m", "benchmarks", "readers", *small, "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    [pair] = found["pairs"]
+    assert (found["set"], pair["run"]["files"]) == ("made-up notes", 3)
+    assert pair["alone"]["searches"] > 0
+    assert pair["beside"]["p50"] <= pair["beside"]["p95"]
+
+
+def test_a_person_before_the_app_is_timed() -> None:
+    command = [sys.executable, "-m", "benchmarks", "app", "--rows", "30", "--rounds", "1", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["rows"] == 30
+    assert set(found["start_s"]) == {"first", "second"}
+    assert found["cards_ms"]["max"] > 0
+    assert list(found["files_ms"]) == ["first open", "filter", "sort", "select", "open"]
+
+
+def test_without_a_browser_the_app_is_not_timed_and_the_words_say_why(tmp_path: Path) -> None:
+    environment = {**os.environ, "COMMONPLACE_TEST_CHROMIUM": str(tmp_path / "none")}
+    command = [sys.executable, "-m", "benchmarks", "app", "--rows", "1", "--json"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "There is no Chromium at" in done.stderr
+    assert "COMMONPLACE_TEST_CHROMIUM" in done.stderr
+
+
+@pytest.mark.parametrize("values", [[7.0], [1.0, 53.0], [3.0, 1.0, 2.0], [*map(float, range(100))]])
+def test_a_percentile_is_no_more_than_the_most_that_was_measured(values: list[float]) -> None:
+    found = [percentile(values, part) for part in (1, 50, 95, 99)]
+    assert min(values) <= found[0]
+    assert found == sorted(found)
+    assert found[-1] <= max(values)
+    assert spread(values)["p50"] == found[1]
 
 
 def test_one_that_fails_is_named_and_the_status_says_so(

@@ -86,6 +86,30 @@ def test_a_row_of_the_table_is_opened_in_one_press(app: Watched) -> None:
     expect(page.get_by_text("1 of 3 files")).to_be_visible()
 
 
+def test_a_row_of_the_table_of_hits_is_opened_in_one_press(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=subject40&mode=lexical&view=table")
+    expect(page.get_by_text("Open shows a passage in its document.")).to_be_visible()
+    expect(page.locator("[data-testid=stDataFrame] td", has_text="A long note").first).to_be_attached()
+    table = page.locator("[data-testid=stDataFrame] canvas").first
+    table.click(position={"x": 33 + 35, "y": 18 + 35}, force=True)
+    expect(page.locator("#marked mark", has_text="subject40")).to_be_visible()
+    page.get_by_role("link", name="Back to the results").click()
+    expect(page.get_by_label("Search your notes")).to_have_value("subject40")
+
+
+def test_in_a_narrow_window_the_marked_passage_is_scrolled_to_and_then_left_alone(app: Watched) -> None:
+    page = app.page
+    page.set_viewport_size({"width": 390, "height": 600})
+    app.open("/?q=subject40&mode=lexical")
+    page.get_by_role("article").first.get_by_role("link").click()
+    expect(page.locator("#marked mark", has_text="subject40")).to_be_in_viewport()
+    app.rest()
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+    app.rest()
+    expect(page.get_by_role("heading", name="A long note", level=1)).to_be_in_viewport()
+
+
 def test_a_title_on_a_card_is_a_link_to_the_marked_passage_and_back(app: Watched) -> None:
     page = app.page
     app.open("/?q=subject40&mode=lexical")

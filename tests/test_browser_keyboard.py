@@ -1,4 +1,4 @@
-"""The whole job in a real browser by the keyboard alone: Tab, Enter, Space and arrows."""
+"""All that a person does in a real browser by the keyboard alone: Tab, Enter, Space and arrows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.chromium import FOCUSED, Watched, tab_to, watch
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.chromium import FOCUSED, Watched, places, tab_to, watch
+from tests.conftest import index
+from tests.standin import nobody
 from tests.trees import write
 
 
@@ -33,10 +38,6 @@ def test_the_whole_job_needs_no_mouse(app: Watched) -> None:
     page, keys = app.page, app.page.keyboard
     app.open("/")
     tab_to(page, "Choose a folder")
-    keys.press("Enter")
-
-    expect(page.get_by_role("button", name="Browse")).to_be_visible()
-    tab_to(page, "Browse")
     keys.press("Enter")
     expect(page.get_by_role("dialog").get_by_role("button", name="garden")).to_be_visible()
     tab_to(page, "garden")
@@ -77,3 +78,121 @@ def test_the_whole_job_needs_no_mouse(app: Watched) -> None:
     expect(page.get_by_role("article")).to_contain_text("Growing tomatoes")
     expect(page.get_by_label("Search your notes")).to_have_value("seedlings")
     assert app.errors == []
+
+
+# --- in a home with stores --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("keyboard")
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Iterator[Library]:
+    """A store of three files, and one that is to go."""
+    notes = {f"{name}.md": f"# {name}\n\nThe {name} grows.\n" for name in ("Rose", "Tulip")}
+    write(folder / "notes", {**notes, "water.py": "def water(): pass\n"})
+    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
+    index(library, "garden", folder / "notes")
+    library.create_store(OWNER, "old", "hashing")
+    yield library
+    library.close()
+
+
+@pytest.fixture(scope="module")
+def filled(folder: Path, library: Library) -> Iterator[Watched]:
+    """The app over these stores, without a model that answers."""
+    with watch(folder, places(folder) | {"COMMONPLACE_OLLAMA_URL": nobody()}) as watched:
+        yield watched
+        assert watched.errors == []
+
+
+def press(app: Watched, name: str, key: str = "Enter") -> None:
+    """Go to what is called ``name`` by the Tab key, and press a key there."""
+    app.rest()
+    tab_to(app.page, name)
+    app.page.keyboard.press(key)
+
+
+def fill(app: Watched, name: str, text: str) -> None:
+    """Go to a box by the Tab key, and type into it instead of what it holds."""
+    press(app, name, "Control+a")
+    app.page.keyboard.type(text)
+
+
+def test_a_store_is_deleted_by_typing_its_name(filled: Watched, library: Library) -> None:
+    filled.open("/stores?store=old")
+    fill(filled, "Name of the store", "odd")
+    filled.page.keyboard.press("Enter")
+    expect(filled.page.get_by_text("That is not the store's name.")).to_be_visible()
+    assert "old" in library.store_names(OWNER)
+    filled.page.keyboard.press("Control+a")  # the box keeps the focus
+    filled.page.keyboard.type("old")
+    press(filled, "Delete store")
+    expect(filled.page.get_by_text("Store 'old' is deleted")).to_be_visible()
+    assert "old" not in library.store_names(OWNER)
+
+
+def test_a_store_is_imported(filled: Watched, library: Library, folder: Path) -> None:
+    library.export_store(OWNER, "garden", folder / "garden.commonplace")
+    filled.open("/stores")
+    press(filled, "Import a store")
+    fill(filled, "File on this computer", str(folder / "garden.commonplace"))
+    tab_to(filled.page, "Upload")  # the other way is a stop, too
+    fill(filled, "Name", "copy")
+    press(filled, "Import")
+    expect(filled.page.get_by_text("Store 'copy' is ready: 3 passages of 3 files.")).to_be_visible()
+    press(filled, "Look at it")
+    expect(filled.page.get_by_role("heading", name="copy", level=1)).to_be_visible()
+
+
+def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, library: Library) -> None:
+    page = filled.page
+    filled.open("/files?store=garden&q=rose")
+    press(filled, "Clear filters", "Tab")
+    assert page.evaluate("document.activeElement.closest('.st-key-files_table') !== null")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+Space")
+    expect(page.get_by_role("link", name="Open document")).to_be_visible()
+    press(filled, "Exclude", "Space")
+    expect(page.get_by_role("button", name="Take back")).to_be_visible()
+    [rose] = [file for file in library.files(OWNER, "garden") if file.path == "Rose.md"]
+    assert rose.state == "excluded"
+    press(filled, "Take back")
+    expect(page.get_by_role("button", name="Take back")).to_have_count(0)
+    expect(page.get_by_text("1 of 3 files")).to_be_visible()
+    filled.open("/?q=rose+grows")
+    expect(page.get_by_role("article").first).to_contain_text("The Rose grows.")
+
+
+def test_the_patterns_of_a_folder_are_edited(filled: Watched, library: Library) -> None:
+    filled.open("/index?store=garden")
+    press(filled, "Edit")
+    press(filled, "Everything readable", "ArrowRight")
+    filled.page.keyboard.press("Space")
+    press(filled, "Save and index")
+    expect(filled.page.get_by_role("button", name="Save and index")).to_have_count(0)
+    expect(filled.page.get_by_text("2 files ·")).to_be_visible()
+    [garden] = library.sources(OWNER, "garden")
+    assert garden.source.include == ("**/*.{md,mdx,txt,rst}",)
+
+
+def test_a_token_is_made_and_revoked(filled: Watched, library: Library) -> None:
+    filled.open("/settings")
+    fill(filled, "Name of a new token", "backup")
+    press(filled, "Make token", "Space")
+    expect(filled.page.get_by_text("Copy it now")).to_be_visible()
+    assert [token.name for token in library.tokens(OWNER)] == ["backup"]
+    press(filled, "Revoke")
+    expect(filled.page.get_by_role("button", name="Revoke")).to_have_count(0)
+    assert library.tokens(OWNER) == []
+
+
+def test_a_question_is_asked_and_its_passage_opened(filled: Watched) -> None:
+    filled.open("/ask")
+    fill(filled, "Ask your notes", "which rose grows")
+    filled.page.keyboard.press("Enter")
+    expect(filled.page.get_by_text("There is no answer")).to_be_visible()
+    press(filled, "Rose.md")
+    expect(filled.page.get_by_role("heading", name="Rose", level=1)).to_be_visible()

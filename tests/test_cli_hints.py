@@ -275,13 +275,24 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
     result = run("index", "**/*", "--root", notes)
     assert result.out.splitlines() == [
         "Done in less than a second: 2 added, 4 skipped, 1 failed.",
-        "2 passages added, 1 text embedded. Equal passages share a vector,"
-        " and text that the model cannot read has none.",
+        "2 passages added, 1 text embedded. Equal passages share a vector, and those without text have none.",
         "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
         "  skipped  x.png, y.png, z.png and 1 more: It is a PNG image, not text.",
     ]
     assert "2 read again" in run("index", "--force").out
     assert run("index").out.splitlines()[0].endswith(": 6 unchanged, 1 failed.")
+
+
+def test_a_run_over_notes_without_text_says_that_these_have_no_vector(run: Run, notes: Path) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        (notes / name).write_text(f"It tells of {name}.\n")
+    (notes / "empty.md").touch()
+    (notes / "blank.md").write_text(" \n")
+    run("store", "create", "s", "--embedder", "hashing")
+    said = run("index", "**/*", "--root", notes).out
+    assert "5 passages added, 3 texts embedded." in said
+    assert "those without text have none." in said
+    assert "cannot read" not in said
 
 
 def test_a_run_of_distinct_texts_explains_nothing(run: Run, garden: Path) -> None:
@@ -307,7 +318,7 @@ def test_many_failed_files_are_not_all_listed(run: Run, notes: Path) -> None:
 
 def test_nothing_to_list_is_said_in_words(run: Run) -> None:
     run("store", "create", "s", "--embedder", "hashing")
-    assert run("list").out == "There is no such file.\n"
+    assert run("list").out == "There is no file yet.\n"
     assert run("jobs").out == "There was no run yet.\n"
     assert run("source", "list").out.startswith("There is no folder yet.")
 

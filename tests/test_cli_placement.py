@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.command import Run
 from tests.s3vectors import Server
-from tests.s3vectors.http import REGION
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with Server() as stand_in:
-        for name, value in {
-            "AWS_ACCESS_KEY_ID": "AKIASESAME",
-            "AWS_SECRET_ACCESS_KEY": "open-sesame",
-            "COMMONPLACE_S3_REGION": REGION,
-            "COMMONPLACE_S3_ENDPOINT_URL": stand_in.url,
-        }.items():
-            monkeypatch.setenv(name, value)
-        yield stand_in
-
-
-@pytest.fixture
-def zoo(run: Run, server: Server, notes: Path) -> Run:
+def zoo(run: Run, amazon_configured: Server, notes: Path) -> Run:
     (notes / "otter.md").write_text("The otter swam.\n")
     (notes / "diary.md").write_text("---\nprivate: true\n---\nThe owl cried.\n")
     assert run("store", "create", "zoo", "--embedder", "hashing", "--backend", "s3vectors").status == 0
@@ -61,9 +46,9 @@ def test_switch_to_nothing_is_refused(zoo: Run) -> None:
     assert zoo("store", "switch", "zoo", "--embedder", "hashing").status == 2
 
 
-def test_verify_and_heal_look_at_the_index(zoo: Run, server: Server) -> None:
+def test_verify_and_heal_look_at_the_index(zoo: Run, amazon_configured: Server) -> None:
     assert zoo("store", "verify", "zoo").status == 0
-    server.service.DeleteIndex({"vectorBucketName": "commonplace-zoo", "indexName": "main"})
+    amazon_configured.service.DeleteIndex({"vectorBucketName": "commonplace-zoo", "indexName": "main"})
     broken = zoo("store", "verify", "zoo")
     assert broken.status == 1
     assert "The vector index is not there." in broken.out

@@ -88,7 +88,7 @@ def test_a_configured_store_that_is_not_there_is_told_to_be_configured(
     configure(home, "default_store: gardn\n")
     for command in (["list"], ["query", "roses"], ["ask", "roses"]):
         refused = run(*command)
-        assert refused.status == 2
+        assert refused.status == 1
         assert "'gardn', which the setting default_store names" in refused.err
         assert "config.yaml:1" in refused.err
         assert "name another one with --store: garden." in refused.err

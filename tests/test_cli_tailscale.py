@@ -55,3 +55,14 @@ def test_doctor_says_whether_those_who_may_come_in_find_the_way(run: Run, tailsc
     shown = run("doctor").out
     assert f"find this app at https://{NAME}/" in shown
     assert "whole internet" in shown
+
+
+@pytest.mark.usefixtures("no_tailscale")
+def test_who_is_let_in_while_nobody_can_come_is_said_to_wait(run: Run) -> None:
+    run("store", "create", "s", "--embedder", "hashing")
+    said = run("share", "add", "ada@example.com", "--store", "s")
+    assert (said.status, said.out) == (0, "ada@example.com may search s.\n")
+    assert said.err.startswith("Nobody can come in yet. Tailscale is not installed")
+    assert "`commonplace share status`" in said.err
+    slip = run("share", "add", "bob", "--store", "s")
+    assert (slip.status, "it has no '@'" in slip.err, "ada@github" in slip.err) == (2, True, True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,14 +15,18 @@ import pytest
 from rag_core.chunk import CHUNK_SIZES
 from rag_core.config import Settings
 from rag_core.embedders.hashing import Hashing
-from rag_core.errors import StoreError
+from rag_core.errors import StoreError, VectorsUnreachable
 from rag_core.library import Library
+from rag_core.reader import vector_options
 from rag_core.store import find
 from rag_core.types import OWNER, Vectors
+from rag_core.vectors.backends import VectorOptions, address_of, open_remote
 from rag_core.vectors.local import LocalVectors
 from tests.command import Run
 from tests.configured import configure, settings
 from tests.conftest import index
+from tests.installed_packages import Install
+from tests.standin import Asked, StandIn, serving
 
 OpenLibrary = Callable[..., Library]
 
@@ -212,6 +218,38 @@ def test_busy_timeout_is_how_long_to_wait_for_another_writer(configured: OpenLib
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):
             library.add_source(OWNER, "a", notes, ["**/*"])
+
+
+def test_extractor_timeout_is_how_long_a_package_may_take_for_a_file(
+    configured: OpenLibrary, notes: Path, install: Install
+) -> None:
+    reads = "import time\n\ndef read(data, path):\n    time.sleep(2)\n    return 0\n"
+    install("reader", "1", {"extractors": {"letter.foo": "made_up_reader:read"}}, reads)
+    (notes / "a.foo").write_text("It is late.")
+    [failed] = index(configured("extractor_timeout_s: 1\n"), "late", notes).results
+    assert "took more than 1 seconds for this file (the setting `extractor_timeout_s`)" in failed.message
+    [failed] = index(configured("extractor_timeout_s: 60\n"), "in-time", notes).results
+    assert "did not read this file" in failed.message
+
+
+# --- vector indexes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["s3vectors", "qdrant", "chroma"])
+def test_vectors_timeout_is_how_long_an_index_may_take_to_answer(aws: None, home: Path, kind: str) -> None:
+    class Late(StandIn):
+        def answer(self, asked: Asked) -> dict[str, str]:
+            time.sleep(1.5)
+            return {}
+
+    with serving(Late()) as late:
+        urls = f"s3_endpoint_url: {late.url}\nqdrant_url: {late.url}\nchroma_url: {late.url}\n"
+        known = vector_options(settings(home, f"{urls}s3_region: eu-central-1\nvectors_timeout_s: 1\n"))
+        qdrant, chroma = replace(known.qdrant, attempts=1), replace(known.chroma, attempts=1)
+        once = VectorOptions(replace(known.s3, attempts=1), qdrant, chroma)
+        there = open_remote(address_of(kind, "notes", once), 16, "cosine", once)
+        with pytest.raises(VectorsUnreachable, match="ReadTimeout"):
+            there.prepare("me")
 
 
 # --- declared stores --------------------------------------------------------------------

@@ -62,11 +62,27 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("- top_k\n", "These are no names and values [config.yaml:1]."),
         ("sesame\n", "These are no names and values [config.yaml:1]."),
         ("top_k: 5\n\tmode: x\n", "This is not valid YAML [config.yaml:2]."),
-        ("top_k: [5\n", "This is not valid YAML [config.yaml:2]."),
+        ("top_k: [5\n", "This is not valid YAML [config.yaml:1]."),
+        ("top_k: 5\nroots: [", "This is not valid YAML [config.yaml:2]."),
+        ("top_k: 5\r\nroots: [\r\n\r\n# the end", "This is not valid YAML [config.yaml:2]."),
+        ("top_k: 5\nroots: [\n  /a,\n", "This is not valid YAML [config.yaml:2]."),
+        ("top_k: 5\nroots: ['/ä🦆, /b]\nmode: vector\n", "This is not valid YAML [config.yaml:2]."),
+        ("prompts: {x: {query: a\n}\n", "This is not valid YAML [config.yaml:1]."),
         ("top_k: 5\n---\nmode: x\n", "A second document begins here [config.yaml:2]."),
         ("? [a]\n: 5\n", "A name here is no plain text [config.yaml:1]."),
         (b"mode: vector\ntop_k: \xff\n", "This is not UTF-8 text [config.yaml:2]."),
         ("api_key: sesame\n", "'api_key' is not a setting [config.yaml:1]."),
+        (
+            "mcp:\n  allow_writes: sesame\n",
+            "'mcp' is not a setting [config.yaml:1]. Names do not nest: write 'mcp_allow_writes' instead.",
+        ),
+        (
+            "access: {owners: sesame, hosts: [], zzz: 5}\n",
+            "'access' is not a setting [config.yaml:1]. Names do not nest: write 'access_owners' and"
+            " 'access_hosts' instead.",
+        ),
+        ("mcp: sesame\n", "'mcp' is not a setting [config.yaml:1]. There are: models,"),
+        ("mcp: {sesame: 5}\n", "'mcp' is not a setting [config.yaml:1]. There are: models,"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, yaml: str | bytes, said: str) -> None:

@@ -23,6 +23,9 @@ from rag_core.index import Limits
 from rag_core.library import Library
 from rag_core.reader import MAX_TOP_K
 from rag_core.types import OWNER, Mode
+from rag_core.vectors.chroma_place import ChromaOptions
+from rag_core.vectors.qdrant_place import QdrantOptions
+from rag_core.vectors.s3_place import S3Options
 from tests.configured import configure, refusal, settings
 
 
@@ -217,7 +220,9 @@ def test_the_defaults_are_those_of_the_engine(tmp_path: Path) -> None:
     plain = settings(tmp_path)
     kinds = {key.name: key.kind for key in KEYS}
     assert plain.embedder == DEFAULT_EMBEDDER
-    assert Limits(plain.batch_size, plain.max_file_bytes) == Limits()
+    assert Limits(plain.batch_size, plain.max_file_bytes, plain.extractor_timeout_s) == Limits()
+    for options in (S3Options(), QdrantOptions(), ChromaOptions()):
+        assert options.timeout == plain.vectors_timeout_s
     assert kinds["mode"] == Choice(get_args(Mode))
     assert kinds["top_k"] == Whole(1, MAX_TOP_K)
 

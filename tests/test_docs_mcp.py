@@ -31,7 +31,7 @@ CONFIGURED = [
     json.loads("\n".join(line for _, line in block.lines))["mcpServers"]["commonplace"]
     for page in (PAGE, README)
     for block in fences(page)
-    if block.language == "json"
+    if block.language == "json" and any("mcpServers" in line for _, line in block.lines)
 ]
 
 
@@ -53,7 +53,8 @@ def test_a_tool_takes_what_the_page_says(tool: Tool) -> None:
 
 
 def test_there_is_a_configuration_for_each_way_in_on_both_pages() -> None:
-    assert [("command" in each, each.get("url", "")) for each in CONFIGURED] == 2 * [
+    ways = [each for each in CONFIGURED if "env" not in each]
+    assert [("command" in each, each.get("url", "")) for each in ways] == 2 * [
         (True, ""),
         (False, f"http://127.0.0.1:8501{PATH}"),
         (False, f"https://home.example.ts.net{PATH}"),
@@ -63,10 +64,15 @@ def test_there_is_a_configuration_for_each_way_in_on_both_pages() -> None:
     )
 
 
-@pytest.mark.parametrize("entry", [each for each in CONFIGURED if "command" in each], ids=["docs", "README"])
+@pytest.mark.parametrize(
+    "entry",
+    [each for each in CONFIGURED if "command" in each],
+    ids=["docs", "with its environment", "README"],
+)
 def test_the_entry_for_the_program_starts_it(library: Library, home: Path, entry: dict[str, Any]) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     assert shutil.which(entry["command"], path=path)
-    server = StdioServerParameters(**entry, env={"PATH": path, "COMMONPLACE_HOME": str(home)})
+    assert entry.get("env", {}).keys() <= {"COMMONPLACE_HOME"}
+    server = StdioServerParameters(**{**entry, "env": {"PATH": path, "COMMONPLACE_HOME": str(home)}})
     assistant = Assistant(lambda mode: Client(stdio_client(server), mode=mode))
     assert "commonplace init" in assistant.error("search", query="harbour")

@@ -10,8 +10,9 @@ import pytest
 
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.reports import Diagnosis
+from rag_core.reports import Diagnosis, Step
 from rag_core.types import OWNER
+from rag_core.wording import is_behind, ranked
 from tests.command import Run
 from tests.conftest import index
 from tests.stored import store_of
@@ -80,7 +81,7 @@ def test_a_file_that_was_not_read_yet_may_be_called_as_the_store_would_call_it(
 NOT_FOUND = {
     "draft.md": ("it matches an exclude pattern: 'draft*'", "Change the folder's exclude patterns."),
     "ignored.md": (".gitignore", "Move or rename the file, or change the rule that is named."),
-    "key.pem": ("looks like a key or secret", "Move or rename the file, or change the rule that is named."),
+    "key.pem": ("looks like a key or secret", "Move or rename the file."),
     "picture.png": ("It was skipped: ", "Only text is read. What is read: Markdown"),
     "nowhere.md": ("cannot be read: no such file", "Check that the file is there"),
 }
@@ -166,7 +167,21 @@ def test_a_file_of_such_a_kind_is_asked_about_in_the_store_that_holds_it(
 @pytest.mark.parametrize("name", ["b.md", "Boat", "boat"])
 def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault: Path, name: str) -> None:
     found = ask(library, name, here=Path("/"))
-    assert (found.findable, found.advice) == (False, "It holds 'sub/b.md': write one like that.")
+    assert (found.findable, found.path) == (True, "sub/b.md")
+    (vault / "other").mkdir()
+    (vault / "other" / "b.md").write_text("---\naliases: [Boat]\n---\nAnother.", "utf-8")
+    index(library, "s")
+    found = ask(library, name, here=Path("/"))
+    assert not found.findable
+    assert "'sub/b.md'" in found.advice and "'other/b.md'" in found.advice  # noqa: PT018
+
+
+def test_a_file_that_is_not_among_the_first_for_a_query_says_so(library: Library, vault: Path) -> None:
+    near = Diagnosis("s", "a.md", True, (Step("ok", "Read."),), query="tea", rank=10, score=0.7)
+    far = replace(near, rank=112, score=0.03)
+    assert ranked(near) == "For 'tea' its best passage is number 10, with a score of 0.70."
+    assert ranked(far).startswith("For 'tea' it is not among the first 10: its best passage is number 112")
+    assert (is_behind(near), is_behind(far), is_behind(replace(far, query=""))) == (False, True, False)
 
 
 def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:
@@ -194,6 +209,42 @@ def test_changed_and_missing_files_are_found_as_they_were(library: Library, vaul
     assert [step.state for step in missing.steps] == ["ok", "note", "ok", "ok"]
     assert missing.steps[1].sentence.startswith("It cannot be read: no such file")
     assert missing.steps[1].sentence.endswith("The next run forgets it.")
+
+
+def test_a_file_that_was_only_touched_has_not_changed(library: Library, vault: Path) -> None:
+    os.utime(vault / "a.md", (1, 1))
+    assert [step.state for step in ask(library, vault / "a.md").steps] == ["ok"] * 4
+    assert library.file(OWNER, "s", "a.md").state == "fresh"
+    assert library.document(OWNER, "s", "a.md").document.state == "fresh"
+    assert library.file_states(OWNER, "s")[library.file(OWNER, "s", "a.md").id] == "changed"
+    (vault / "a.md").write_text("# Heron\n\nThe heron leave.", "utf-8")  # as long as it was
+    assert library.file(OWNER, "s", "a.md").state == "changed"
+
+
+def test_a_file_in_whose_place_a_folder_came_is_gone(library: Library, vault: Path) -> None:
+    (vault / "a.md").unlink()
+    (vault / "a.md").mkdir()
+    found = ask(library, vault / "a.md")
+    assert (found.findable, found.advice) == (True, "Ask about a file in it.")
+    assert (found.steps[1].state, found.steps[1].sentence) == (
+        "note",
+        "It is no file any more: a folder has its name. The next run forgets what was read of it.",
+    )
+    assert not any("has changed" in step.sentence for step in found.steps)
+    assert library.file(OWNER, "s", "a.md").state == "missing"
+    index(library, "s")
+    assert last(ask(library, vault / "a.md")) == "It is a folder; only files are found."
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n"])
+def test_a_note_without_text_is_not_said_to_be_found_by_meaning(
+    library: Library, vault: Path, text: str
+) -> None:
+    (vault / "empty.md").write_text(text)
+    (vault / "titled.md").write_text("---\ntitle: A title alone\n---\n")
+    index(library, "s")
+    assert last(ask(library, vault / "empty.md")) == "It has no text to be found by meaning."
+    assert last(ask(library, vault / "titled.md")) == "1 passage can be found by meaning."
 
 
 def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) -> None:

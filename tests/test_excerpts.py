@@ -122,3 +122,13 @@ def test_the_configured_store_is_meant_where_there_are_several(library: Library,
         assert with_default.one_store(GUEST) == "s"
     finally:
         with_default.close()
+
+
+def test_lines_are_cut_out_of_their_passages(sea: Library) -> None:
+    [whole] = sea.document(OWNER, "s", "moon.md").chunks
+    [part] = sea.excerpt(OWNER, "s", "moon.md", 3, 3).view.chunks
+    assert (part.start_line, part.end_line) == (3, 3)
+    assert part.content.strip() == whole.content.splitlines()[-1]
+    assert part.content[slice(*part.shown)] == part.content
+    with pytest.raises(NotFound, match="no text in lines 2 to 2"):
+        sea.excerpt(OWNER, "s", "moon.md", 2, 2)

@@ -128,8 +128,8 @@ def test_a_link_that_leaves_the_root_is_not_followed(tmp_path: Path, target: str
     plant(tmp_path, "secret/plain.md", "root/a.md")
     (tmp_path / "root/out").symlink_to(tmp_path / target)
     assert found(tmp_path / "root") == ["a.md"]
-    assert skipped(tmp_path / "root") == {"out": "symbolic link leaves the folder"}
-    assert why_skipped(tmp_path / "root", b"out", []) == "symbolic link leaves the folder"
+    assert skipped(tmp_path / "root") == {"out": "is a symbolic link that leaves the folder"}
+    assert why_skipped(tmp_path / "root", b"out", []) == "is a symbolic link that leaves the folder"
 
 
 def test_a_link_to_what_may_not_be_looked_at_does_not_spoil_its_folder(tmp_path: Path) -> None:

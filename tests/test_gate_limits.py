@@ -117,6 +117,52 @@ def test_a_body_that_does_not_come_is_not_waited_for(strict: Place, who: str, pa
         assert b"arrive" in response
 
 
+HEADS = {
+    "nothing": b"",
+    "a letter": b"G",
+    "a line": b"GET /api/v1/stores HTTP/1.1\r\n",
+    "half a header": b"GET /api/v1/stores HTTP/1.1\r\nHost: localhost\r\nX-A: ",
+    "a second request": b"GET /index HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api",
+    "a body that nobody reads": b"GET /index HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("begun", HEADS.values(), ids=HEADS)
+def test_a_head_that_does_not_end_is_not_waited_for(strict: Place, begun: bytes) -> None:
+    """Also while a byte comes now and then, with which uvicorn would wait for ever."""
+    until = time.monotonic() + 8  # a second is allowed
+    with socket.create_connection(("127.0.0.1", strict.server.port), timeout=0.2) as connection:
+        connection.sendall(begun)
+        while time.monotonic() < until:
+            try:
+                if not connection.recv(65536):
+                    return
+                connection.sendall(b"x")
+            except TimeoutError:
+                with suppress(OSError):
+                    connection.sendall(b"x" if begun else b"")
+            except OSError:  # it was closed before it was read to its end
+                return
+    pytest.fail("It is still open.")
+
+
+def test_a_head_without_an_end_fills_no_memory(strict: Place) -> None:
+    with socket.create_connection(("127.0.0.1", strict.server.port), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nX-A: ")
+        sent = 0
+        with suppress(OSError):
+            while sent < 64 * 1024 * 1024:
+                sent += connection.send(b"x" * 65536)
+        assert sent < 32 * 1024 * 1024, "what fits into the buffers between, and no more"
+
+
+def test_a_page_and_a_request_that_came_in_time_stay_open(strict: Place) -> None:
+    with strict.owner.opened() as ws, strict.person(CO_OWNER).opened() as theirs:
+        time.sleep(1.5)
+        assert "Search your notes" in shown(run_page(ws, ""))
+        assert "Search your notes" in shown(run_page(theirs, ""))
+
+
 def test_a_message_of_a_guest_that_is_too_large_closes_the_page(strict: Place) -> None:
     with strict.person(CO_OWNER).opened() as ws:
         ws.send(b"\x00" * 20_000)

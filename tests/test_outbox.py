@@ -24,23 +24,15 @@ from rag_core.vectors import Receipt, Settled, unnoticed
 from rag_core.vectors.s3_place import S3Options, S3Place
 from rag_core.vectors.s3vectors import S3Vectors
 from tests.conftest import index as read
-from tests.killing import ROUNDS
+from tests.killing import KILLS
 from tests.s3vectors import Faults, Server
 from tests.s3vectors.http import REGION
 
 PLACE = S3Place("commonplace-zoo", "main", 256)
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
-    with Server() as stand_in:
-        yield stand_in
-
-
-def remote(server: Server, **changes: float) -> S3Vectors:
-    return S3Vectors(PLACE, S3Options(REGION, endpoint_url=server.url, backoff=0.01, **changes))  # type: ignore[arg-type]
+def remote(amazon: Server, **changes: float) -> S3Vectors:
+    return S3Vectors(PLACE, S3Options(REGION, endpoint_url=amazon.url, backoff=0.01, **changes))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -57,8 +49,8 @@ def store(library: Library, notes: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def index(server: Server, store: Store) -> S3Vectors:
-    there = remote(server)
+def index(amazon: Server, store: Store) -> S3Vectors:
+    there = remote(amazon)
     there.prepare(store.id)
     return there
 
@@ -197,12 +189,12 @@ def test_a_chunk_that_waits_for_its_vector_waits_in_the_outbox(store: Store, ind
 
 
 def test_with_the_network_down_all_stays_queued_and_is_sent_later(
-    library: Library, notes: Path, store: Store, server: Server
+    library: Library, notes: Path, store: Store, amazon: Server
 ) -> None:
-    there = remote(server, attempts=1)
+    there = remote(amazon, attempts=1)
     there.prepare(store.id)
     outbox.flush(store, there)
-    server.faults = Faults(1.0, seed=1, kinds=("lost", "503"))
+    amazon.faults = Faults(1.0, seed=1, kinds=("lost", "503"))
     (notes / "0.md").unlink()
     (notes / "new.md").write_text("A stoat ran.", "utf-8")
     read(library, "zoo")
@@ -210,22 +202,22 @@ def test_with_the_network_down_all_stays_queued_and_is_sent_later(
         outbox.flush(store, there)
     assert backlog(store).queued == 2
     assert library.search(OWNER, "stoat", ["zoo"]).hits
-    server.faults = None
+    amazon.faults = None
     outbox.flush(store, there)
     assert_alike(store, there)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_failing_requests_nothing_is_lost_or_doubled(store: Store, server: Server, seed: int) -> None:
-    there = remote(server)
+def test_with_failing_requests_nothing_is_lost_or_doubled(store: Store, amazon: Server, seed: int) -> None:
+    there = remote(amazon)
     there.prepare(store.id)
-    server.faults = Faults(0.3, seed, kinds=("429", "503", "lost"))
+    amazon.faults = Faults(0.3, seed, kinds=("429", "503", "lost"))
     for _ in range(12):
         outbox.flush(store, there)
         with store.write() as db:
             rows.queue(db, sorted(chunk_keys(store))[:3])
     outbox.flush(store, there)
-    server.faults = None
+    amazon.faults = None
     assert_alike(store, there)
 
 
@@ -370,14 +362,14 @@ outbox.flush(store, index)
 
 
 def test_killed_at_any_request_the_next_flush_makes_it_right(
-    library: Library, notes: Path, store: Store, index: S3Vectors, server: Server
+    library: Library, notes: Path, store: Store, index: S3Vectors, amazon: Server
 ) -> None:
-    for number in range(1, max(10, ROUNDS // 5) + 1):
+    for number in range(1, max(10, KILLS // 5) + 1):
         for name in range(number, number + 6):
             (notes / f"{name}.md").write_text(f"In round {number}, beast {name} ran.", "utf-8")
         (notes / f"{number - 1}.md").unlink()
         read(library, "zoo")
-        run = [sys.executable, "-c", _CHILD, str(store.path), server.url, REGION, str(number % 3 + 1)]
+        run = [sys.executable, "-c", _CHILD, str(store.path), amazon.url, REGION, str(number % 3 + 1)]
         killed = subprocess.run(
             run, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}, timeout=60
         )

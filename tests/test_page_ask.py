@@ -154,7 +154,8 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     configure(home)
     app = page()
     assert "fetch a model such as ollama pull llama3.2:3b, then set llm: ollama:llama3.2:3b in" in said(app)
-    [link] = [each for each in app.get("page_link") if each.proto.label.startswith("Where config.yaml is")]
+    [link] = [each for each in app.get("page_link") if each.proto.label.startswith("Which models")]
+    assert app.code[0].value == "llm: ollama:llama3.2:3b"
     assert link.proto.page == "settings"
     app = ask(app)
     assert "There is no answer; these are the passages that fit best." in said(app)

@@ -101,7 +101,7 @@ def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path
     (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n")
     (tmp_path / "notes" / "coffee.md").unlink()
     said = markup(open_page(q="coffee tea"))
-    assert '<p class="cp-stale">The file has changed since it was indexed.</p>' in said
+    assert '<p class="cp-stale">The file may have changed since it was indexed: its size' in said
     assert '<p class="cp-stale">The file is gone from where it was.</p>' in said
 
 

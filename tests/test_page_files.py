@@ -251,7 +251,7 @@ def test_an_empty_store_leads_to_the_index_page() -> None:
 
 
 def test_without_a_store_the_page_says_what_to_do() -> None:
-    assert "Choose a folder with notes" in said(open_page())
+    assert "Choose a folder. Markdown" in said(open_page())
 
 
 # --- one file -------------------------------------------------------------------------

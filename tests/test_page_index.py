@@ -47,6 +47,7 @@ def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path
     assert library().store_names(OWNER) == ["My-notes-2026"]
     assert "**1 file**" in texts(app)  # the folder is still there to be looked at
     app = press(app, "index_new_store")
+    assert [each.value for each in app.header][:2] == ["New store", "Folder"]
     app = drawn(app.text_input(key=FOLDER).set_value(str(tmp_path / "two" / "My notes, 2026")).run())
     assert app.text_input(key="index_new_name").value == "My-notes-2026-2"
     app.text_input(key="index_new_name").set_value("other")
@@ -238,6 +239,13 @@ def test_the_dry_run_shows_each_file_and_changes_nothing(hashing_store: str, fou
     assert "**4** added" in texts(app)
     assert set(app.dataframe[0].value["File"]) == {"tea.md", "bread.md", "deep/ink.md", "run.py"}
     assert library().store_info(OWNER, hashing_store).sources == ()
+
+
+def test_the_dry_run_counts_what_will_probably_be_skipped_apart(hashing_store: str, four_files: Path) -> None:
+    (four_files / "photo.jpg").write_bytes(b"\xff\xd8\xff")
+    said = texts(press(with_folder(four_files), "index_dry_run"))
+    assert "**4** added · **1** will probably be skipped" in said
+    assert "**5** added" not in said
 
 
 def test_the_dry_run_names_what_is_passed_over(hashing_store: str, four_files: Path) -> None:

@@ -48,6 +48,12 @@ def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four
     assert library().store_info(OWNER, hashing_store).file_count == 4
 
 
+def test_index_now_leads_to_the_run_at_the_top_of_the_page(hashing_store: str, four_files: Path) -> None:
+    app = with_folder(four_files)
+    assert "cp-arrive" not in markup(app)
+    assert 'cp-arrive" id="arrival-1"' in markup(press(app, "index_now"))
+
+
 def test_index_again_reads_only_what_changed(hashing_store: str, four_files: Path) -> None:
     app = until(press(with_folder(four_files), "index_now"), finished)
     (four_files / "new.md").write_text("# New\n\nA new note.\n")
@@ -123,9 +129,11 @@ def test_while_a_run_is_under_way_its_numbers_stand_once_and_no_folder_can_be_pa
     app = press(page(), "index_again")
     pause = app.button(key=f"source_pause_{hashing_store}_{source.id}")
     assert pause.disabled
+    assert app.button(key=f"source_index_{hashing_store}_{source.id}").disabled
+    assert app.button(key=f"source_remove_{hashing_store}_{source.id}").disabled
     assert pause.help == "Pause it when the run has ended: this run would go on all the same."
     assert "Embedding" not in markup(app)
-    assert "A folder can be paused or resumed when the run has ended." in markup(app)
+    assert "A folder can be indexed, paused, resumed or removed when the run has ended." in markup(app)
     slow.set()
     until(app, finished)
     assert not app.button(key=f"source_pause_{hashing_store}_{source.id}").disabled
@@ -185,7 +193,7 @@ def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancell
     other = subprocess.Popen([sys.executable, "-c", _OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE)
     try:
         app = until(page(), lambda app: has_key(app, "index_cancel"))
-        press(app, f"source_index_{hashing_store}_1")
+        library().request_index(OWNER, hashing_store, [1])  # as a command does
         until(app, lambda app: f"Asked for: all folders · {four_files}" in texts(app))
         press(app, "index_cancel")
         assert other.stdin is not None

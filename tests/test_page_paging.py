@@ -36,7 +36,7 @@ def test_next_shows_what_follows_and_previous_what_was_before() -> None:
     before = titles(first)
     second = press(first, "page_after")
     assert params(second) == {"q": "heron waits", "page": "2"}
-    assert any(line.startswith("Passages 11 to 20 in ") for line in said(second))
+    assert any(line.startswith("Passages 11 to 20 of 25 in ") for line in said(second))
     between = titles(second)
     third = press(second, "page_after")
     after = titles(third)
@@ -147,6 +147,20 @@ def test_it_says_how_many_fit_and_how_many_are_near() -> None:
     assert status.startswith("25 passages in ")
     assert f" ms. By words alone, {fit:,} fit" in status
     assert f", {COUNT - fit} are near misses." in status
+
+
+def test_it_says_how_many_fit_behind_what_is_shown_or_how_many_at_least(notes: Path) -> None:
+    answer = library().search(OWNER, "heron waits", top_k=5)
+    assert (answer.fitting, answer.fits_more, answer.has_more) == (COUNT, False, True)
+    few = library().search(OWNER, "heron 7", mode="lexical", top_k=30)
+    assert few.fitting == sum(hit.relevant for hit in few.hits)
+    for number in range(150):
+        (notes / f"more {number}.md").write_text(f"A heron waits, for the {number}th time.\n")
+    index(library(), "birds", notes)
+    many = library().search(OWNER, "heron waits", mode="lexical", top_k=5)
+    assert (many.fitting, many.fits_more) == (100, True)
+    page = open_page(q="heron waits", mode="lexical")
+    assert any(line.startswith("Passages 1 to 10 of at least 100 in ") for line in said(page))
 
 
 def test_near_misses_behind_good_ones_stand_under_their_name_on_every_page() -> None:

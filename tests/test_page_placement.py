@@ -20,7 +20,6 @@ from tests import pages
 from tests.conftest import index
 from tests.pages import drawn, has_key, markup, press
 from tests.s3vectors import Faults, Server
-from tests.s3vectors.http import REGION
 from tests.stored import store_of
 from tests.test_jobs import until
 from ui import store_facts, tasks, work
@@ -31,21 +30,7 @@ pytestmark = pytest.mark.usefixtures("sea")
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A stand-in that the settings name."""
-    with Server() as stand_in:
-        for name, value in {
-            "AWS_ACCESS_KEY_ID": "AKIASESAME",
-            "AWS_SECRET_ACCESS_KEY": "open-sesame",
-            "COMMONPLACE_S3_REGION": REGION,
-            "COMMONPLACE_S3_ENDPOINT_URL": stand_in.url,
-        }.items():
-            monkeypatch.setenv(name, value)
-        yield stand_in
-
-
-@pytest.fixture
-def sea(server: Server, owner: None, notes: Path) -> Iterator[None]:
+def sea(amazon_configured: Server, owner: None, notes: Path) -> Iterator[None]:
     """A store of three notes whose vectors are at the stand-in."""
     for name in ("otter", "badger", "stoat"):
         (notes / f"{name}.md").write_text(f"The {name} swam.\n", "utf-8")
@@ -70,7 +55,7 @@ def at_rest(app: AppTest, name: str = "sea") -> AppTest:
     return app.run()
 
 
-def test_a_new_store_is_made_where_it_was_chosen(server: Server) -> None:
+def test_a_new_store_is_made_where_it_was_chosen(amazon_configured: Server) -> None:
     app = page()
     app.text_input(key="stores_new_name").set_value("far")
     app.selectbox(key="stores_embedder").set_value("hashing")
@@ -187,8 +172,8 @@ def test_private_notes_alone_can_be_let_out() -> None:
     assert library().store_info(OWNER, "sea").sends_private
 
 
-def test_a_broken_index_is_seen_and_healed(server: Server) -> None:
-    server.service.DeleteIndex({"vectorBucketName": "commonplace-sea", "indexName": "main"})
+def test_a_broken_index_is_seen_and_healed(amazon_configured: Server) -> None:
+    amazon_configured.service.DeleteIndex({"vectorBucketName": "commonplace-sea", "indexName": "main"})
     app = page(store="sea")
     press(app, "store_verify_sea")
     app = at_rest(app)
@@ -213,8 +198,8 @@ def test_an_index_is_attached_and_taken_over() -> None:
     assert not library().store_info(OWNER, "copy").attached
 
 
-def test_a_backlog_is_seen(server: Server, notes: Path) -> None:
-    server.faults = Faults(1.0, 1, ("503",))
+def test_a_backlog_is_seen(amazon_configured: Server, notes: Path) -> None:
+    amazon_configured.faults = Faults(1.0, 1, ("503",))
     options = library()._vector_options
     object.__setattr__(options.s3, "attempts", 1)
     library()._stores._remotes.clear()

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError
 from rag_core.store import lock
+from rag_core.store.work import UNSAID
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
 from tests.index_page import errors, finished, page, texts, until
@@ -144,7 +145,8 @@ def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
     with library()._stores.open(OWNER, STORE).store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
     app = page()
-    assert "its process ended before the run did" in texts(app)
+    assert "it did not come to an end" in texts(app)
+    assert UNSAID in texts(app)
 
     done(press(app, "index_go_on"))
 

@@ -144,6 +144,29 @@ def test_an_active_filter_is_shown_and_can_be_removed(water_notes: Indexing) -> 
     assert params(page) == {"q": "water"}
 
 
+def test_every_active_filter_has_its_own_button(water_notes: Indexing) -> None:
+    page = open_page(path="projects", type="python", after="2020-01-01", tag="none-such")
+    labels = [each.label for each in page.button if str(each.key).startswith("remove_")]
+    assert labels == ["Type python", "In projects", "From 2020-01-01"]
+    page.button(key="remove_path").click().run()
+    assert params(drawn(page)) == {"type": "python", "after": "2020-01-01"}
+
+
+def test_a_typed_date_holds_at_once_and_one_that_is_none_says_so(water_notes: Indexing) -> None:
+    page = open_page(q="water")
+    drawn(page.text_input(key="search_after_typed").set_value("2026-03").run())
+    drawn(page.text_input(key="search_before_typed").set_value("2027-01-02").run())
+    assert params(page) == {"q": "water", "after": "2026-03-01", "before": "2027-01-02"}
+    assert page.text_input(key="search_after_typed").value == "2026-03-01"
+    drawn(page.text_input(key="search_after_typed").set_value("March").run())
+    assert "'March' is not a date for 'From'." in page.error[0].value.replace("\\", "")
+    assert page.text_input(key="search_after_typed").value == "March"
+    assert params(page)["after"] == "2026-03-01"
+    drawn(page.text_input(key="search_after_typed").set_value("").run())
+    assert not page.error
+    assert params(page) == {"q": "water", "before": "2027-01-02"}
+
+
 def test_the_store_that_a_link_names_is_no_filter_to_clear(water_notes: Indexing) -> None:
     page = open_page(q='"no such words"', store="notes")
     assert not has_key(page, "clear_filters")
@@ -212,7 +235,7 @@ def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
     assert not page.exception
     assert page.text_input[0].value == "water"
     assert page.selectbox(key="search_type").value == "markdown"
-    assert page.date_input(key="search_after").value == date(2026, 1, 1)
+    assert page.text_input(key="search_after_typed").value == "2026-01-01"
     assert page.number_input[0].value == 7
     assert page.slider[0].value == 0.2
 
@@ -256,7 +279,7 @@ def test_a_number_out_of_range_is_the_default(text: str) -> None:
 
 def test_without_a_store_it_leads_to_the_index_page() -> None:
     page = open_page()
-    assert "Choose a folder" in markup(page)
+    assert "PDF and Word are not yet." in markup(page)
     assert page.title[0].value == "Nothing to search yet"
     assert not page.text_input
 

@@ -30,6 +30,15 @@ def test_a_token_that_is_made_is_shown_once_and_is_valid() -> None:
     assert has_key(page, "settings_revoke_backup")
 
 
+@pytest.mark.parametrize(
+    ("setting", "said"), [("false", "It changes nothing"), ("true", "Assistants may change the index")]
+)
+def test_it_is_said_what_a_token_opens(monkeypatch: pytest.MonkeyPatch, setting: str, said: str) -> None:
+    monkeypatch.setenv("COMMONPLACE_MCP_ALLOW_WRITES", setting)
+    told = markup(open_page("settings"))
+    assert all(word in told for word in ("/api/v1", "/mcp", "private", said))
+
+
 def test_a_token_that_is_revoked_is_valid_no_more() -> None:
     token = library().create_token(OWNER, "backup").secret
     page = press(open_page("settings"), "settings_revoke_backup")

@@ -12,9 +12,10 @@ import pytest
 
 from rag_core import people as people_module
 from rag_core.config import Settings
-from rag_core.errors import Forbidden, InvalidInput, NotFound
+from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
+from tests.unwritable import no_file_grows
 
 ADA = "ada@example.com"
 
@@ -143,6 +144,34 @@ def test_an_imported_store_is_shared_with_nobody(library: Library, tmp_path: Pat
     library.import_store(OWNER, packed.path)
     assert library.store_names(OWNER) == ["notes", "work"]
     assert library.viewer_for(ADA) is None
+
+
+def lost(library: Library, name: str) -> None:
+    """Share a store with Ada, and remove its file by hand."""
+    library.share(OWNER, ADA, [name])
+    library.close()
+    for file in library.settings.store_dir.glob(f"{name}.db*"):
+        file.unlink()
+
+
+def test_a_store_that_could_not_be_made_leaves_every_grant_as_it_was(
+    library: Library, tmp_path: Path
+) -> None:
+    packed = library.export_store(OWNER, "work", tmp_path / "work.commonplace").path
+    lost(library, "notes")
+    before = library.people(OWNER)
+    with no_file_grows():
+        with pytest.raises(StoreError):
+            library.create_store(OWNER, "notes", "hashing")
+        with pytest.raises(StoreError):
+            library.import_store(OWNER, packed, "notes")
+        with pytest.raises(StoreError):
+            library.rename_store(OWNER, "work", "notes")
+    with pytest.raises(InvalidInput):
+        library.create_store(OWNER, "notes", "no such embedder")
+    assert library.people(OWNER) == before != []
+    library.import_store(OWNER, packed, "notes")
+    assert library.people(OWNER) == []
 
 
 def test_only_stores_that_are_there_can_be_shared(library: Library) -> None:

@@ -23,7 +23,7 @@ from tests.consistency import check_library
 from tests.runner import REPOSITORY
 from tests.sea_store import leftovers, names_in
 from tests.stored import found, long_note
-from tests.test_refusals import no_file_grows, without_rights
+from tests.unwritable import no_file_grows, without_rights
 
 # --- stopped, full, not allowed ---------------------------------------------------------
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,9 +20,10 @@ import pytest
 
 from rag_core.errors import InvalidInput, StoreBusy, StoreError
 from rag_core.library import Library
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Job
 from tests.command import Run
 from tests.conftest import index
+from tests.unwritable import for_reading_only, no_file_grows, without_rights
 
 
 def found(library: Library, query: str) -> list[str]:
@@ -102,6 +102,39 @@ def test_a_pattern_that_matches_nothing_is_said_with_what_would(
     assert library.plan(OWNER, "s", replace(source, include=(glob,))).warnings == (sentence,)
 
 
+@pytest.mark.parametrize("kind", ["gone", "a file"])
+def test_a_folder_that_is_none_is_refused_before_it_is_in_a_store(
+    library: Library, tmp_path: Path, kind: str
+) -> None:
+    root = tmp_path / "root"
+    if kind == "a file":
+        root.write_text("I am a file.", "utf-8")
+    library.create_store(OWNER, "s", "hashing")
+    with pytest.raises(InvalidInput) as refused:
+        library.add_source(OWNER, "s", root, ["**/*"])
+    assert refused.value.message == f"{str(root)!r} is not a folder."
+    assert refused.value.suggestion == "Check the spelling, or mount its disk."
+    assert library.sources(OWNER, "s") == []
+
+
+def test_a_folder_that_may_not_be_read_is_refused_before_it_is_in_a_store(
+    library: Library, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    library.create_store(OWNER, "s", "hashing")
+    tmp_path.chmod(0o755)
+    root.chmod(0o700)
+    with for_reading_only(library.settings.data_dir.parent):
+        root.chmod(0)
+        with without_rights(), pytest.raises(InvalidInput) as refused:
+            library.add_source(OWNER, "s", root, ["**/*"])
+        root.chmod(0o700)
+    assert refused.value.message == f"The folder {str(root)!r} cannot be read: permission denied."
+    assert refused.value.suggestion == "Allow this user to read it."
+    assert library.sources(OWNER, "s") == []
+
+
 def test_a_pattern_over_an_empty_folder_says_that_it_is_empty(library: Library, notes: Path) -> None:
     assert index(library, "s", notes).message.endswith("The folder holds no files that are read.")
 
@@ -118,19 +151,6 @@ def test_new_patterns_that_match_nothing_forget_the_documents(library: Library, 
 
 # --- no room, no permission -------------------------------------------------------------
 
-Step = Callable[[Library, Path], object]
-STEPS: dict[str, Step] = {
-    "create": lambda library, notes: library.create_store(OWNER, "new", "hashing"),
-    "add folder": lambda library, notes: library.add_source(OWNER, "s", notes, ["*.md"]),
-    "change folder": lambda library, notes: library.change_source(OWNER, "s", 1, ["*.md"]),
-    "pause folder": lambda library, notes: library.pause_source(OWNER, "s", 1),
-    "remove folder": lambda library, notes: library.remove_source(OWNER, "s", 1),
-    "ask for a run": lambda library, notes: library.request_index(OWNER, "s"),
-    "exclude file": lambda library, notes: library.exclude_file(OWNER, "s", "old.md"),
-    "read file again": lambda library, notes: library.request_file(OWNER, "s", "old.md"),
-    "rename": lambda library, notes: library.rename_store(OWNER, "s", "t"),
-}
-
 
 @pytest.fixture
 def small(library: Library, notes: Path) -> Library:
@@ -139,32 +159,6 @@ def small(library: Library, notes: Path) -> Library:
     index(library, "s", notes)
     library.close()
     return library
-
-
-@contextmanager
-def no_file_grows() -> Iterator[None]:
-    """Every write of this process beyond the first byte fails, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
-
-
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
-    small: Library, notes: Path, step: Step
-) -> None:
-    with no_file_grows(), pytest.raises(StoreError) as refused:
-        step(small, notes)
-    assert refused.value.suggestion
-    assert found(small, "zebra") == ["old.md"]
-    assert small.verify(OWNER, "s").sound
-    small.close()
-    assert index(small, "s").state == "done"
 
 
 def test_a_store_that_cannot_be_renamed_for_a_full_disk_is_not_called_busy(
@@ -243,43 +237,11 @@ def test_a_disk_that_is_full_from_the_first_byte_of_a_run_ends_it_with_an_error(
     assert found(small, "walrus") == ["new.md"]
 
 
-@contextmanager
-def without_rights() -> Iterator[None]:
-    """Be somebody who owns nothing, where the tests run as root; permissions do not hold for root."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(_NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-_NOBODY = 65534
-
-
 @pytest.fixture
 def read_only(small: Library) -> Iterator[Library]:
     """``small`` where everybody may read and nobody may write."""
-    folder = small.settings.store_dir
-    above = [parent for parent in folder.parents if parent.is_relative_to(tempfile.gettempdir())]
-    modes = {path: path.stat().st_mode for path in (*above, folder, *folder.iterdir())}
-    for path, mode in modes.items():
-        path.chmod((mode | 0o555 if path.is_dir() else 0o444) & ~0o222)
-    yield small
-    for path, mode in modes.items():
-        if path.exists():
-            path.chmod(mode)
-
-
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_a_data_folder_that_cannot_be_written_is_named_at_every_step(
-    read_only: Library, notes: Path, step: Step
-) -> None:
-    with without_rights(), pytest.raises(StoreError) as refused:
-        step(read_only, notes)
-    assert refused.value.suggestion
+    with for_reading_only(small.settings.data_dir.parent):
+        yield small
 
 
 # --- reading where nothing can be written -----------------------------------------------
@@ -400,6 +362,44 @@ def test_a_line_of_200_mb_is_skipped_with_its_size(library: Library, notes: Path
     assert [r.message for r in job.results if r.outcome == "skipped"] == [
         "The file 'line.txt' is larger than 64 MB."
     ]
+
+
+@pytest.mark.parametrize("between", [" ", ","], ids=["with spaces", "without a space"])
+def test_a_line_of_5_mb_is_found_by_every_word_in_it(library: Library, notes: Path, between: str) -> None:
+    count = 5_000_000 // len("word123456 ")
+    (notes / "line.txt").write_text(between.join(f"word{number:06}" for number in range(count)), "utf-8")
+    before = peak_memory()
+
+    def words_only(job: Job) -> None:
+        if job.progress.phase == "embedding":
+            library.cancel(OWNER, "s")
+
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ["**/*"])
+    library.request_index(OWNER, "s")
+    job = library.run(OWNER, "s", words_only)
+
+    assert job is not None
+    assert (job.failed, job.counts["added"]) == (0, 1)
+    for number in (0, count // 2, count - 1):
+        hit = library.search(OWNER, f"word{number:06}", mode="lexical").hits[0]
+        assert f"word{number:06}" in hit.content
+        assert (hit.start_line, hit.end_line) == (1, 1)
+        assert len(hit.content) < 2000
+    assert peak_memory() - before < 200_000_000
+
+
+def peak_memory() -> int:
+    """The most bytes that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def test_a_line_of_one_word_of_5_mb_is_found_by_its_name(library: Library, notes: Path) -> None:
+    (notes / "endless.txt").write_text("x" * 5_000_000, "utf-8")
+    job = index(library, "s", notes)
+    assert (job.state, job.failed, job.counts["added"]) == ("done", 0, 1)
+    assert set(found(library, "endless")) == {"endless.txt"}
+    assert library.verify(OWNER, "s").sound
 
 
 ODD = {

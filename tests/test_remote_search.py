@@ -21,6 +21,7 @@ from rag_core.vectors import VectorIndex
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
 from tests.vector_bench import FILTERS, _insert, vault
+from tests.vector_fixtures import CREDENTIALS
 
 COUNT = 5000
 DIMENSION = 64
@@ -33,8 +34,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """A store of 5,000 passages, every 50th of them private, whose vectors are at a stand-in, too."""
     folder = tmp_path_factory.mktemp("remote")
     with pytest.MonkeyPatch.context() as patched, Server() as server:
-        patched.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
-        patched.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
+        for name, value in CREDENTIALS.items():
+            patched.setenv(name, value)
         settings = Settings(folder, folder, (folder,), s3_region=REGION, s3_endpoint_url=server.url)
         library = Library(settings)
         library.create_store(OWNER, "vault", f"hashing:{DIMENSION}", backend="s3vectors")

@@ -16,7 +16,8 @@ from tests.conftest import index
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"notes"}))
 COLUMNS = (
-    "rank score similarity bm25 store file_path start_line end_line title heading_path tags date content"
+    "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"
+    " content"
 ).split()
 
 
@@ -40,7 +41,17 @@ def test_csv_has_one_row_a_hit_with_what_json_says(library: Library, notes: Path
     assert len(shown) == 2
     for row, result in zip(shown, render.answer(answer)["results"], strict=True):
         assert list(row) == [*COLUMNS, "absolute_path"]
-        for name in ("rank", "score", "similarity", "bm25", "store", "file_path", "start_line", "end_line"):
+        for name in (
+            "rank",
+            "score",
+            "relevant",
+            "similarity",
+            "bm25",
+            "store",
+            "file_path",
+            "start_line",
+            "end_line",
+        ):
             assert row[name] == str(result[name])
         assert row["content"] == result["content"]
         assert row["absolute_path"] == str(notes / row["file_path"])

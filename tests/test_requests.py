@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.conftest import index
 from tests.consistency import check_library
 from tests.runner import HOLD, REPOSITORY, WAIT_S, Gate, Run, child
 from tests.stored import found, new_store, paths
+from tests.unwritable import no_file_grows
 
 
 @pytest.fixture
@@ -248,6 +250,21 @@ def test_who_repairs_renames_or_deletes_meanwhile_is_told_to_try_again(
             with pytest.raises(InUpkeep, match=r"is being repaired\.") as refused:
                 act()
             assert refused.value.suggestion == f"{nothing}; try again when that has ended."
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_is_done_on_a_full_disk_is_not_taken_for_a_run(library: Library, store: Store) -> None:
+    library.request_index(OWNER, "s")
+    with lock.hold(store.path):
+        pass
+    with ExitStack() as held:
+        with no_file_grows():
+            held.enter_context(lock.hold(store.path, "repair"))
+        assert not store.running()
+        with pytest.raises(InUpkeep, match=r"^Store 's' is in use\.") as refused:
+            library.run(OWNER, "s")
+        assert "nobody takes it meanwhile" in refused.value.suggestion
+    assert library.run(OWNER, "s") is not None
 
 
 def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:

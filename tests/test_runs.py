@@ -13,6 +13,7 @@ from rag_core.embedders.hashing import Hashing
 from rag_core.errors import ModelMissing
 from rag_core.library import Library
 from rag_core.store import Store, lock
+from rag_core.store.work import UNSAID
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
@@ -42,7 +43,7 @@ def test_a_killed_run_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
     assert process.returncode == -signal.SIGKILL
 
     [job] = library.jobs(OWNER, "s")
-    assert job.state == "interrupted"
+    assert (job.state, job.message) == ("interrupted", UNSAID)
     assert len(paths(library)) == 40
     assert library.requested(OWNER, "s")
     check_library(library, "s")
@@ -50,7 +51,7 @@ def test_a_killed_run_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
     job = library.run(OWNER, "s") or pytest.fail("nothing was left to do")
     assert (job.state, job.counts, job.texts_embedded) == ("done", {"unchanged": 40}, 8)
     assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "interrupted"]
-    assert library.jobs(OWNER, "s")[1].message == "The process ended before the run did."
+    assert library.jobs(OWNER, "s")[1].message == UNSAID
 
 
 def test_a_failed_run_does_not_leave_its_request(library: Library, store: Store, notes: Path) -> None:

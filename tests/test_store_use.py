@@ -6,8 +6,11 @@ import sqlite3
 import stat
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,6 +166,54 @@ def test_a_full_disk_ends_the_run_says_so_and_loses_nothing(library: Library, no
     store._writer._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[union-attr]
     assert index(library, "s").state == "done"
     assert len(paths(library)) == 201
+
+
+_NORMAL, _FULL = 1, 2
+DECISIONS: dict[str, Callable[[Library, Path], object]] = {
+    "add folder": lambda library, notes: library.add_source(OWNER, "s", notes, ["*.md"]),
+    "change folder": lambda library, notes: library.change_source(OWNER, "s", 1, ["*.md"]),
+    "pause folder": lambda library, notes: library.pause_source(OWNER, "s", 1),
+    "remove folder": lambda library, notes: library.remove_source(OWNER, "s", 1),
+    "exclude file": lambda library, notes: library.exclude_file(OWNER, "s", "a.md"),
+    "keep private": lambda library, notes: library.set_private_rules(OWNER, "s", ["*.md"]),
+    "let private leave": lambda library, notes: library.let_private_leave(OWNER, "s", allowed=False),
+    "clear store": lambda library, notes: library.clear_store(OWNER, "s", confirm=True),
+}
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How well each commit of the test was kept from a power cut."""
+    levels: list[int] = []
+
+    class Watched(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if sql == "COMMIT":
+                levels.append(super().execute("PRAGMA synchronous").fetchone()[0])
+            return super().execute(sql, *values)
+
+    monkeypatch.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Watched))
+    return levels
+
+
+@pytest.mark.parametrize("decide", DECISIONS.values(), ids=DECISIONS)
+def test_what_the_owner_decides_is_on_the_disk_before_it_is_acknowledged(
+    library: Library, notes: Path, commits: list[int], decide: Callable[[Library, Path], object]
+) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    commits.clear()
+    decide(library, notes)
+    assert _FULL in commits
+
+
+def test_what_a_run_reads_waits_for_no_disk(library: Library, notes: Path, commits: list[int]) -> None:
+    index(library, "s", notes)
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    library.pause_source(OWNER, "s", 1, paused=False)
+    commits.clear()
+    assert index(library, "s").counts["added"] == 1
+    assert {*commits} == {_NORMAL}
 
 
 def test_the_time_is_written_in_whole_seconds_of_utc() -> None:

@@ -1,7 +1,5 @@
 """While a store switches: it is searched, asked about, damaged, repaired and exported."""
 
-# ruff: noqa: F811  (fixtures)
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -12,42 +10,34 @@ import pytest
 import rag_core.search
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.test_placement import (  # noqa: F401  (fixtures)
-    ANIMALS,
-    GUEST,
-    calls,
-    cut_off,
-    keys_here,
-    keys_there,
+from tests.remote_zoo import (
+    change,
     meant,
-    remote,
-    server,
-    zoo,
+    run,
 )
-from tests.test_switching import change, embedder_away, indexes, near, rows, run  # noqa: F401  (a fixture)
 
 
 def test_a_search_during_which_a_switch_ends_mixes_nothing(
-    near: Library, monkeypatch: pytest.MonkeyPatch
+    local_zoo: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
+    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
     really = rag_core.search._search_store
 
     def late(*arguments: Any) -> Any:
         monkeypatch.setattr(rag_core.search, "_search_store", really)
-        near.run(OWNER, "zoo")
+        local_zoo.run(OWNER, "zoo")
         return really(*arguments)
 
     monkeypatch.setattr(rag_core.search, "_search_store", late)
-    answer = meant(near, "The otter swam.")
+    answer = meant(local_zoo, "The otter swam.")
     assert answer.notices == ()
     assert answer.hits[0].document.path == "otter.md"
     assert answer.hits[0].similarity == pytest.approx(1, abs=1e-3)
 
 
-def test_during_a_switch_a_file_is_not_said_to_wait(near: Library, notes: Path) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    [found] = near.explain_file(OWNER, str(notes / "otter.md"))
+def test_during_a_switch_a_file_is_not_said_to_wait(local_zoo: Library, notes: Path) -> None:
+    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    [found] = local_zoo.explain_file(OWNER, str(notes / "otter.md"))
     assert [step.state for step in found.steps] == ["ok"] * 4
     assert "1 passage can be found by meaning." in found.steps[-1].sentence
 
@@ -64,33 +54,37 @@ DAMAGE = (
 
 
 @pytest.mark.parametrize("sql", DAMAGE)
-def test_what_says_half_of_a_switch_is_found_and_repaired_to_stay_as_it_was(near: Library, sql: str) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    change(near, sql)
-    assert "about" in [found.check for found in near.verify(OWNER, "zoo").findings]
-    near.repair(OWNER, "zoo")
-    assert near.verify(OWNER, "zoo").findings == ()
-    run(near)
-    assert (near.store_info(OWNER, "zoo").embedder, near.store_info(OWNER, "zoo").switching) == (
+def test_what_says_half_of_a_switch_is_found_and_repaired_to_stay_as_it_was(
+    local_zoo: Library, sql: str
+) -> None:
+    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    change(local_zoo, sql)
+    assert "about" in [found.check for found in local_zoo.verify(OWNER, "zoo").findings]
+    local_zoo.repair(OWNER, "zoo")
+    assert local_zoo.verify(OWNER, "zoo").findings == ()
+    run(local_zoo)
+    assert (local_zoo.store_info(OWNER, "zoo").embedder, local_zoo.store_info(OWNER, "zoo").switching) == (
         "hashing",
         "",
     )
-    assert meant(near, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
+    assert meant(local_zoo, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
 
 
-def test_repair_keeps_a_switch_that_is_sound(near: Library) -> None:
-    near.switch_store(OWNER, "zoo", "hashing:64")
-    assert near.repair(OWNER, "zoo").done == ()
-    near.run(OWNER, "zoo")
-    assert near.store_info(OWNER, "zoo").embedder == "hashing:64"
+def test_repair_keeps_a_switch_that_is_sound(local_zoo: Library) -> None:
+    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    assert local_zoo.repair(OWNER, "zoo").done == ()
+    local_zoo.run(OWNER, "zoo")
+    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:64"
 
 
-def test_an_imported_store_neither_switches_nor_sends_private_notes(zoo: Library, tmp_path: Path) -> None:
-    zoo.let_private_leave(OWNER, "zoo", allowed=True)
-    zoo.switch_store(OWNER, "zoo", "hashing:64")
-    zoo.export_store(OWNER, "zoo", tmp_path / "zoo.commonplace")
-    zoo.import_store(OWNER, tmp_path / "zoo.commonplace", "copy")
-    info = zoo.store_info(OWNER, "copy")
+def test_an_imported_store_neither_switches_nor_sends_private_notes(
+    remote_zoo: Library, tmp_path: Path
+) -> None:
+    remote_zoo.let_private_leave(OWNER, "zoo", allowed=True)
+    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    remote_zoo.export_store(OWNER, "zoo", tmp_path / "zoo.commonplace")
+    remote_zoo.import_store(OWNER, tmp_path / "zoo.commonplace", "copy")
+    info = remote_zoo.store_info(OWNER, "copy")
     assert (info.backend, info.address, info.switching, info.sends_private) == ("local", "", "", False)
-    assert zoo.verify(OWNER, "copy").findings == ()
-    assert meant(zoo, "The otter swam.", "copy").hits[0].document.path == "otter.md"
+    assert remote_zoo.verify(OWNER, "copy").findings == ()
+    assert meant(remote_zoo, "The otter swam.", "copy").hits[0].document.path == "otter.md"

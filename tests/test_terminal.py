@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def run(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[
         (["store", "create", "new", "--embedder", "nosuch"], 2, "There is no embedder called 'nosuch'."),
         (["store", "info", "nope"], 1, "There is no store called 'nope'."),
         (["store", "delete", "nope"], 1, "There is no store called 'nope'."),
-        (["index", "*.md"], 2, "There is no store yet."),
+        (["index", "*.md"], 1, "There is no store yet."),
         (["index", "*.md", "--store", "nope"], 1, "There is no store called 'nope'."),
         (["query"], 2, "There is no query."),
         (["query", "x", "--stdin"], 2, "There are two queries."),
@@ -408,7 +409,9 @@ def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Pat
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
-    assert err == "Error: Stopped.\nWhat was read stays; run the same command to go on.\n"
+    first, second = err.splitlines()
+    assert re.fullmatch(r"Error: Stopped at [\d,]+ of 3,000\.", first)
+    assert second == "What was read stays; run the same command to go on."
     read = len(library.documents(OWNER, "birds"))
     assert 0 < read < 3000
     assert [job.state for job in library.jobs(OWNER, "birds")] == ["cancelled"]

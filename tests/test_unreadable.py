@@ -14,7 +14,7 @@ import pytest
 
 import rag_core.index
 from rag_core.config import Settings
-from rag_core.errors import StoreError
+from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted, Job
 from tests.conftest import index
@@ -133,10 +133,14 @@ def test_a_source_that_may_not_be_listed_at_all_is_said_and_keeps_its_documents(
     plain_notes.chmod(0)
 
     job = index(library, "s")
+    with pytest.raises(InvalidInput) as refused:
+        library.plans(OWNER, "s")
 
     plain_notes.chmod(0o700)
-    assert (job.state, job.failed) == ("done", 1)
-    assert str(plain_notes) in job.message
+    message = f"The folder {str(plain_notes)!r} cannot be read: permission denied."
+    assert (refused.value.message, refused.value.suggestion) == (message, "Allow this user to read it.")
+    assert (job.state, job.failed, job.message) == ("done", 1, str(refused.value))
+    assert [(each.source_file, each.message) for each in job.results] == [(str(plain_notes), message)]
     assert paths(library) == ["a.md"]
 
 
@@ -227,19 +231,24 @@ def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
     check_library(library, "s")
 
 
-def test_a_full_disk_is_not_put_down_to_the_file(
-    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise StoreError("The disk is full.", "Free some space.")
+def test_a_full_disk_is_not_put_down_to_the_file(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("".join(f"The zebra number {n} sleeps. " for n in range(10_000)))
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    library.request_index(OWNER, "s")
+    db = library._stores.open(OWNER, "s").store._writer._connected()
 
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    with monkeypatch.context() as patch:
-        patch.setattr(rag_core.index.write, "put", full)
-        job = index(library, "s", notes)
+    def fill(job: Job) -> None:
+        if job.progress.phase == "reading":
+            db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
 
-    assert (job.state, job.message, job.failed) == ("failed", "The disk is full. Free some space.", 0)
+    job = library.run(OWNER, "s", fill)
+
+    assert job is not None
+    assert (job.state, job.failed, job.results) == ("failed", 0, ())
+    assert "Store 's' cannot be written: database or disk is full. Free some disk space" in job.message
     assert paths(library) == []
+    db.execute("PRAGMA max_page_count = 1000000")
     assert outcomes(index(library, "s")) == {"a.md": "added"}
 
 
@@ -304,9 +313,13 @@ def test_a_source_that_is_gone_is_said_and_keeps_its_documents(
     notes.rename(tmp_path / "unplugged")
 
     job = index(library, "s")
+    with pytest.raises(InvalidInput) as refused:
+        library.plans(OWNER, "s")
 
     assert outcomes(job) == {str(notes): "failed", "other/b.md": "added"}
-    assert "does not exist" in job.message
+    assert refused.value.message == f"The folder {str(notes)!r} does not exist."
+    assert refused.value.suggestion == "Check the spelling, or connect the drive it is on."
+    assert job.message == str(refused.value)
     assert paths(library) == ["a.md", "other/b.md"]
     (tmp_path / "unplugged").rename(notes)
     assert index(library, "s").counts == {"unchanged": 2}
@@ -327,6 +340,86 @@ def test_a_source_that_is_suddenly_empty_keeps_its_documents_even_when_all_is_to
     assert "remove this folder from the store" in job.message
     assert paths(library) == ["a.md"]
     check_library(library, "s")
+
+
+def write_thirty(notes: Path) -> None:
+    for number in range(30):
+        (notes / f"{number}.md").write_text(f"The zebra number {number} sleeps.\n")
+
+
+@pytest.mark.parametrize(("glob", "stray"), [("**/*.md", "stray.txt"), ("**/*", "stray.md")])
+def test_a_stray_file_where_a_disk_was_does_not_have_its_documents_forgotten(
+    library: Library, notes: Path, tmp_path: Path, glob: str, stray: str
+) -> None:
+    write_thirty(notes)
+    index(library, "s", notes, glob)
+    with_disk = contents(library, "s")
+    notes.rename(tmp_path / "unplugged")
+    notes.mkdir()
+    (notes / stray).write_text("Nothing is mounted here.\n")
+
+    job = index(library, "s")
+
+    assert (outcomes(job), job.counts) == ({str(notes): "failed"}, {"failed": 1})
+    assert f"Nothing is left in {str(notes)!r} of the 30 documents that it held." in job.message
+    assert "`commonplace source remove 1 --store s`" in job.message
+    with pytest.raises(StoreError, match="Nothing is left"):
+        library.plans(OWNER, "s")
+    library.request_file(OWNER, "s", "7.md")
+    again = library.run(OWNER, "s")
+    assert again is not None
+    assert "Nothing is left" in again.message
+    assert contents(library, "s") == with_disk
+    (notes / stray).unlink()
+    notes.rmdir()
+    (tmp_path / "unplugged").rename(notes)
+    assert index(library, "s").counts == {"unchanged": 30}
+
+
+def test_the_owner_may_say_that_the_files_of_an_emptied_folder_are_gone(
+    library: Library, notes: Path
+) -> None:
+    write_thirty(notes)
+    index(library, "s", notes)
+    for file in notes.iterdir():
+        file.unlink()
+    (notes / "new.md").write_text("A new beginning.\n")
+    assert "Nothing is left" in index(library, "s").message
+
+    library.remove_source(OWNER, "s", 1)
+    library.run(OWNER, "s")
+    assert paths(library) == []
+    assert outcomes(index(library, "s", notes)) == {"new.md": "added"}
+    check_library(library, "s")
+
+
+def test_few_notes_that_others_replaced_are_forgotten(library: Library, notes: Path) -> None:
+    (notes / "old.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    (notes / "old.md").unlink()
+    (notes / "new.md").write_text("The giraffe sleeps.\n")
+    assert outcomes(index(library, "s")) == {"old.md": "deleted", "new.md": "added"}
+
+
+def test_one_file_that_is_left_of_many_under_another_name_shows_that_the_disk_is_there(
+    library: Library, notes: Path
+) -> None:
+    write_thirty(notes)
+    index(library, "s", notes)
+    for number in range(1, 30):
+        (notes / f"{number}.md").unlink()
+    (notes / "0.md").rename(notes / "kept.md")
+    job = index(library, "s")
+    assert (job.counts["moved"], job.counts["deleted"]) == (1, 29)
+
+
+def test_files_that_are_there_and_that_a_rule_leaves_out_now_are_forgotten(
+    library: Library, notes: Path
+) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    index(library, "s", notes)
+    (notes / ".gitignore").write_text("*\n")
+    assert outcomes(index(library, "s")) == {"a.md": "deleted"}
 
 
 def test_a_source_that_never_held_anything_may_be_empty(library: Library, notes: Path) -> None:

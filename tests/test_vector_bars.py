@@ -22,6 +22,7 @@ from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
 from rag_core.vectors.s3_place import S3Options, S3Place, bucket_name
 from rag_core.vectors.s3vectors import S3Vectors
 from tests.vector_bench import FILTERS, Bench, Note, assert_same, bench_store, vault, vectors
+from tests.vector_fixtures import CREDENTIALS
 from tests.vector_services import QDRANT_SWITCH, S3_SWITCH, Services
 
 COUNT = 5000
@@ -90,8 +91,8 @@ def open_bench(
     request.getfixturevalue("no_waiting_for_the_disk")
     with pytest.MonkeyPatch.context() as patch:
         if S3_SWITCH not in os.environ:
-            patch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
-            patch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
+            for name, value in CREDENTIALS.items():
+                patch.setenv(name, value)
         yield from _opened(KINDS[request.param](services), store, records)
 
 

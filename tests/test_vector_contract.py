@@ -36,6 +36,7 @@ from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
 from tests.standin import StandIn, nobody, serving
 from tests.vector_bench import FILTERS, Bench, Note, assert_same, bench_store, vault, vectors
+from tests.vector_fixtures import CREDENTIALS
 from tests.vector_services import CHROMA_SWITCH, QDRANT_SWITCH, S3_SWITCH, Services
 
 SWITCHES = (S3_SWITCH, QDRANT_SWITCH, CHROMA_SWITCH)
@@ -150,8 +151,7 @@ def bench(
 ) -> Iterator[OpenBench]:
     """Opens the index under trial for vectors of some dimension, empty."""
     if not os.environ.get(S3_SWITCH):
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
+        request.getfixturevalue("aws")
     if request.param is shelf_of_a_package:
         request.getfixturevalue("example_package")
     with ExitStack() as stack:
@@ -327,8 +327,7 @@ def test_the_environment_points_this_suite_at_other_services(services: Services)
             S3_SWITCH: "my-own-prefix",
             f"{S3_SWITCH}_REGION": REGION,
             f"{S3_SWITCH}_ENDPOINT": s3.url,
-            "AWS_ACCESS_KEY_ID": "AKIASESAME",
-            "AWS_SECRET_ACCESS_KEY": "open-sesame",
+            **CREDENTIALS,
             QDRANT_SWITCH: qdrant.url,
             f"{QDRANT_SWITCH}_KEY": "sesame",
             CHROMA_SWITCH: chroma.url,

@@ -287,6 +287,8 @@ OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
     "request_path": lambda library: library.request_path(GUEST, "shared", "open.md"),
     "request_below": lambda library: library.request_below(GUEST, "shared", "."),
     "path_in_store": lambda library: library.path_in_store(GUEST, "shared", "open.md"),
+    "lines_in_store": lambda library: library.lines_in_store(GUEST, "shared", "open.md:1-2"),
+    "paths_like": lambda library: library.paths_like(GUEST, "shared", "op", 10),
     "take_out_passages": lambda library: library.take_out_passages(GUEST, "shared", ["key"]),
     "clear_store": lambda library: library.clear_store(GUEST, "shared", confirm=True),
     "problems": lambda library: library.problems(GUEST, "shared"),

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.s3vectors import Server
+from tests.s3vectors.http import REGION
 from tests.standin import serving
 from tests.vector_services import Services
 
 if TYPE_CHECKING:
     from tests.qdrant_server import QdrantServer
+
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIASESAME", "AWS_SECRET_ACCESS_KEY": "open-sesame"}
+"""What the stand-in for Amazon S3 Vectors takes, as any other."""
 
 
 @pytest.fixture(scope="session")
@@ -42,8 +46,8 @@ def no_waiting_for_the_disk() -> Iterator[None]:
 @pytest.fixture
 def aws(no_aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials in the environment, and no other AWS configuration."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASESAME")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "open-sesame")
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
@@ -51,6 +55,14 @@ def amazon(aws: None) -> Iterator[Server]:
     """A stand-in for Amazon S3 Vectors, and credentials for it."""
     with Server() as stand_in:
         yield stand_in
+
+
+@pytest.fixture
+def amazon_configured(amazon: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A stand-in for Amazon S3 Vectors that the settings name."""
+    monkeypatch.setenv("COMMONPLACE_S3_REGION", REGION)
+    monkeypatch.setenv("COMMONPLACE_S3_ENDPOINT_URL", amazon.url)
+    return amazon
 
 
 @pytest.fixture

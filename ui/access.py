@@ -60,16 +60,18 @@ _PORT: Final = re.compile(r":\d{1,5}\Z", re.ASCII)
 _TAILNET: Final = ".ts.net"
 _LOGIN: Final = "tailscale-user-login"
 _FUNNEL: Final = "tailscale-funnel"
-_FORWARDED: Final = "x-forwarded"
 _TAILSCALE: Final = "tailscale-"
 _BY_SERVE: Final = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"})
-_PROXY_HEADERS: Final = frozenset(
-    {
-        "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-host",
-        "true-client-ip", "fastly-client-ip", "cdn-loop",
-    }
-)  # fmt: skip
-_PROXY_PREFIXES: Final[tuple[str, ...]] = ("cf-", "x-envoy-", "x-amzn-")
+_OF_A_PROXY: Final = re.compile(
+    r"""
+    forward | proxy | client-?ip | -addr\b | -ip\b | remote- | origin(al)?-(hop|host|url|uri|proto|ip)
+    | ^x-(original|rewrite)- | ^(via|cdn-loop|disguised-host|front-end-https)$
+    | ^(tailscale|cf|cloudfront|fastly|fly|akamai|ngrok)-
+    | ^x-(amz-cf|amzn|appengine|arr|azure|envoy|nf|vercel)-
+    """,
+    re.VERBOSE,
+)
+"""In a name, with hyphens: words that proxies use for who is behind them, and marks of known ones."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -212,7 +214,7 @@ def is_loopback(peer: str | None) -> bool:
 
 def came_through_proxy(name: str) -> bool:
     """Whether a (lower-case) header is one that only a proxy adds."""
-    return name in _PROXY_HEADERS or name.startswith((_FORWARDED, _TAILSCALE, *_PROXY_PREFIXES))
+    return _OF_A_PROXY.search(name.replace("_", "-")) is not None
 
 
 def same_origin(origin: str, host: str) -> bool:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from rag_core.replies import Draft, Quote, Reference, Statement, fault
+from rag_core.replies import Draft, Quote, Reference, Statement, fault, lacks
 from rag_core.reply_forms import address, where
 from ui.hits import PROSE, marked, one_line
 
@@ -44,12 +44,10 @@ def _statement(each: Statement, number: int) -> str:
         parts += [_numbered(each.text[at : quote.start], each, number), _quote(each, quote, number)]
         at = quote.end
     parts.append(_numbered(each.text[at:], each, number))
-    if each.says and each.support == "none":
-        parts.append('<span class="cp-flag">no source</span>')
-        return f'<span class="cp-unsourced">{"".join(parts)}</span>'
-    if each.says and each.support == "cited" and not each.quotes:
-        parts.append('<span class="cp-quiet"> (no quote)</span>')
-    return "".join(parts)
+    lack = html.escape(lacks(each))
+    if lack and each.support == "none":
+        return f'<span class="cp-unsourced">{"".join(parts)}<span class="cp-flag">{lack}</span></span>'
+    return "".join(parts) + (f'<span class="cp-quiet"> ({lack})</span>' if lack else "")
 
 
 def _quote(each: Statement, quote: Quote, number: int) -> str:

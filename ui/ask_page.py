@@ -14,12 +14,13 @@ from rag_core import reply_forms
 from rag_core.errors import NotFound, RagError
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
-from rag_core.wording import GET_A_MODEL
+from rag_core.wording import EXAMPLE_LINE, GET_A_MODEL
 from ui import access, ask_html, ask_jobs, filters, hits
 from ui.access import require_viewer
 from ui.ask_history import ASK_PAGE, PARAM
 from ui.ask_jobs import Job, Question
 from ui.deps import library
+from ui.folders import shown
 from ui.messages import show_error, show_warning
 from ui.search_state import DEFAULT, State
 
@@ -84,9 +85,13 @@ def _introduce(viewer: Viewer) -> None:
 
 
 def _lead_to_settings() -> None:
-    st.page_link(
-        SETTINGS_PAGE, label="Where config.yaml is, and which models could answer", icon=":material/settings:"
-    )
+    """Where the setting is written, to be copied, and where the models are that could be named."""
+    file = library().settings.config_file
+    if file is not None:
+        new = "" if file.exists() else ", which is not there yet"
+        st.html(hits.paragraphs(f"The line for {shown(file)}{new}:"))
+        st.code(EXAMPLE_LINE, language=None)
+    st.page_link(SETTINGS_PAGE, label="Which models could answer", icon=":material/settings:")
 
 
 # --- a turn -----------------------------------------------------------------------------

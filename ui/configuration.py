@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
+from rag_core.wording import EXAMPLE_LINE
 from ui import hits
 from ui.deps import library
 from ui.folders import shown
@@ -52,6 +53,9 @@ def show_configuration() -> None:
             alt="Every setting, its value and where it is from.",
         )
     st.html(hits.paragraphs(*_places()))
+    if settings.config_file is not None and not settings.config_file.exists():
+        st.html(hits.paragraphs("Make config.yaml with a line for each setting, such as:"))
+        st.code(EXAMPLE_LINE, language=None)
 
 
 def _places() -> list[str]:

@@ -49,7 +49,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         nothing_indexed(viewer)
     else:
         _list(viewer, store, found)
-    if viewer.is_owner and not active:
+    if viewer.is_owner and not active and not found.rows.empty:
         st.page_link(
             INDEX_PAGE, label="New files are listed after the next run: index again",
             icon=":material/sync:", query_params={"store": store},
@@ -65,7 +65,7 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
     _count(store, len(rows), found)
     if not rows.empty:
         show_table(store, rows)
-    _chosen(viewer, store)
+    _chosen(viewer, store, listed=not rows.empty)
 
 
 def _filters(store: str, found: Listing) -> None:
@@ -124,12 +124,14 @@ def _count(store: str, shown: int, found: Listing) -> None:
 # --- the chosen file --------------------------------------------------------------------
 
 
-def _chosen(viewer: Viewer, store: str) -> None:
-    """The file whose row was chosen: its state and why, its page, and what can be done with it."""
+def _chosen(viewer: Viewer, store: str, *, listed: bool) -> None:
+    """The file whose row was chosen: its state and why, its page, and what can be done with it; or how
+    to choose one of those that are ``listed``."""
     file = _look_up(viewer, store)
     if file is None:
-        with st.container(key="files_how"):
-            st.html(hits.paragraphs(_HOW))
+        if listed:
+            with st.container(key="files_how"):
+                st.html(hits.paragraphs(_HOW))
         return
     with st.container(border=True, key="files_chosen_box"):
         st.html(passages.heading(file))

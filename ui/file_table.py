@@ -15,7 +15,7 @@ import streamlit as st
 
 from rag_core.config import Settings, load
 from rag_core.types import Document, FileState, Viewer
-from rag_core.wording import moment
+from rag_core.wording import CHANGED_IN_LISTS, moment
 from ui import file_filters, passages
 from ui.deps import library
 from ui.file_filters import FileFilters
@@ -35,7 +35,7 @@ _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 @dataclass(frozen=True, slots=True)
 class Listing:
     """Every file of a store that a viewer may see: a row each, by path, and how many have each state,
-    type and tag. A guest's has no states. The columns that begin with ``_`` are not shown."""
+    type and tag. A guest's has nothing of the disk. The columns that begin with ``_`` are not shown."""
 
     rows: pd.DataFrame
     states: Mapping[str, int]
@@ -81,29 +81,33 @@ def _known(
     else:
         found = library().documents(viewer, store)
     return Listing(
-        rows=_rows(found, with_states=viewer.is_owner),
+        rows=_rows(found, of_disk=viewer.is_owner),
         states={},
         types=_counts(document.file_type for document in found if document.file_type),
         tags=_counts(tag for document in found for tag in document.tags),
     )
 
 
-def _rows(found: Sequence[Document], *, with_states: bool) -> pd.DataFrame:
+def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
     import pandas as pd  # half a second, for which the Search page, where this module is too, must not wait
 
     columns: dict[str, Any] = {
         "Path": [one_line(document.path) for document in found],
         "Title": [one_line(document.title) for document in found],
     }
-    if with_states:
+    if of_disk:
         columns["State"] = [document.state for document in found]
         columns["Reason"] = [document.reason for document in found]
     columns |= {
         "Type": [document.file_type for document in found],
         "Passages": [document.chunks for document in found],
-        "Size": [document.size / 1000 for document in found],
-        "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
-        "Read": _moments([document.indexed_at for document in found]),
+    }
+    if of_disk:
+        columns["Size"] = [document.size / 1000 for document in found]
+    columns["Tags"] = [" ".join(f"#{tag}" for tag in document.tags) for document in found]
+    if of_disk:
+        columns["Read"] = _moments([document.indexed_at for document in found])
+    columns |= {
         _ID: [document.id for document in found],
         _PATH: [document.path for document in found],
         _WORDS: [_folded(f"{document.path} {document.title}") for document in found],
@@ -173,7 +177,7 @@ _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[Mapping[str, Any]] = {
     "Path": _text(width=265),
     "Title": _text(width=180),
-    "State": _text(width=75),
+    "State": _text(width=75, help=CHANGED_IN_LISTS),
     "Reason": _text(width=300),
     "Type": _text(width=90),
     "Passages": _number(width=75, format="localized"),

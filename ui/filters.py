@@ -12,10 +12,13 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core.errors import RagError
+from rag_core.query import day
 from rag_core.types import Mode, Viewer
 from rag_core.wording import top_folder
 from ui import deps
 from ui.hits import label
+from ui.messages import show_error
 from ui.search_state import TOP_FOLDER, Choices, State
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
@@ -24,7 +27,7 @@ _NARROWING: Final = ("type", "tag", "path", *_MORE)
 """What *Clear filters* takes away. The store is not among them: a link may have chosen it, and its own
 box shows it with a cross."""
 _MOST: Final = 500
-_FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
+_ROOM: Final = 8  # characters of a name behind "Top of" in its box
 
 
 def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Choices:
@@ -53,7 +56,8 @@ def _in_order(folder: str) -> list[list[tuple[int, str]]]:
 
 
 def show(offered: Choices, state: State, *, ticks: bool = False) -> None:
-    """The filters, and what of them is hidden but active. With ``ticks`` every store has a box to tick."""
+    """The filters, and those that are active, each with a cross. With ``ticks`` every store has a box to
+    tick."""
     _say_again(state)
     if ticks:
         _tick_stores(offered.stores, state)
@@ -65,15 +69,20 @@ def show(offered: Choices, state: State, *, ticks: bool = False) -> None:
             )  # fmt: skip
         _select(state, "Type", "type", offered.types, str)
         _select(state, "Tag", "tag", offered.tags, lambda tag: f"#{tag}")
-        _select(state, "Folder", "path", offered.folders, partial(_folder, top=offered.top))
+        _select(state, "Folder", "path", offered.folders, partial(_folder, top=_short(offered.top)))
     _more(state)
-    _active(state)
+    _active(state, offered.top)
 
 
 def _folder(path: str, top: str) -> str:
     if path != TOP_FOLDER:
         return path
     return f"Top of {top}" if top else "Top folder"
+
+
+def _short(top: str) -> str:
+    """What the top folder is called where there is little room; '' for a name that would be cut off."""
+    return top if len(top) <= _ROOM else ""
 
 
 def _tick_stores(stores: Sequence[str], state: State) -> None:
@@ -138,16 +147,46 @@ def _more(state: State) -> None:
     with st.expander("More filters", type="compact", key="more_filters"):
         *days, number = st.columns(3)
         for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):
-            column.date_input(
-                name, value=None, key=state.key(field), on_change=state.push, min_value=_FIRST_DAY,
-                max_value=_LAST_DAY, format="YYYY-MM-DD",
-            )  # fmt: skip
+            with column:
+                _date(state, name, field)
         of, step = ("on a page", 5) if "page" in state.names else ("to answer from", 1)
         number.number_input(
             f"Passages {of}", 1, state.most, step=step, key=state.key("k"), on_change=state.push
         )
         if "mode" in state.names:
             _how(state)
+
+
+def _date(state: State, name: str, field: str) -> None:
+    """A box for a date. A calendar would not take one that is typed until it is closed."""
+    box, chosen = _box(state, field), st.session_state[state.key(field)]
+    wrong, then = st.session_state.get(f"{box}_wrong", (None, {}))
+    if wrong is None or then != state.url_params():  # another filter may have been chosen since
+        wrong = None
+        st.session_state[box] = "" if chosen is None else str(chosen)
+    st.text_input(
+        name, key=box, placeholder="YYYY-MM-DD", autocomplete="off", on_change=_take_date,
+        args=(state, name, field),
+    )  # fmt: skip
+    if wrong is not None:
+        show_error(wrong)
+
+
+def _box(state: State, field: str) -> str:
+    return f"{state.key(field)}_typed"
+
+
+def _take_date(state: State, name: str, field: str) -> None:
+    """As a callback: filter by what was typed; what is no date is said under its box and changes nothing."""
+    box = _box(state, field)
+    typed = st.session_state[box].strip()
+    st.session_state.pop(f"{box}_wrong", None)
+    try:
+        st.session_state[state.key(field)] = date.fromisoformat(day(name, typed)) if typed else None
+    except RagError as error:
+        st.session_state[f"{box}_wrong"] = error, state.url_params()
+        return
+    state.push()
 
 
 def _how(state: State) -> None:
@@ -164,10 +203,13 @@ def _how(state: State) -> None:
     right.slider("Minimum score", 0.0, 1.0, step=0.05, key=state.key("min"), on_change=state.push)
 
 
-def _hidden(state: State) -> dict[str, str]:
-    """The active filters that are folded away: field → what it says."""
+def _chips(state: State, top: str) -> dict[str, str]:
+    """The active filters: field → what it says."""
     request, before = state.current(), state.usual()
     said = {
+        "type": f"Type {label(request.type or '')}",
+        "tag": label(f"#{request.tag}"),
+        "path": label(f"In {_folder(request.path or '', top)}"),
         "after": f"From {request.after}",
         "before": f"Before {request.before}",
         "mode": f"{MODES[request.mode]} only",
@@ -177,13 +219,13 @@ def _hidden(state: State) -> dict[str, str]:
     return {field: text for field, text in said.items() if getattr(request, field) != getattr(before, field)}
 
 
-def _active(state: State) -> None:
+def _active(state: State, top: str) -> None:
     request, before = state.current(), state.usual()
     fields = [field for field in _NARROWING if field in state.names]
     if all(getattr(request, field) == getattr(before, field) for field in fields):
         return
     with st.container(horizontal=True, gap="xsmall", key="active_filters"):
-        for field, text in _hidden(state).items():
+        for field, text in _chips(state, top).items():
             st.button(
                 text, key=f"remove_{field}", help="Remove", icon=":material/close:", icon_position="right",
                 on_click=state.reset, args=(field,),

@@ -34,7 +34,7 @@ def choose_folder() -> Path | None:
             "Folder", key=BOX, placeholder="Type or paste a path, such as ~/notes", persist_state="session",
             autocomplete="off", label_visibility="collapsed",
         )  # fmt: skip
-        st.button("Browse", key="index_browse", icon=":material/folder_open:", on_click=_open_picker)
+        st.button("Browse", key="index_browse", icon=":material/folder_open:", on_click=open_picker)
     if PICKER in st.session_state:
         _picker()
     folder = _folder(typed)
@@ -96,7 +96,8 @@ def typed_folder(typed: str) -> Path | None:
 # It is open as long as PICKER is in the session; None there is the list of all roots.
 
 
-def _open_picker() -> None:
+def open_picker() -> None:
+    """As a callback: let the Index page open the picker, at the folder that is typed if there is one."""
     roots = library().settings.roots
     try:
         typed = _folder(st.session_state.get(BOX, ""))

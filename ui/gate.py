@@ -42,6 +42,11 @@ _NO_SUCH_TOKEN: Final = Refused(
     401,
     RagError("This token is not known, or was revoked.", "Make one with `commonplace token create NAME`."),
 )
+_NO_TOKEN: Final = Refused(
+    "its credentials are no token",
+    401,
+    RagError("What it sends as Authorization is no token.", "Send one, as: Authorization: Bearer TOKEN."),
+)
 _UNREADABLE: Final = Refused(
     "who may come in cannot be read",
     500,
@@ -105,8 +110,10 @@ class AccessGate:
         token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
         if token is None:
             return decide(peer, headers, hosts=limits.hosts, port=(scope.get("server") or (None, None))[1])
+        if not token:
+            return _NO_TOKEN
         try:
-            known = bool(token) and await self._roster.viewer(Sender(token=token))
+            known = bool(await self._roster.viewer(Sender(token=token)))
         except RagError:
             return _UNREADABLE
         return decide(peer, headers, token=token) if known else _NO_SUCH_TOKEN

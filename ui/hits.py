@@ -233,6 +233,12 @@ def hidden_title(text: str) -> str:
     return f'<h1 class="cp-hidden">{html.escape(text)}</h1>'
 
 
+def arrival(text: str, number: int) -> str:
+    """A place that the browser scrolls to once for each ``number``, with words for a screen reader."""
+    said = f'<span class="cp-hidden">{html.escape(text)}</span>'
+    return f'<div class="cp-arrive" id="arrival-{number}" role="status">{said}</div>'
+
+
 def divider(text: str) -> str:
     """A line with a few plain words on it."""
     return f'<div class="cp cp-divider"><h2>{html.escape(text)}</h2></div>'

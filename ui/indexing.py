@@ -14,15 +14,17 @@ import streamlit as st
 from rag_core import jobs
 from rag_core.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
-from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files, skips
+from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files
+from ui import hits
 from ui.deps import library
-from ui.file_choice import ADDING, FileChoice
-from ui.folders import clear_folder, shown
+from ui.file_choice import ADDING, FileChoice, choice_in_boxes
+from ui.folders import clear_folder, folder_in_box, shown
 from ui.hits import label
 from ui.messages import show_warning
 from ui.runs import errors_wait
 
 _PLAN: Final = "index_plan"
+_STARTED: Final = "index_started"
 _MOST_ROWS: Final = 300
 _MOST_WARNINGS: Final = 20
 
@@ -35,7 +37,6 @@ class DryRun:
     generation: int
     source: Source
     counts: dict[str, int]
-    unlikely: int
     rows: list[dict[str, str]]
     warnings: tuple[str, ...]
 
@@ -46,8 +47,7 @@ class DryRun:
             {"What": outcome(what), "File": file, "Note": note}
             for what, file, note in islice(plan.rows(), _MOST_ROWS)
         ]
-        counts, unlikely = plan.counts(), plan.unlikely()
-        return cls(info.name, info.generation, plan.source, counts, unlikely, rows, plan.warnings)
+        return cls(info.name, info.generation, plan.source, plan.expected(), rows, plan.warnings)
 
     def is_for(self, info: StoreInfo, source: Source) -> bool:
         """Whether neither the store nor the choice has changed since."""
@@ -70,8 +70,6 @@ def show_dry_run(dry_run: DryRun, chooser: str) -> None:
     counted = outcomes(dry_run.counts, bold=True)
     if counted:
         st.markdown(" · ".join(counted))
-    if dry_run.unlikely:
-        st.caption(skips(dry_run.unlikely))
     if dry_run.rows:
         st.dataframe(
             dry_run.rows,
@@ -127,9 +125,21 @@ def show_start(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
     )  # fmt: skip
 
 
-def _add_and_start(viewer: Viewer, store: str, choice: FileChoice) -> None:
+def _add_and_start(viewer: Viewer, store: str, drawn: FileChoice) -> None:
+    """Index what the boxes say by now, unless that has to be asked about first."""
     with errors_wait():
+        root = folder_in_box()
+        choice = choice_in_boxes(root) if root else None
+        if choice is None or (choice.doubt and choice != drawn):
+            return
         source = library().add_source(viewer, store, choice.root, choice.include, choice.exclude)
         library().request_index(viewer, store, [source.id])
         jobs.go_on(library(), viewer, store)
         clear_folder()
+        st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
+
+
+def scroll_to_the_run() -> None:
+    """The place that the browser scrolls to when *Index now*, far below, has started a run."""
+    if number := st.session_state.get(_STARTED):
+        st.html(hits.arrival("The run was asked for.", number))

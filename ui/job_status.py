@@ -151,5 +151,5 @@ def show_summary(job: Job) -> None:
 
 def _when(job: Job) -> str:
     if job.end_time is None:
-        return "its process ended before the run did"
+        return "it did not come to an end"
     return f"{moment(job.end_time)}, after {took(job)}"

@@ -8,7 +8,7 @@ import streamlit as st
 
 from rag_core.reports import Diagnosis
 from rag_core.types import Viewer
-from rag_core.wording import ranked
+from rag_core.wording import is_behind, ranked
 from ui.deps import library
 from ui.hits import label
 from ui.results import INDEX_PAGE
@@ -47,6 +47,8 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
 
 def _show(found: Diagnosis) -> None:
     verdict = "can be found" if found.findable else "cannot be found"
+    if found.findable and is_behind(found):
+        verdict = "can be found, but not among the first for this query,"
     st.markdown(f"**{label(found.path)} {verdict} in {label(found.store)}**")
     said = [f"{_MARKS[step.state]} {label(step.sentence)}" for step in found.steps]
     if found.query:

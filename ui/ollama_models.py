@@ -25,14 +25,14 @@ _KNOWN: Final = (
 )
 _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[dict[str, Any]] = {
-    "Model": _text(width=220),
-    "Embeds": st.column_config.CheckboxColumn(width=70),
-    "Answers": st.column_config.CheckboxColumn(width=75, help="Whether it can answer questions."),
-    "Numbers": _number(width=80, format="localized", help="How many numbers one of its vectors has."),
-    "Reads": _number(width=80, format="localized", help="How many tokens of a text it could read."),
-    "Size": _number(width=80, format="%.1f MB"),
-    "In memory": st.column_config.CheckboxColumn(width=85),
-    "Digest": _text(width=110),
+    "Model": _text(width=195),
+    "Embeds": st.column_config.CheckboxColumn(width=65),
+    "Answers": st.column_config.CheckboxColumn(width=70, help="Whether it can answer questions."),
+    "Numbers": _number(width=75, format="localized", help="How many numbers one of its vectors has."),
+    "Reads": _number(width=70, format="localized", help="How many tokens of a text it could read."),
+    "Size": _number(width=75, format="%.1f MB"),
+    "In memory": st.column_config.CheckboxColumn(width=80),
+    "Digest": _text(width=100),
 }
 
 

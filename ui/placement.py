@@ -21,6 +21,8 @@ from ui.task_status import forget, library_name, show_tasks, under_way
 
 _ERROR: Final = "placement_error"
 _NOTE: Final = "placement_note"
+_ADDRESS: Final = "stores_attach_address"
+_NAME: Final = "stores_attach_name"
 _BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
 _LOCAL: Final = "local"
 _KINDS: Final = {
@@ -196,18 +198,24 @@ def offer_attaching(viewer: Viewer) -> None:
         " Amazon S3 Vectors. Its page on that computer shows the address."
     ))  # fmt: skip
     address = st.text_input(
-        "Address", key="stores_attach_address", placeholder="s3vectors://BUCKET/INDEX", autocomplete="off"
+        "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off"
     )
-    name = st.text_input(
+    st.text_input(
         "Name",
-        key="stores_attach_name",
+        key=_NAME,
         placeholder="Leave empty to keep the name it has",
         autocomplete="off",
     )
     st.button(
         "Attach", key="stores_attach", type="primary", disabled=not address.strip(),
-        on_click=start_attaching, args=(viewer, address.strip(), name.strip()),
+        on_click=_attach, args=(viewer,),
     )  # fmt: skip
+
+
+def _attach(viewer: Viewer) -> None:
+    """Attach what the boxes name by now."""
+    address, name = (st.session_state[key].strip() for key in (_ADDRESS, _NAME))
+    start_attaching(viewer, address, name)
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:

@@ -17,11 +17,17 @@ from rag_core.wording import found, nothing_fits, plural
 from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
 from ui.document_page import FILES_PAGE
+from ui.folders import open_picker
 from ui.links import address
 from ui.scrolling import from_the_top
 from ui.search_state import SEARCH, Request, to_params, usual
 
 INDEX_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "index.py"
+_OPENED: Final = "search_opened"
+_HOW: Final = (
+    "Open shows a passage in its document. Tick its row to read it here; with the keyboard, go to the row and"
+    " press Shift and Space: the passage follows the table."
+)
 EXAMPLES: Final = (
     ("moving house checklist", "words, in any form and by meaning"),
     ('"exact phrase"', "only passages that hold exactly this"),
@@ -97,7 +103,7 @@ def _headline(answer: Answer, *, loading: bool) -> None:
             format_func=str.capitalize, required=True, label_visibility="collapsed",
         )  # fmt: skip
     if said := notes(answer, loading=loading):
-        st.html(hits.paragraphs(*said))
+        st.html(hits.sentences(*said))
 
 
 def notes(answer: Answer, *, loading: bool) -> list[str]:
@@ -178,14 +184,21 @@ def table_key(request: Request) -> str:
 
 def _table(answer: Answer, request: Request) -> None:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    table = table_key(request)
+    opens = st.column_config.ButtonColumn(
+        "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open",
+        on_click=_open, args=(f"{table}_open", answer, written(request)),
+    )  # fmt: skip
+    st.html(hits.paragraphs(_HOW))
     with st.container(key="found_table"):
         state = st.dataframe(
-            _columns(answer),
-            key=table_key(request),
+            {"Open": [":material/description: Open"] * len(answer.hits), **_columns(answer)},
+            key=table,
             hide_index=True,
             on_select="rerun",
             selection_mode="single-row",
             column_config={
+                "Open": opens,
                 "#": number(width=40),
                 "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
                 "Title": text(width=170),
@@ -205,6 +218,18 @@ def _table(answer: Answer, request: Request) -> None:
             st.html(hits.card(hit, with_store=len(answer.stores) > 1, search=search))
             _place(hit, search)
             _details(hit)
+
+
+def _open(button: str, answer: Answer, search: str) -> None:
+    """As a callback: have the page go to the document of a row, when it is drawn."""
+    hit = answer.hits[st.session_state[button]["row"]]
+    st.session_state[_OPENED] = address(hit.store, hit.document.path, hit.key, search=search)
+
+
+def follow_row() -> None:
+    """Go to the document whose row was opened, if one was: a callback cannot leave its page."""
+    if opened := st.session_state.pop(_OPENED, None):
+        st.switch_page(FILES_PAGE, query_params=opened)
 
 
 def _columns(answer: Answer) -> dict[str, list[object]]:
@@ -236,14 +261,23 @@ def first_run(viewer: Viewer) -> None:
         return
     st.html(
         hits.paragraphs(
-            "Choose a folder with notes, code or documents. Commonplace reads it, never changes it, "
-            "and everything stays on this computer."
+            "Choose a folder. Markdown, plain text, HTML, code, and data such as JSON and CSV are read; PDF"
+            " and Word are not yet. Commonplace never changes a file, and everything stays on this computer."
         )
     )
-    offer_folder()
+    offer_first_folder()
 
 
-def offer_folder(said: str = "Choose a folder") -> None:
+def offer_first_folder() -> None:
+    """The button with which everything begins: the picker of the Index page."""
+    if st.button(
+        "Choose a folder", key="first_folder", type="primary", icon=":material/folder_open:",
+        on_click=open_picker,
+    ):  # fmt: skip
+        st.switch_page(INDEX_PAGE)
+
+
+def offer_folder(said: str) -> None:
     """The link to what comes first. It looks like a button: there is nothing else to do on the page."""
     with st.container(key="first_step"):
         st.page_link(INDEX_PAGE, label=f"**{said}**", icon=":material/folder_open:")

@@ -26,9 +26,14 @@ from ui.runs import ask, errors_wait, start_run
 
 _RUNNING: Final = (
     "The store is being indexed; above stands how far, and it can be cancelled there. "
-    "A folder can be paused or resumed when the run has ended."
+    "A folder can be indexed, paused, resumed or removed when the run has ended."
 )
 _INDEX: Final = "Reads what has changed in this folder only."
+_WAIT: Final = "When the run has ended."
+_WHICH: Final = (
+    "*Index* reads what has changed in one folder, *Index again* in all that are not paused. *Read everything"
+    " again* reads every file anew; passages that did not change are not embedded again."
+)
 _OPEN: Final = "index_source_open"  # (store, source id, what is being done with it)
 
 
@@ -47,13 +52,13 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
     with st.container(horizontal=True):
         st.button(
             "Index again", key="index_again", icon=":material/sync:", disabled=active,
-            on_click=start_run, args=(viewer, info.name), help="Reads only what has changed.",
+            on_click=start_run, args=(viewer, info.name),
         )  # fmt: skip
         st.button(
             "Read everything again", key="index_force", disabled=active,
             on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
-            help="Reads every file anew. Passages that did not change are not embedded again.",
         )  # fmt: skip
+    st.caption(_WHICH)
     if active and not named:
         _say_running()
 
@@ -131,7 +136,7 @@ def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, active: bool
     with st.container(horizontal=True, gap="small"):
         _button(
             "Index", f"source_index_{key}", ":material/sync:", start_run, viewer, info.name, [source.id],
-            hint="The run under way takes it up, too." if active else _INDEX,
+            hint=_WAIT if active else _INDEX, disabled=active,
         )  # fmt: skip
         _button(
             "Edit", f"source_edit_{key}", ":material/edit:", _open, info.name, source, "edit",
@@ -149,7 +154,10 @@ def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, active: bool
             name, pause, icon, _pause, viewer, info.name, source.id, not source.paused,
             hint=hint, disabled=active,
         )  # fmt: skip
-        _button("Remove", f"source_remove_{key}", ":material/delete:", _open, info.name, source, "remove")
+        _button(
+            "Remove", f"source_remove_{key}", ":material/delete:", _open, info.name, source, "remove",
+            hint=_WAIT if active else "", disabled=active,
+        )  # fmt: skip
 
 
 def _button(

@@ -107,6 +107,9 @@ def _stop_naming() -> None:
 
 
 def _new_store(viewer: Viewer, *, has_others: bool) -> None:
+    if has_others:
+        st.header("New store", anchor=False)
+        st.write("It is made of the folder chosen here. The stores that there are stay as they are.")
     st.header("Folder", anchor=False)
     st.write("Which folder shall be searched? It is read and never changed.")
     try:
@@ -119,7 +122,7 @@ def _new_store(viewer: Viewer, *, has_others: bool) -> None:
 
 
 def _name_new_store(viewer: Viewer, folder: Path) -> None:
-    st.header("Store", anchor=False)
+    st.header("Name of the store", anchor=False)
     st.write("A store holds what was read, ready to be searched. Both boxes may stay as they are.")
     if st.session_state.get(_NAMED_AFTER) != folder or _NAME not in st.session_state:
         st.session_state[_NAME] = library().name_after(viewer, folder, free=True)

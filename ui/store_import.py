@@ -40,7 +40,9 @@ def offer_import(viewer: Viewer) -> None:
         "File on this computer", key=_PATH, placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
         autocomplete="off",
     )  # fmt: skip
-    st.file_uploader("Or drop it here", type=SUFFIX.removeprefix("."), key=_UPLOAD)
+    st.file_uploader(
+        "Or drop it here (a larger one: give its path above)", type=SUFFIX.removeprefix("."), key=_UPLOAD
+    )
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")
     st.button("Import", key="stores_import", type="primary", on_click=_start, args=(viewer,))
     if error := st.session_state.pop(_ERROR, None):

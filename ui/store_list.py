@@ -13,7 +13,7 @@ from ui import hits, store_facts
 from ui.deps import library
 from ui.messages import show_done, show_error
 from ui.placement import choose, offer_attaching
-from ui.results import offer_folder
+from ui.results import offer_first_folder
 from ui.runs import is_active
 from ui.store_import import offer_import
 from ui.task_status import STORES_PAGE, show_tasks, under_way
@@ -58,7 +58,7 @@ def _list(viewer: Viewer) -> None:
     names = library().store_names(viewer)
     if not names:
         st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
-        offer_folder()
+        offer_first_folder()
     for name in names:
         with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
             _row(viewer, name)

@@ -1,4 +1,4 @@
-"""Tokens on the Settings page: scripts that may use the REST interface as the owner."""
+"""Tokens on the Settings page: scripts and assistants that may use REST and MCP as the owner."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from ui import hits
 from ui.deps import library
 from ui.messages import show_error
 
+_WHAT_FOR: Final = (
+    "On this computer a script needs none. With a token, a script (REST, /api/v1) or an assistant (MCP, /mcp)"
+    " is you from elsewhere, too, through a proxy such as tailscale serve. It reads every store, private"
+    " notes as well."
+)
+_WRITE: Final = "Assistants may change the index, because the setting mcp_allow_writes lets them."
+_READ: Final = "It changes nothing; the setting mcp_allow_writes would let assistants change the index."
 _NAME: Final = "settings_token_name"
 _MADE: Final = "settings_token_made"
 _ERROR: Final = "settings_token_error"
@@ -21,17 +28,12 @@ _ERROR: Final = "settings_token_error"
 def show_tokens(viewer: Viewer) -> None:
     """The tokens with a button to revoke each, and the way to another, which is shown once."""
     st.header("Tokens for scripts", anchor=False)
-    st.html(
-        hits.paragraphs(
-            "On this computer a script needs none. With a token it may use the REST interface (/api/v1) as"
-            " you from elsewhere, too, through a proxy such as tailscale serve."
-        )
-    )
+    st.html(hits.paragraphs(_WHAT_FOR, _WRITE if library().settings.mcp_allow_writes else _READ))
     if error := st.session_state.pop(_ERROR, None):
         show_error(error)
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
-        st.code(made, language=None)
+        st.code(made, language=None, wrap_lines=True)
     for token in library().tokens(viewer):
         with st.container(horizontal=True, vertical_alignment="center", key=f"settings_token_{token.name}"):
             st.markdown(f"**{hits.label(token.name)}**", width="content")
@@ -42,7 +44,9 @@ def show_tokens(viewer: Viewer) -> None:
                 on_click=_revoke, args=(viewer, token.name),
             )  # fmt: skip
     with st.form("settings_token", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Name of a new token", key=_NAME, placeholder="backup-script", autocomplete="off")
+        st.text_input(
+            "Name of a new token", key=_NAME, placeholder="letters, digits, - and _", autocomplete="off"
+        )
         st.form_submit_button(
             "Make token", icon=":material/key:", key="settings_token_make", on_click=_make, args=(viewer,)
         )

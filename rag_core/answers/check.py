@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rag_core.answers.quotes import Held
-from rag_core.answers.sentences import Citation, Quoted, citations, lead_of, next_end, quotes
+from rag_core.answers.citations import Citation, citations
+from rag_core.answers.quotes import Quoted, quotes
+from rag_core.answers.statements import lead_of, next_end
+from rag_core.answers.verbatim import Held
 from rag_core.replies import Draft, Quote, Reference, Span, Statement, Support
 
 Edit = tuple[Span, str]
 """A place in a text, and what is to stand there."""
 
-_BETWEEN = " \t.,;:!?…)*_。，"  # may stand between a quote and the number that belongs to it
+_BETWEEN = " \t.,;:!?…)*_`。，"  # may stand between a quote and the number that belongs to it
 
 
 class Checker:

@@ -37,7 +37,7 @@ before its number.
 5. Write plain text in the language of the question: no links, no images, no introduction."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_NUMBER = re.compile(r"\s?\[\d[\d,\s-]*\]")
+_NUMBER = re.compile(r"\s?\[(?:\d[\d,\s-]*|no quote)\]")
 _HISTORY_SHARE = 4  # of the context goes to the conversation at most one in so many tokens
 _LONGEST_TURN = 2000  # characters of an earlier answer
 
@@ -68,7 +68,8 @@ def _line(text: str) -> str:
 
 
 def conversation(history: Sequence[Turn], context: int) -> list[Message]:
-    """The last turns that fit, oldest first. Their numbers, which were those of other passages, are out."""
+    """The last turns that fit, oldest first. Their numbers, which were those of other passages, are out,
+    and so is the mark of sentences without a quote, which a model would take up."""
     room = context // _HISTORY_SHARE
     kept: list[Message] = []
     for turn in reversed(history):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from rag_core.api.schema import Schema
 from rag_core.replies import Ending, Support
@@ -53,6 +53,7 @@ _FILE: dict[str, Schema] = {
     "indexed_at": TEXT,
     "absolute_path": {**OR_NULL["string"], "description": "Null for a guest."},
 }
+_OF_OWNER: Final = ("size", "file_hash", "indexed_at")
 _STORE: dict[str, Schema] = {
     "name": TEXT,
     "file_count": COUNT,
@@ -130,8 +131,8 @@ SCHEMAS: Mapping[str, Schema] = {
         metadata=_has(
             title=TEXT,
             tags=TEXTS,
-            indexed_at=TEXT,
-            file_hash=TEXT,
+            indexed_at={**TEXT, "description": "Empty for a guest."},
+            file_hash={**TEXT, "description": "Empty for a guest."},
             chunk_index=COUNT,
             heading_path=TEXTS,
             folder=TEXT,
@@ -150,9 +151,13 @@ SCHEMAS: Mapping[str, Schema] = {
         absolute_path={**OR_NULL["string"], "description": "Null for a guest."},
         state=_FILE["state"],
     ),
-    "File": _has(**_FILE),
+    "File": {
+        **_has(*_OF_OWNER, **_FILE),
+        "description": "Of the file on the disk (size, file_hash, indexed_at) a guest is told nothing.",
+    },
     "Files": _has(store=TEXT, files=_list(_ref("File"))),
     "Document": _has(
+        *_OF_OWNER,
         store=TEXT,
         **_FILE,
         aliases=TEXTS,

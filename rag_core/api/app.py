@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from functools import cache
 from typing import TypeVar
 
-from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -33,6 +31,7 @@ from rag_core.api.requests import (
     something_went_wrong,
 )
 from rag_core.api.schema import check
+from rag_core.api.workers import Workers
 from rag_core.errors import Forbidden, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer
@@ -45,6 +44,9 @@ _AnyRoute = TypeVar("_AnyRoute", Route, Mount)
 Handler = Callable[[Request], Awaitable[Response]]
 
 _AT_ONCE = 6
+"""More threads only hold each other up: Python computes in one."""
+_ASKS_AT_ONCE = 16
+"""They wait for a model most of the time, and keep no search waiting."""
 
 
 def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
@@ -53,9 +55,12 @@ def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
     ``library`` gives the library of this process, which is asked in a worker thread for each request.
     """
     root, _, version = PREFIX.rpartition("/")
+    workers, asks = Workers(_AT_ONCE, "rest"), Workers(_ASKS_AT_ONCE, "rest-asks")
     routes = [
         Route(
-            f"/{version}{_open_ended(each.path)}", _handler(each, library, viewer_of), methods=[each.method]
+            f"/{version}{_open_ended(each.path)}",
+            _handler(each, library, viewer_of, workers if each.act else asks),
+            methods=[each.method],
         )
         for each in OPERATIONS
     ]
@@ -78,33 +83,29 @@ def _open_ended(path: str) -> str:
     return re.sub(r"\{path\}$", "{path:path}", path)
 
 
-@cache
-def _limiter() -> CapacityLimiter:
-    """How many operations are worked on at once; others wait their turn, as more threads only hold each other
-    up: Python computes in one."""
-    return CapacityLimiter(_AT_ONCE)
-
-
-def _handler(operation: Operation, library: Callable[[], Library], viewer_of: ViewerOf) -> Handler:
+def _handler(
+    operation: Operation, library: Callable[[], Library], viewer_of: ViewerOf, workers: Workers
+) -> Handler:
     act = operation.act
 
     async def handle(request: Request, viewer: Viewer) -> Response:
         kind = check_accept(request, *([JSON] if act else [JSON, EVENTS]))
         given = await _given(operation, request)
         if act is not None:
-            answer = await to_thread.run_sync(lambda: act(library(), viewer, given), limiter=_limiter())
-            return json_response(answer)
+            return json_response(await workers.run(viewer, lambda: act(library(), viewer, given)))
         if kind == JSON:
-            return await _asked(request, library, viewer, given)
-        return await _events(asking.events(library, viewer, given), viewer)
+            return await _asked(request, library, viewer, given, workers)
+        return await _events(asking.events(library, viewer, given, workers), viewer)
 
     return _guarded(handle, viewer_of)
 
 
-async def _asked(request: Request, library: Callable[[], Library], viewer: Viewer, given: Given) -> Response:
+async def _asked(
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Given, workers: Workers
+) -> Response:
     """The reply; where no model answers, an error with all the rest of it."""
     try:
-        return json_response(await asking.whole(request, library, viewer, given))
+        return json_response(await asking.whole(request, library, viewer, given, workers))
     except asking.Unanswered as error:
         status, said = refusal(error, for_owner=viewer.is_owner)
         return json_response({**said.as_dict(), **reply_forms.reply(error.reply)}, status)

@@ -12,12 +12,12 @@ import threading
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from rag_core import reply_forms
 from rag_core.api.fields import FILTERS, STORES, Given, filters_of, naming_stores
 from rag_core.api.schema import Schema, record
+from rag_core.api.workers import Workers
 from rag_core.asking import OnText
 from rag_core.errors import LLMError
 from rag_core.library import Library
@@ -41,6 +41,7 @@ QUESTION = record(
     {
         "question": _ASKED,
         "vaults": {**STORES, "description": "The stores to ask; without any, all that you may see."},
+        "stores": {**STORES, "description": "Another name for `vaults`, as a search has it."},
         "folders": {
             "type": "array",
             "items": _FOLDER,
@@ -70,7 +71,7 @@ class Unanswered(LLMError):
 
 
 async def whole(
-    request: Request, library: Callable[[], Library], viewer: Viewer, given: Given
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Given, workers: Workers
 ) -> dict[str, Any]:
     """The whole reply; the model is stopped when its reader goes away.
 
@@ -79,7 +80,7 @@ async def whole(
     stop = threading.Event()
     watching = asyncio.create_task(_stop_when_gone(request, stop))
     try:
-        reply = await run_in_threadpool(lambda: _asked(library(), viewer, given, stop))
+        reply = await workers.run(viewer, lambda: _asked(library(), viewer, given, stop))
     finally:
         watching.cancel()
     return reply_forms.reply(reply)
@@ -98,11 +99,11 @@ def _asked(
     both = [each for group in paths for each in ([group] if isinstance(group, str) else group)]
     filters = {**given.get("filters", {}), **({"path": both} if both else {})}
     history = [Turn(turn["question"], turn["answer"], turn["private"]) for turn in given.get("history", ())]
-    with naming_stores(given, "question", "vaults"):
+    with naming_stores(given, "question", "stores" if "stores" in given else "vaults"):
         reply = library.ask(
             viewer,
             given["question"],
-            given.get("vaults", ()),
+            [*given.get("vaults", ()), *given.get("stores", ())],
             k=given.get("k", 0),
             filters=filters_of(filters),
             history=history,
@@ -137,7 +138,9 @@ class Heard:
         self._statements = len(draft.statements)
 
 
-async def events(library: Callable[[], Library], viewer: Viewer, given: Given) -> AsyncGenerator[Event]:
+async def events(
+    library: Callable[[], Library], viewer: Viewer, given: Given, workers: Workers
+) -> AsyncGenerator[Event]:
     """What is told of an answer, ending with ``reply``. Closing it stops the model. Raises as `whole`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop = threading.Event()
@@ -152,7 +155,7 @@ async def events(library: Callable[[], Library], viewer: Viewer, given: Given) -
         finally:
             tell(None)
 
-    task = asyncio.create_task(run_in_threadpool(work))
+    task = asyncio.create_task(workers.run(viewer, work))
     task.add_done_callback(_heeded)
     try:
         while event := await queue.get():

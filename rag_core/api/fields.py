@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rag_core.api.schema import Schema, record
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import EmptyQuery, InvalidInput, NotFound
 from rag_core.query import FILTER_KEYS, MAX_LENGTH, MAX_OPERATORS, filters_from, parse
 from rag_core.types import Filters
 
@@ -51,15 +51,25 @@ def filters_of(given: Mapping[str, str | Sequence[str]]) -> Filters:
 
 
 @contextmanager
+def asked_in(text: str) -> Iterator[None]:
+    """Where nothing is asked, that is wrong with the field ``text``."""
+    try:
+        yield
+    except EmptyQuery as error:
+        raise InvalidInput(f"{text}: {error.message}", error.suggestion) from None
+
+
+@contextmanager
 def naming_stores(given: Given, text: str, stores: str) -> Iterator[None]:
     """A store that is not there is wrong in the field ``text``, where that names one, or else in ``stores``.
 
-    Raises InvalidInput, also for a text that is no query.
+    Raises InvalidInput, also for a text that is no query or asks nothing.
     """
     with field(text):
         in_text = parse(given[text]).stores
     try:
-        yield
+        with asked_in(text):
+            yield
     except NotFound as error:
         at = text if in_text or not given.get(stores) else stores
         raise InvalidInput(f"{at}: {error.message}", error.suggestion) from None

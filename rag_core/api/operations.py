@@ -82,11 +82,11 @@ def _documents(library: Library, viewer: Viewer, given: Given) -> dict[str, Any]
     store, states = given["store"], given.get("state", ())
     with field("store"):
         found = library.files(viewer, store) if viewer.is_owner else library.documents(viewer, store)
-    return render.files(store, (each for each in found if not states or each.state in states))
+    return render.files(store, (each for each in found if not states or each.state in states), viewer)
 
 
 def _document(library: Library, viewer: Viewer, given: Given) -> dict[str, Any]:
-    return render.document_view(library.document(viewer, given["store"], given["path"]))
+    return render.document_view(library.document(viewer, given["store"], given["path"]), viewer)
 
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -6,6 +6,7 @@ Answers go to standard output, progress and errors to standard error. Exit statu
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import sys
@@ -73,8 +74,10 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, but for the error."""
         word = args[0] if args else ""
-        if word in _OTHER_WORDS and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {word!r}. Did you mean {_OTHER_WORDS[word]!r}?", ctx)
+        near = difflib.get_close_matches(word, [*self.commands, *_OTHER_WORDS], n=1)
+        meant = _OTHER_WORDS.get(word if word in _OTHER_WORDS else "".join(near))
+        if meant and word not in self.commands and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {word!r}. Did you mean {meant!r}?", ctx)
         return super().resolve_command(ctx, args)
 
 

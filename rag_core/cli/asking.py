@@ -9,7 +9,7 @@ import click
 
 from rag_core import reply_forms
 from rag_core.cli.options import json_option, library_of_owner, print_json
-from rag_core.cli.words import WORDS, filter_option, stdin_option, store_option, the_words
+from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.screen import Line, line, plain
 from rag_core.types import OWNER, Filters
@@ -18,16 +18,18 @@ NOTHING_FOUND = 3
 """The exit status where no passage fits the question."""
 
 
-@click.command(context_settings=WORDS)
+@click.command(cls=Worded)
 @click.argument("question", nargs=-1)
 @store_option("asked")
 @stdin_option("question")
 @click.option(
+    "--top-k",
     "--k",
+    "k",
     type=int,
     default=DEFAULT_K,
     show_default=True,
-    help=f"How many passages to answer from, {MAX_K} at most.",
+    help=f"How many passages to answer from, {MAX_K} at most; also -k.",
 )
 @filter_option
 @click.option("--answer-only", is_flag=True, help="Print the answer without its passages.")
@@ -39,10 +41,12 @@ def ask(
     """Answer a question from the notes.
 
     Its passages follow. Each quote is compared with its passage; what is marked "not in the passage" or
-    "no source" is not in the notes. QUESTION may hold filters as in `query`. Exit status 3 when nothing fits,
-    1 when --answer-only has no answer to print.
+    "no source" is not in the notes, and of what is marked "no quote" only reading its passage tells.
+    QUESTION may hold filters as in `query`. Exit status 3 when nothing fits, 1 when --answer-only has no
+    answer to print.
     """
     words = the_words(question, "QUESTION", ("question", "questions"), from_stdin=from_stdin)
+    say_where(words, stores)
     shown = _Shown(streams=not as_json and sys.stdout.isatty())
     try:
         reply = library_of_owner().ask(OWNER, words, stores, k=k, filters=filters, on_text=shown.hear)
@@ -98,7 +102,8 @@ def _show(reply: Reply, shown: _Shown, *, answer_only: bool) -> None:
     if reply.statements:
         click.echo()
     if reply.message:
-        click.echo(plain(reply.message), err=answer_only)
+        said = reply.message.partition(";")[0].rstrip(".") + "." if answer_only else reply.message
+        click.echo(plain(said), err=answer_only)
     for notice in reply.notices:
         click.secho(plain(notice.message), fg="yellow", err=True)
     if not answer_only:

@@ -7,13 +7,14 @@ from typing import get_args
 import click
 
 from rag_core import render
-from rag_core.cli.options import OfStore, emit, json_option, library_of_owner, store_option
+from rag_core.cli.options import OfStore, begun_paths, emit, json_option, library_of_owner, store_option
 from rag_core.cli.runs import work_off
+from rag_core.files import current_folder
 from rag_core.terminal import show_document, show_documents
 from rag_core.types import OWNER, FileState
 from rag_core.wording import take_back
 
-path_argument = click.argument("path")
+path_argument = click.argument("path", shell_complete=begun_paths)
 
 
 @click.command("list", cls=OfStore)
@@ -26,7 +27,7 @@ path_argument = click.argument("path")
 def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
     """List the files of a store, each compared with the disk."""
     files = [file for file in library_of_owner().files(OWNER, store) if not states or file.state in states]
-    emit(as_json, render.files(store, files), lambda: show_documents(files))
+    emit(as_json, render.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
 @click.command()
@@ -36,11 +37,13 @@ def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
 def show(path: str, store: str, as_json: bool) -> None:
     """Show a document: its text, and its links both ways.
 
-    PATH is as `list` names it, or absolute.
+    PATH is a file here, absolute, or as `list` names it; with lines behind it, as in a.md:10-14, only these
+    are shown.
     """
     library = library_of_owner()
-    view = library.document(OWNER, store, library.path_in_store(OWNER, store, path))
-    emit(as_json, render.document_view(view), lambda: show_document(view))
+    path, lines = library.lines_in_store(OWNER, store, path, current_folder())
+    view = library.excerpt(OWNER, store, path, *lines).view if lines else library.document(OWNER, store, path)
+    emit(as_json, render.document_view(view, OWNER), lambda: show_document(view))
 
 
 @click.command()
@@ -52,11 +55,11 @@ def show(path: str, store: str, as_json: bool) -> None:
 def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> None:
     """Leave one file out of a store, or take it back.
 
-    PATH is as `list` names it, or absolute. The file stays out whatever the folder's patterns say,
-    until --undo.
+    PATH is a file here, absolute, or as `list` names it. The file stays out whatever the folder's patterns
+    say, until --undo.
     """
     library = library_of_owner()
-    path, then = library.path_in_store(OWNER, store, path), ""
+    path, then = library.path_in_store(OWNER, store, path, current_folder()), ""
     if undo:
         library.take_back_file(OWNER, store, path)
     else:
@@ -72,8 +75,8 @@ def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> No
 def reindex(path: str, store: str, as_json: bool) -> None:
     """Read one file again, changed or not.
 
-    PATH is as `list` names it, or absolute.
+    PATH is a file here, absolute, or as `list` names it.
     """
     library = library_of_owner()
-    library.request_file(OWNER, store, library.path_in_store(OWNER, store, path))
+    library.request_file(OWNER, store, library.path_in_store(OWNER, store, path, current_folder()))
     work_off(library, store, as_json=as_json)

@@ -8,17 +8,17 @@ import click
 
 from rag_core import render
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
-from rag_core.cli.words import WORDS, filter_option, stdin_option, store_option, the_words
+from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
 from rag_core.errors import InvalidInput
 from rag_core.terminal import show_answer, show_notices
 from rag_core.types import OWNER, Filters
 
 
-@click.command(context_settings=WORDS)
+@click.command(cls=Worded)
 @click.argument("text", nargs=-1)
 @store_option("searched")
 @stdin_option("query")
-@setting_option("--top-k", setting="top_k", type=int, help="How many passages.")
+@setting_option("--top-k", "--k", "top_k", setting="top_k", type=int, help="How many passages; also -k.")
 @setting_option(
     "--min-score", setting="min_score", type=float, help="Only passages of at least this score, 0 to 1."
 )
@@ -45,12 +45,13 @@ def query(
     words = the_words(text, "TEXT", ("query", "queries"), from_stdin=from_stdin)
     if as_csv and as_json:
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
+    say_where(words, stores)
     answer = library_of_owner().search(
         OWNER, words, stores, mode=mode, top_k=top_k, min_score=min_score,
         filters=filters, max_tokens=max_tokens, offset=offset,
     )  # fmt: skip
     if as_csv:
         show_notices(answer)
-        click.echo(render.hits_csv(answer, OWNER), nl=False)
+        click.echo(render.hits_csv(answer, OWNER, marked=False), nl=False)
         return
     emit(as_json, render.answer(answer), lambda: show_answer(answer))

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from rag_core import render
 from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, store_option
 from rag_core.cli.runs import work_off
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, NotFound
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
 from rag_core.screen import plain
 from rag_core.terminal import show_plans
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import said_of_covered, shared_files
+from rag_core.wording import said_of_covered, said_of_label, shared_files
 
 _Wanted = list[tuple[Path, list[str]]]
 
@@ -97,7 +98,7 @@ def index(
     library = library_of_owner()
     _refuse_without_patterns(patterns, {"--exclude": exclude, "--root": root}, store)
     wanted = _by_root(patterns, root)
-    if not (wanted or library.store_info(OWNER, store).sources):
+    if not (_known(library, store).sources or wanted):
         raise InvalidInput(
             f"Store {store!r} has no folder yet.",
             "Name files, like: commonplace index '**/*.md' --store " + store,
@@ -115,6 +116,14 @@ def index(
     library.request_index(OWNER, store, ids, force=not incremental)
     resume = "" if wanted else _how_to_resume(library, store)
     work_off(library, store, as_json=as_json, then=lambda: resume)
+
+
+def _known(library: Library, store: str) -> StoreInfo:
+    try:
+        return library.store_info(OWNER, store)
+    except NotFound as error:
+        make = f"Or make it: `commonplace store create {quote(store)}`, then index again."
+        raise NotFound(error.message, f"{error.suggestion} {make}") from None
 
 
 def _refuse_without_patterns(patterns: Sequence[str], given: Mapping[str, object], store: str) -> None:
@@ -190,6 +199,7 @@ def _explain(
         return
     if known is None:
         _say(shared_files(draft.root, [each.root for each in others]))
+        _say(said_of_label(draft))
         return
     more = [each for each in draft.include if each not in known.include]
     less = [each for each in draft.exclude if each not in known.exclude]

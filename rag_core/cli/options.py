@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import click
@@ -13,10 +13,13 @@ from click.shell_completion import CompletionItem
 
 from rag_core import logs, render
 from rag_core.config import Settings, load
-from rag_core.errors import InvalidInput, RagError
+from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.library import Library
 from rag_core.screen import plain
 from rag_core.types import OWNER
+
+_MOST_BEGUN = 100
+"""So many documents a shell is given to choose from."""
 
 
 class OfStore(click.Command):
@@ -113,21 +116,21 @@ def _or_the_only_store(ctx: click.Context, parameter: click.Parameter, name: str
     if name is not None:
         check_configured(ctx, parameter, name)
         return name
-    names = _store_names(ctx)
+    names = store_names(ctx)
     if len(names) == 1:
         return names[0]
     raise _which(names, "Add --store with" if isinstance(parameter, click.Option) else "Name")
 
 
 def check_configured(ctx: click.Context, parameter: click.Parameter, name: str) -> None:
-    """Raises InvalidInput where the setting ``default_store`` names a store that is not there."""
+    """Raises NotFound where the setting ``default_store`` names a store that is not there."""
     source = ctx.get_parameter_source(parameter.name or "")
     if source not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
         return
-    if name not in (names := _store_names(ctx)):
+    if name not in (names := store_names(ctx)):
         where = _settings(ctx).origins.get("default_store", "default")
         known = f"name another one with --store: {', '.join(names)}" if names else "make a store of that name"
-        raise InvalidInput(
+        raise NotFound(
             f"There is no store called {name!r}, which the setting default_store names ({where}).",
             f"Change the setting, or {known}.",
         )
@@ -137,30 +140,44 @@ def _named_store(ctx: click.Context, _: click.Parameter, name: str | None) -> st
     """The store that was named. Raises InvalidInput that names the stores when none was."""
     if name is not None or ctx.resilient_parsing:
         return name
-    raise _which(_store_names(ctx), "Name")
+    raise _which(store_names(ctx), "Name")
 
 
-def _store_names(ctx: click.Context) -> list[str]:
-    library = Library.open(_settings(ctx))
-    try:
+def store_names(ctx: click.Context) -> list[str]:
+    """The names of all stores."""
+    with closing(Library.open(_settings(ctx))) as library:
         return library.store_names(OWNER)
-    finally:
-        library.close()
 
 
-def _which(names: Sequence[str], advice: str) -> InvalidInput:
+def _which(names: Sequence[str], advice: str) -> RagError:
     if not names:
-        return InvalidInput("There is no store yet.", "Make one: commonplace init FOLDER")
+        return NotFound("There is no store yet.", "Make one: commonplace init FOLDER")
     return InvalidInput("Which store is meant?", f"{advice} one of these: {', '.join(names)}.")
 
 
 def _begun(ctx: click.Context, _: click.Parameter | None, incomplete: str) -> list[str]:
     """The names of stores that begin so, for a shell; none where they cannot be read."""
     try:
-        names = _store_names(ctx)
+        names = store_names(ctx)
     except (RagError, OSError):
         return []
     return [name for name in names if name.startswith(incomplete)]
+
+
+def begun_tokens(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """The names of tokens that begin so, for a shell; none where they cannot be read."""
+    with suppress(RagError, OSError), closing(Library.open(_settings(ctx))) as library:
+        return [each.name for each in library.tokens(OWNER) if each.name.startswith(incomplete)]
+    return []
+
+
+def begun_paths(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The documents that begin so, for a shell, and whatever files it finds itself."""
+    found = [CompletionItem(incomplete, type="file")]
+    with suppress(RagError, OSError), closing(Library.open(_settings(ctx))) as library:
+        store = library.one_store(OWNER, ctx.params.get("store"))
+        found += map(CompletionItem, library.paths_like(OWNER, store, incomplete, _MOST_BEGUN))
+    return found
 
 
 name_of_store: dict[str, Any] = {"metavar": "NAME", "shell_complete": _begun}

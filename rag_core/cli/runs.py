@@ -12,8 +12,11 @@ from rag_core.cli.options import ByKey, OfStore, emit, json_option, library_of_o
 from rag_core.errors import StoreBusy
 from rag_core.library import Library
 from rag_core.screen import Line
-from rag_core.terminal import progress, show_job, show_jobs
+from rag_core.terminal import progress, show_files, show_job, show_jobs, stopped
 from rag_core.types import OWNER, Job
+
+_EVERY_S = 10.0
+"""Between two lines of progress where there is no terminal."""
 
 
 @click.command(cls=OfStore)
@@ -25,7 +28,7 @@ def jobs(store: str, number: int | None, as_json: bool) -> None:
     library = library_of_owner()
     if number is not None:
         job = library.job(OWNER, store, number)
-        emit(as_json, render.job(job), lambda: _show(library, job))
+        emit(as_json, render.job(job), lambda: _show_whole(library, job))
         return
     found = library.jobs(OWNER, store)
     emit(as_json, {"store": store, "jobs": [render.job(job) for job in found]}, lambda: show_jobs(found))
@@ -37,15 +40,22 @@ def work_off(library: Library, store: str, *, as_json: bool, then: Callable[[], 
 
     When another process is at it already, the request is left to that one.
     """
-    moving = Line()
+    moving = Line(every=_EVERY_S)
+    last: list[Job] = []
+
+    def report(now: Job) -> None:
+        last[:] = [now]
+        moving.say(progress(now))
+
     try:
-        job = library.run(OWNER, store, lambda now: moving.say(progress(now)))
+        job = library.run(OWNER, store, report)
     except StoreBusy as busy:
         queued = str(busy)
         emit(as_json, {"queued": True, "store": store}, lambda: click.echo(queued))
         return
     except KeyboardInterrupt:
-        raise ByKey("Stopped.", "What was read stays; run the same command to go on.") from None
+        stays = "What was read stays; run the same command to go on."
+        raise ByKey(stopped(last[0]) if last else "Stopped.", stays) from None
     finally:
         moving.clear()
     if job is None:
@@ -56,6 +66,11 @@ def work_off(library: Library, store: str, *, as_json: bool, then: Callable[[], 
         click.echo(said)
     if job.failed or job.state != "done":
         sys.exit(1)
+
+
+def _show_whole(library: Library, job: Job) -> None:
+    show_files(job)
+    _show(library, job)
 
 
 def _show(library: Library, job: Job) -> None:

@@ -9,6 +9,7 @@ import click
 
 from rag_core import access_forms
 from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, setting_option
+from rag_core.library import Library
 from rag_core.reports import Person, Tailscale
 from rag_core.screen import line, plain, table
 from rag_core.types import OWNER
@@ -40,8 +41,10 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None, as_json: 
     They come beside those shared before; private notes are never shown. Without --ask and --no-ask the
     guest may ask as before, at first not at all.
     """
-    person = library_of_owner().share(OWNER, login, stores, may_ask=may_ask)
+    library = library_of_owner()
+    person = library.share(OWNER, login, stores, may_ask=may_ask)
     emit(as_json, access_forms.person(person), lambda: click.echo(_granted(person)))
+    _say_no_way_here(library)
 
 
 @share.command("owner")
@@ -52,8 +55,10 @@ def share_owner(login: str, as_json: bool) -> None:
 
     That is every store, private notes and settings, from their own devices.
     """
-    person = library_of_owner().make_owner(OWNER, login)
+    library = library_of_owner()
+    person = library.make_owner(OWNER, login)
     emit(as_json, access_forms.person(person), lambda: click.echo(f"{plain(person.login)} is an owner now."))
+    _say_no_way_here(library)
 
 
 @share.command("status")
@@ -118,6 +123,13 @@ def _show_tailscale(found: Tailscale) -> None:
         click.echo(f"    {line(found.command)}")
     if found.undo:
         click.echo(f"To undo it: {line(found.undo)}")
+
+
+def _say_no_way_here(library: Library) -> None:
+    found = library.tailscale(OWNER)
+    if not found.forwards:
+        said = f"Nobody can come in yet. {found.sentence} `commonplace share status` says what to do."
+        click.secho(line(said), fg="yellow", err=True)
 
 
 def _granted(person: Person) -> str:

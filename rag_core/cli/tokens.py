@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rag_core import access_forms
-from rag_core.cli.options import emit, json_option, library_of_owner
+from rag_core.cli.options import begun_tokens, emit, json_option, library_of_owner
 from rag_core.reports import Token
 from rag_core.screen import table
 from rag_core.types import OWNER
@@ -14,7 +14,7 @@ from rag_core.wording import moment
 
 @click.group(no_args_is_help=False)
 def token() -> None:
-    """Make, list and revoke tokens: scripts use the REST API by them."""
+    """Make, list and revoke tokens for scripts and assistants."""
 
 
 @token.command("create")
@@ -40,7 +40,7 @@ def token_list(as_json: bool) -> None:
 
 
 @token.command("revoke")
-@click.argument("name")
+@click.argument("name", shell_complete=begun_tokens)
 @json_option
 def token_revoke(name: str, as_json: bool) -> None:
     """Let a token open nothing any more, from the next request on."""

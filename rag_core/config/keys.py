@@ -297,6 +297,10 @@ KEYS: tuple[Key, ...] = (
         otherwise="chroma in the data folder",
     ),
     Key(
+        "vectors_timeout_s", Number(1, 3600), 30.0,
+        "How many seconds S3 Vectors, Qdrant or Chroma may take to answer one request.", _VECTORS,
+    ),
+    Key(
         "default_store", STORE, None, "The store that a command takes when --store is left out.",
         _SEARCH, otherwise="query searches all, the others ask",
         aliases=("collection", "collection_name"),
@@ -319,6 +323,10 @@ KEYS: tuple[Key, ...] = (
     Key("k_vec", Whole(1, 2000), 100, "How many candidates a search takes by meaning.", _SEARCH),
     Key("batch_size", Whole(1, 1024), 32, "How many texts are embedded at once.", _INDEX),
     Key("max_file_mb", Whole(1, 1024), 64, "Files of more megabytes are not read.", _INDEX),
+    Key(
+        "extractor_timeout_s", Number(1, 3600), 60.0,
+        "How many seconds a package may take to read one file.", _INDEX,
+    ),
     Key(
         "busy_timeout_s", Number(0.1, 600), 30.0,
         "How many seconds to wait for another process that writes to a store.", _INDEX,

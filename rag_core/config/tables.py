@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rag_core.config.keys import (
     BACKEND,
@@ -45,7 +45,7 @@ def fields(node: Node, origin: Origin, known: Mapping[str, str], what: str) -> F
     for name, value in _entries(node, origin, what):
         place = origin.at(name.line, name.text)
         if name.text not in known:
-            raise unknown(name.text, place, known)
+            raise unknown(name.text, place, known, flat_names(name.text, value, known))
         canonical = known[name.text]
         if canonical in found:
             raise place.error(
@@ -55,9 +55,20 @@ def fields(node: Node, origin: Origin, known: Mapping[str, str], what: str) -> F
     return {name: each for name, each in found.items() if not _is_null(each[0])}
 
 
-def unknown(name: str, origin: Origin, known: Mapping[str, str]) -> InvalidInput:
-    """The error for a name that is not known; what it is set to is not looked at."""
-    return origin.error(f"{name[:80]!r} is not a setting", suggest(name[:80], known))
+def unknown(name: str, origin: Origin, known: Mapping[str, str], meant: Sequence[str] = ()) -> InvalidInput:
+    """The error for a name that is not known; what it is set to is not looked at. ``meant``: the names that
+    stand for it."""
+    advice = f"Names do not nest: write {' and '.join(map(repr, meant))} instead." if meant else ""
+    return origin.error(f"{name[:80]!r} is not a setting", advice or suggest(name[:80], known))
+
+
+def flat_names(name: str, node: Node, known: Mapping[str, str]) -> list[str]:
+    """What ``name`` with a table below it stands for where settings have no groups."""
+    if not isinstance(node, Table):
+        return []
+    return [
+        meant for inner, _ in node.entries for meant in (f"{name}_{inner.text}", inner.text) if meant in known
+    ]
 
 
 def read_chunking(node: Node, origin: Origin) -> tuple[tuple[str, Size], ...]:

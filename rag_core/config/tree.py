@@ -73,12 +73,11 @@ def parse(text: str, file: Origin) -> Table:
     import yaml  # only now: most homes have no config.yaml
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    begun: list[_Unfinished] = []
     try:
-        root = _build(yaml.parse(text, Loader=loader), file)
+        root = _build(yaml.parse(text, Loader=loader), begun, file)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = file.at(mark.line + 1 if mark else 1, "")
-        raise place.error(
+        raise file.at(_line_of(error, text, begun), "").error(
             "This is not valid YAML",
             "Write lines like 'top_k: 5', indented with spaces; quote values with ': ' or ' #' in them.",
         ) from None
@@ -92,10 +91,21 @@ def parse(text: str, file: Origin) -> Table:
 _SHAPE = "Write lines like 'top_k: 5'."
 
 
-def _build(events: Iterator[Any], file: Origin) -> Node | None:
+def _line_of(error: Exception, text: str, begun: list[_Unfinished]) -> int:
+    """Where the mistake is; where something is still open at the end, the line on which it begins."""
+    at, opened = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    end = len(text.rstrip())
+    if at is None or at.index < end:
+        return at.line + 1 if at else 1
+    if opened is not None and opened.index < end:
+        return int(opened.line) + 1
+    return begun[-1].line if begun else 1
+
+
+def _build(events: Iterator[Any], stack: list[_Unfinished], file: Origin) -> Node | None:
+    """What the events make; ``stack`` holds what is begun and not ended."""
     import yaml
 
-    stack: list[_Unfinished] = []
     root: Node | None = None
     for event in events:
         line = event.start_mark.line + 1

@@ -23,11 +23,12 @@ from rag_core.extract.claims import (
 )
 from rag_core.extract.encoding import BinaryError, Decoded
 from rag_core.extract.formats import read
-from rag_core.extract.worker import Worker
+from rag_core.extract.worker import TIME_LIMIT_S, Worker
 from rag_core.types import Extracted
 
 __all__ = [
     "EXTRACTOR_VERSION",
+    "TIME_LIMIT_S",
     "Extractor",
     "Worker",
     "current_sql",

@@ -19,7 +19,7 @@ from rag_core.extract.workbench import read_frame, to_json, write_frame
 from rag_core.types import Extracted
 
 TIME_LIMIT_S = 60.0
-"""How long a package may take for one file."""
+"""How long a package may take for one file, unless the owner says otherwise."""
 
 MEMORY_LIMIT = 2**31
 """Bytes of memory that a package may take, where the system can hold it to that (Linux)."""
@@ -129,7 +129,8 @@ class Worker:
         if body is not None:
             return body
         if late.is_set():
-            raise _failed(extension, f"took more than {self._limit_s:g} seconds for this file")
+            took = f"took more than {self._limit_s:g} seconds for this file"
+            raise _failed(extension, f"{took} (the setting `extractor_timeout_s`)")
         raise _failed(extension, "crashed on this file, or told far too much of it")
 
     def _started(self) -> subprocess.Popen[bytes]:

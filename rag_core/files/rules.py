@@ -23,7 +23,7 @@ from rag_core.files.ignores import (
 from rag_core.files.paths import cannot_be_read, display, kind, with_sep
 
 KEY_LIKE = "looks like a key or secret"
-LEAVES = "symbolic link leaves the folder"
+LEAVES = "is a symbolic link that leaves the folder"
 ANOTHER_NAME = "is another name of what is read already"
 NOT_MATCHED = "matches no include pattern"
 EXCLUDED = "matches an exclude pattern"

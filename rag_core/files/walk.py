@@ -272,9 +272,8 @@ class _Walker:
         """Also for a folder that vanished: an unplugged drive must not look like deleted notes."""
         reason = cannot_be_read(error)
         if not place.rel:
-            raise InvalidInput(
-                f"The folder {os.fsdecode(place.full)!r} {reason}.", "Allow this user to read it."
-            ) from error
+            shown = os.fsdecode(place.full[:-1] or place.full)
+            raise InvalidInput(f"The folder {shown!r} {reason}.", "Allow this user to read it.") from error
         self._walk.unreadable.append(place.rel[:-1])
         self._walk.skipped.append((place.rel[:-1], reason))
 

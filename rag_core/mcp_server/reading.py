@@ -6,11 +6,11 @@ import threading
 from typing import Any
 
 from rag_core import render, reply_forms
-from rag_core.api.fields import Given, field, filters_of
+from rag_core.api.fields import Given, asked_in, field, filters_of
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.query import parse
-from rag_core.types import Viewer
+from rag_core.types import DocumentView, Viewer
 
 N_RESULTS = 5
 LISTED = 1000
@@ -30,7 +30,9 @@ def search_with_budget(library: Library, viewer: Viewer, given: Given, _: thread
 def _found(library: Library, viewer: Viewer, given: Given, **options: Any) -> dict[str, Any]:
     stores = _stores(library, viewer, given, "query")
     filters = filters_of(given.get("filters", {}))
-    return render.answer(library.search(viewer, given["query"], stores, filters=filters, **options))
+    with asked_in("query"):
+        found = library.search(viewer, given["query"], stores, filters=filters, **options)
+    return render.answer(found)
 
 
 def _stores(library: Library, viewer: Viewer, given: Given, text: str) -> list[str]:
@@ -59,7 +61,15 @@ def open_(library: Library, viewer: Viewer, given: Given, _: threading.Event) ->
         path = _path(library, viewer, store, given["file_path"])
         lines = given.get("start_line", 1), given.get("end_line")
         found = library.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
-    return {**render.document_view(found.view), "next_id": found.next_key}
+    given_lines = _range(found.view) if "file_path" in given else {}
+    return {**render.document_view(found.view, viewer), **given_lines, "next_id": found.next_key}
+
+
+def _range(view: DocumentView) -> dict[str, int]:
+    """Which lines are given; none of a document without text."""
+    if not view.chunks:
+        return {}
+    return {"start_line": view.chunks[0].start_line, "end_line": view.chunks[-1].end_line}
 
 
 def _path(library: Library, viewer: Viewer, store: str, path: str) -> str:
@@ -71,13 +81,14 @@ def neighbors(library: Library, viewer: Viewer, given: Given, _: threading.Event
     """The passages around one, and the links of its document."""
     store = store_of(library, viewer, given)
     found = library.around(viewer, store, given["id"], given.get("around", 1))
-    return render.document_view(found.view)
+    return render.document_view(found.view, viewer)
 
 
 def ask(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
     """An answer, or the passages where there is no model."""
     stores = _stores(library, viewer, given, "question")
-    reply = library.ask(viewer, given["question"], stores, k=given.get("k", 0), stop=stop)
+    with asked_in("question"):
+        reply = library.ask(viewer, given["question"], stores, k=given.get("k", 0), stop=stop)
     return reply_forms.reply(reply)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
 
@@ -18,13 +17,14 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from rag_core import __version__
+from rag_core.api.workers import Workers
 from rag_core.library import Library
-from rag_core.mcp_server.calls import as_text, called, listed
+from rag_core.mcp_server.calls import Who, as_text, called, listed
 from rag_core.mcp_server.tools import Tool
 from rag_core.types import Viewer
 
 WORKERS: Final = 8
-"""So many calls are done at once; others wait, and nobody else's threads are taken."""
+"""So many calls are done at once, half as many of guests; nobody else's threads are taken."""
 
 INSTRUCTIONS: Final = (
     "Commonplace searches one person's own notes, code and documents on their computer. Use it when a"
@@ -57,28 +57,29 @@ def server(
     """The server. ``library`` gives the library of this process, ``viewer_of`` says whose a request is and
     ``allow_writes`` whether assistants may change the index; all are asked in a worker thread, for every
     request."""
-    workers = ThreadPoolExecutor(WORKERS, "mcp")
+    workers = Workers(WORKERS, "mcp")
 
     async def list_tools(
         request: Request, _: protocol.PaginatedRequestParams | None
     ) -> protocol.ListToolsResult:
-        work = partial(listed, partial(viewer_of, request), allow_writes)
-        found = await asyncio.get_running_loop().run_in_executor(workers, work)
+        who, viewer = await _asked_by(viewer_of, request)
+        found = await workers.run(viewer, partial(listed, who, allow_writes))
         return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
 
     async def call_tool(request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
         stop = threading.Event()
+        who, viewer = await _asked_by(viewer_of, request)
         work = partial(
             called,
             library,
-            partial(viewer_of, request),
+            who,
             given.name,
             given.arguments,
             allow_writes=allow_writes,
             stop=stop,
         )
         try:
-            return _answer(await asyncio.get_running_loop().run_in_executor(workers, work))
+            return _answer(await workers.run(viewer, work))
         finally:
             stop.set()
 
@@ -90,6 +91,14 @@ def server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
+    """Whose a request is, looked up in a thread, as a file is read for it: in the form in which `calls` asks,
+    which raises what went wrong, and the viewer, None also where nobody can say."""
+    looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)
+    await asyncio.wait({looked_up})
+    return looked_up.result, None if looked_up.exception() else looked_up.result()
 
 
 def _described(tool: Tool) -> protocol.Tool:

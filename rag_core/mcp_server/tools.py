@@ -127,9 +127,10 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "open", "Read a document", "reads",
-        "Read a document, or the part of it from `start_line` to `end_line`; or a single passage by the"
-        " `id` of a search result. A long document comes in parts: where `next_id` is not null, ask again"
-        f" with it as `start_id`. It also lists the links out of the document and to it. {_DATA}",
+        "Read a document, or its lines from `start_line` to `end_line` (the answer says which); or a single"
+        " passage by the `id` of a search result. A long document comes in parts: where `next_id` is not"
+        " null, ask again with it as `start_id`. It also lists the links out of the document and to it."
+        f" {_DATA}",
         record(
             {"file_path": _FILE, "id": _ID, "start_line": _LINE, "end_line": _LINE, "start_id": _ID}, ()
         ),
@@ -155,8 +156,8 @@ TOOLS: tuple[Tool, ...] = (
         "ask", "Ask the notes", "reads",
         "Have the user's own language model answer a question from the notes. Every quote in the answer"
         ' was compared with its passage; "[not in the passage]" and "[no source]" mark what the notes do'
-        " not hold. Slower than `search`. Where no model answers, `references` holds the passages and"
-        f" `warnings` say why. {_DATA}",
+        ' not hold, "[no quote]" what names a passage without a quote to compare. Slower than `search`.'
+        f" Where no model answers, `references` holds the passages and `warnings` say why. {_DATA}",
         record(
             {
                 "question": {

@@ -173,7 +173,9 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
             ) from error
         raise _not_written(store, str(error), store.path.parent) from error
     except OSError as error:
-        raise _not_written(store, error.strerror or str(error), target.parent) from error
+        unfinished = str(error.filename).startswith(str(store.path.parent))
+        folder = store.path.parent if unfinished else target.parent
+        raise _not_written(store, error.strerror or str(error), folder) from error
 
 
 def _not_written(store: Store, why: str, folder: Path) -> StoreError:

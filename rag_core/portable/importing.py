@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -29,7 +29,7 @@ from rag_core.portable.exporting import one_file, without_runs
 from rag_core.portable.transfer import Report, Transfer, no_report
 from rag_core.store import Store, schema, switch
 from rag_core.store.check import check
-from rag_core.store.file import put_in_place, unmet_generation
+from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
 from rag_core.store.repair import repair
 from rag_core.store.sources import all_sources, change_source
 from rag_core.store.workroom import sync, workroom
@@ -42,10 +42,16 @@ _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 _MOST_CHARACTERS = 1_000_000
 
 
-def import_store(packed: Packed, path: Path, report: Report | None = None) -> tuple[str, ...]:
+def import_store(
+    packed: Packed,
+    path: Path,
+    report: Report | None = None,
+    make_room: Callable[[], None] = nothing_in_the_way,
+) -> tuple[str, ...]:
     """Make the store file ``path`` of a portable file; returns what is to be said of it, in sentences.
 
-    It is there whole or not at all and gets an identity of its own. What ``report`` raises ends it.
+    It is there whole or not at all and gets an identity of its own. What ``report`` raises ends it;
+    ``make_room`` is called when all is ready.
     Raises InvalidInput when ``path`` exists, StoreError when the file is not a sound store that this
     program can read, or cannot be written.
     """
@@ -58,6 +64,7 @@ def import_store(packed: Packed, path: Path, report: Report | None = None) -> tu
         said = _adopt(unpacked, packed, report)
         one_file(unpacked)
         sync(unpacked)
+        make_room()
         put_in_place(unpacked, path)
         sync(path.parent)
     return said

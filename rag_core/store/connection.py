@@ -9,13 +9,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
-from rag_core.errors import StoreError
+from rag_core.errors import RagError, StoreError
 from rag_core.migrations import APPLICATION_ID
 from rag_core.words import has_phrase
 
@@ -46,6 +46,30 @@ def _is_outside(error: BaseException) -> bool:
     )
 
 
+def _is_damage(error: BaseException) -> bool:
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+
+
+_UNDECODED = "Could not decode to UTF-8"
+_UNREADABLE = "what is in it is damaged"  # what SQLite and Python say of that quotes notes
+
+
+def _damage(db: sqlite3.Connection, error: Exception) -> str:
+    """What is wrong with the file that ``error`` came up in; '' where nothing is, so that it is a mistake in
+    the program. Nobody can say what else comes of rows that are not as they were written."""
+    if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return ""
+    if isinstance(error, ValueError) or str(error).startswith(_UNDECODED):  # text, JSON, vectors
+        return _UNREADABLE
+    if isinstance(error, sqlite3.Error):
+        return str(error)
+    try:
+        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except (sqlite3.Error, UnicodeDecodeError):
+        return "it is damaged"
+    return "" if found == "ok" else "it is damaged"
+
+
 Mode = Literal["rw", "ro", "ro&immutable=1"]
 STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nobody writes
 
@@ -69,7 +93,7 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         _prepare(db, path)
     except BaseException as error:
         db.close()
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # also an error that is no text
             raise _cannot_open(path, error) from error
         raise
     return db
@@ -85,11 +109,15 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder.")
 
 
-def _cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
-    advice = "Check the file's permissions and the disk; other stores are not affected."
+def _cannot_open(path: Path, error: Exception) -> StoreError:
+    advice = "Restore its file from a copy, or delete the store and index its folders again."
+    if _is_outside(error) and not _is_damage(error):
+        advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
     if _has_log(path) and not _can_be_written(path.parent):  # and without -shm, or it could be read
         advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
-    return StoreError(f"Store {path.stem!r} cannot be opened: {error}.", advice)
+    return StoreError(
+        f"Store {path.stem!r} cannot be opened: {error}.", f"{advice} Other stores are not affected."
+    )
 
 
 # --- a store that cannot be written -----------------------------------------------------
@@ -186,14 +214,15 @@ class Readers:
             try:
                 db.execute("BEGIN")
                 yield db
-            except sqlite3.DatabaseError as error:
-                if not _is_outside(error):
+            except Exception as error:
+                damage = _damage(db, error)
+                if not damage:
                     raise
                 raise StoreError(
-                    f"Store {self._file.path.stem!r} cannot be read: {error}.",
+                    f"Store {self._file.path.stem!r} cannot be read: {damage}.",
                     "Check the disk; if the file is damaged, restore it from a copy or index its folders"
                     " into a new store.",
-                ) from error
+                ) from (None if damage is _UNREADABLE else error)
             finally:
                 self._lent.one = False
                 if db.in_transaction:
@@ -243,14 +272,16 @@ class Writer:
         self._db: sqlite3.Connection | None = None
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back.
+    def transaction(self, *, lasting: bool = False) -> Iterator[sqlite3.Connection]:
+        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. What is ``lasting`` is on the disk when it
+        ends; a power cut may take back the last ones of the others, all of them or a few.
 
         Raises StoreError when the disk is full, read-only or another writer does not finish, and once
         it is closed or another file has the name.
         """
         with self._lock:
             db = self._connected()
+            db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
             try:
                 db.execute("BEGIN IMMEDIATE")
                 yield db
@@ -261,7 +292,8 @@ class Writer:
                 if _is_outside(error):
                     raise StoreError(
                         f"Store {self._file.path.stem!r} cannot be written: {error}.",
-                        "Free some disk space or check permissions, then run the same command again.",
+                        "Free some disk space, or check who may write in"
+                        f" {str(self._file.path.parent)!r}; then run the same command again.",
                     ) from error
                 raise
 
@@ -273,19 +305,21 @@ class Writer:
         self._file.require()
         return self._db
 
-    def fold_log(self) -> None:
-        """Fold a long write-ahead log into the file, if no reader needs it just now.
+    def fold_log(self, longest: int) -> None:
+        """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it just now
+        and the disk has room for that.
 
         SQLite does so by itself only when nobody reads; with searches all the time the log would
         outgrow the store.
         """
         with self._lock:
             log = _beside(self._file.path, "-wal")
-            if self._db is None or not log.exists() or log.stat().st_size < LOG_LIMIT:
+            if self._db is None or not log.exists() or log.stat().st_size < longest:
                 return
             self._db.execute(f"PRAGMA busy_timeout = {_FOLD_PATIENCE_MS}")
             try:
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                with suppress(sqlite3.OperationalError):  # it is as good unfolded
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 self._db.execute(f"PRAGMA busy_timeout = {round(self._file.busy_timeout_s * 1000)}")
 

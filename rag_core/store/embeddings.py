@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag_core.store.chunks import embed_hash
 from rag_core.store.identities import ACTIVE, TARGET
 from rag_core.types import Vectors, embedded_text
 
@@ -152,12 +153,14 @@ def vectors_of(
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many passages of a document have a vector that searches use, wait for one (``refused``: once in
-    vain, ``error`` says why), or are in a script that the embedder cannot read."""
+    vain, ``error`` says why), are in a script that the embedder cannot read, or have nothing to be embedded
+    (``bare``)."""
 
     embedded: int = 0
     waiting: int = 0
     refused: int = 0
     unreadable: int = 0
+    bare: int = 0
     error: str = ""
 
 
@@ -165,10 +168,11 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
     """How far the passages of a document are embedded."""
     row = db.execute(
         f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
-               count(length(e.vector) = 0 OR NULL), coalesce(max(q.error), '')
+               count(length(e.vector) = 0 OR NULL), count(c.embed_hash = ? OR NULL),
+               coalesce(max(q.error), '')
            FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
            LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL
            WHERE c.document_id = ?""",
-        (document_id,),
+        (embed_hash(""), document_id),
     ).fetchone()
     return Counts(*row)

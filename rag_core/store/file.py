@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rag_core import migrations
 from rag_core.errors import StoreBusy, StoreError
-from rag_core.store import lock
+from rag_core.store import connection, lock
 from rag_core.store.connection import (
     BUSY_TIMEOUT_S,
     STILL,
@@ -30,9 +30,17 @@ from rag_core.types import ChunkSpec
 _RENAME_PATIENCE_MS = 1000
 
 
+def nothing_in_the_way() -> None:
+    """For a name that nothing is known of."""
+
+
 def generation(db: sqlite3.Connection) -> int:
     """The store's generation in the snapshot of ``db``."""
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+
+def _move_on(db: sqlite3.Connection) -> None:
+    db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
 
 
 def unmet_generation() -> str:
@@ -121,9 +129,10 @@ class Store:
         backend: str,
         metric: str,
         facts: Mapping[str, str] = {},
+        make_room: Callable[[], None] = nothing_in_the_way,
     ) -> Store:
         """Make a new store file and open it; it appears whole or not at all. ``facts`` is what else it says
-        of itself.
+        of itself; ``make_room`` is called when all is ready, just before it appears.
 
         Raises StoreError when ``path`` exists or cannot be written.
         """
@@ -132,12 +141,14 @@ class Store:
                 unfinished = room / path.name
                 unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
                 _write_new(unfinished, embedder, spec, backend, metric, facts)
+                make_room()
                 put_in_place(unfinished, path)
         except (OSError, sqlite3.Error) as error:
             if path.exists():
                 raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
+            why = error.strerror if isinstance(error, OSError) else error
             raise StoreError(
-                f"Store {path.stem!r} cannot be created: {error}.",
+                f"Store {path.stem!r} cannot be created: {why}.",
                 f"Check that {str(path.parent)!r} can be written and the disk is not full.",
             ) from error
         return cls(path)
@@ -149,7 +160,7 @@ class Store:
             if not still:
                 self._write_ahead(db)
             migrations.migrate(db, self.name)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise StoreError(
                 f"Store {self.name!r} is damaged or cannot be brought up to date: {error}.",
                 "Copy the file to a folder that can be written."
@@ -192,14 +203,25 @@ class Store:
         """A write transaction that moves ``generation`` on, so that caches see it."""
         with self._writer.transaction() as db:
             yield db
-            db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+            _move_on(db)
+
+    @contextmanager
+    def decide(self) -> Iterator[sqlite3.Connection]:
+        """``write`` for what nothing but its owner could say again: not even a power cut takes it back."""
+        with self._writer.transaction(lasting=True) as db:
+            yield db
+            _move_on(db)
 
     @contextmanager
     def note(self) -> Iterator[sqlite3.Connection]:
         """A write transaction about work (progress, requests), which changes no answer."""
         with self._writer.transaction() as db:
             yield db
-        self._writer.fold_log()
+        self._writer.fold_log(connection.LOG_LIMIT)
+
+    def fold_log(self) -> None:
+        """Give back the room that the write-ahead log takes, as far as can be."""
+        self._writer.fold_log(0)
 
     def generation(self) -> int:
         """A number that differs whenever an answer might."""
@@ -255,8 +277,14 @@ def remove(path: Path, close: Callable[[], None]) -> None:
         _remove_log(path)
 
 
-def rename(path: Path, target: Path, close: Callable[[], None]) -> None:
-    """Give the store file ``path`` the name ``target``; ``close`` lets go of it in this process.
+def rename(
+    path: Path,
+    target: Path,
+    close: Callable[[], None],
+    make_room: Callable[[], None] = nothing_in_the_way,
+) -> None:
+    """Give the store file ``path`` the name ``target``; ``close`` lets go of it in this process,
+    ``make_room`` is called when all is ready.
 
     Raises StoreBusy while a runner or another process is at work on it, StoreError when there is a
     store of that name by now, the file is damaged or the folder cannot be written.
@@ -267,15 +295,16 @@ def rename(path: Path, target: Path, close: Callable[[], None]) -> None:
             if target.exists():
                 raise StoreError(f"Store {target.stem!r} exists already.", "Choose another name.")
         close()
-        _move(path, target)
+        _move(path, target, make_room)
 
 
-def _move(path: Path, target: Path) -> None:
+def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
     db = connect(path, "rw")
     try:
         db.execute(f"PRAGMA busy_timeout = {_RENAME_PATIENCE_MS}")
         db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
         db.execute("BEGIN EXCLUSIVE")
+        make_room()
         path.rename(target)
     except (sqlite3.DatabaseError, OSError) as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

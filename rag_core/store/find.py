@@ -199,13 +199,14 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
 
 
 def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[str, str]]:
-    """The types, tags, paths and files among ``filters``, as (facet, value), that nothing ``viewer`` may see
-    has. A pattern or the root among the paths may well hold nothing."""
+    """The types, tags, paths, files and pages among ``filters``, as (facet, value), that nothing ``viewer``
+    may see has. A pattern or the root among the paths may well hold nothing."""
     asked = [("types", value, Filters(types=(value,))) for value in filters.types]
     asked += [("tags", value, Filters(tags=(value,))) for value in filters.tags]
     named = [value for value in filters.paths if value.strip("/") and "*" not in value]
     asked += [("folders", value, Filters(paths=(value,))) for value in named]
     asked += [("files", value, Filters(files=(value,))) for value in filters.files]
+    asked += [("pages", value, Filters(pages=(value,))) for value in filters.pages]
     nothing = Query("", "", ())
     return [
         (facet, value)
@@ -332,9 +333,9 @@ def _document(store: str, row: sqlite3.Row, viewer: Viewer, state: str) -> Docum
         state=state if viewer.is_owner else "indexed",
         reason=row["reason"] if viewer.is_owner else "",
         chunks=row["chunk_count"],
-        size=row["size"],
-        file_hash=row["file_hash"],
-        indexed_at=row["indexed_at"],
+        size=row["size"] if viewer.is_owner else 0,
+        file_hash=row["file_hash"] if viewer.is_owner else "",
+        indexed_at=row["indexed_at"] if viewer.is_owner else "",
         root=row["root"].decode("utf-8", "backslashreplace") if viewer.is_owner else "",
         path_in_source=row["path"].decode("utf-8", "backslashreplace"),
         private_by=_PRIVATE_BY[row["private"] & 3],

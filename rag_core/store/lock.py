@@ -20,10 +20,13 @@ if sys.platform != "win32":
     import fcntl
 
 Work = Literal["index", "repair", "rename", "delete", "make", "switch"]
+Unsaid = Literal[""]
+"""In place of what the holder of a lock is at, which it could not write down: a run may not be counted on."""
 
 _PATIENCE_S = 0.5  # longer than a look takes
 
-_DOING: Mapping[Work, str] = {
+_DOING: Mapping[Work | Unsaid, str] = {
+    "": "is in use",
     "index": "is being indexed",
     "repair": "is being repaired",
     "rename": "is being renamed",
@@ -78,7 +81,7 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"Store {store.stem!r} cannot be locked: {error.strerror}.",
-            f"Check that {str(store.parent)!r} can be written.",
+            f"Check that {str(store.parent)!r} can be written and its disk is not full.",
         ) from error
     try:
         if not isinstance(lock, SoftFileLock):  # which keeps its own words in the file
@@ -91,8 +94,12 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
 
 
 def _write(store: Path, work: Work) -> None:
-    with suppress(OSError):  # on a full disk the next one is only told less exactly who it waits for
-        _lock_path(store).write_text(work, "ascii")
+    path = _lock_path(store)
+    try:
+        path.write_text(work, "ascii")
+    except OSError:  # such as a full disk: nothing is better than half of it, or what the last one was at
+        with suppress(OSError):
+            os.truncate(path, 0)
 
 
 def _refusal(store: Path, work: Work) -> StoreError:
@@ -102,11 +109,13 @@ def _refusal(store: Path, work: Work) -> StoreError:
     return StoreBusy(message, run) if found == "index" else InUpkeep(message, other)
 
 
-def _written(store: Path) -> Work:
-    """What the holder of the lock is at."""
+def _written(store: Path) -> Work | Unsaid:
+    """What the holder of the lock is at. A lock without our words is of a kind that keeps its own."""
     try:
         word = _lock_path(store).read_text("ascii", "replace")
-    except OSError:  # it may be gone by now
+    except FileNotFoundError:  # and what it was for
+        return ""
+    except OSError:
         return "index"
     return next((work for work in _DOING if work == word), "index")
 
@@ -120,7 +129,7 @@ def _forget(store: Path) -> None:
         _lock_path(store).unlink(missing_ok=True)
 
 
-def holder(store: Path) -> Work | None:
+def holder(store: Path) -> Work | Unsaid | None:
     """What is done with the store file ``store`` just now, in this or any other process; None for nothing."""
     try:
         return _written(store) if _is_held(_lock_path(store)) else None

@@ -12,6 +12,8 @@ from rag_core.store.file import now
 from rag_core.types import FileResult, Job, JobState, Outcome, Progress, Source
 
 KEPT_JOBS = 50
+UNSAID = "It could not write down how it ended: its process was killed, or the disk was full."
+"""What is to be said of a run that nobody is at any more and that has no end."""
 
 
 def last_ended_well(db: sqlite3.Connection) -> bool:
@@ -23,8 +25,9 @@ def last_ended_well(db: sqlite3.Connection) -> bool:
 def start_job(db: sqlite3.Connection) -> int:
     """Open a job; one that a dead runner left running becomes *interrupted*."""
     db.execute(
-        "UPDATE jobs SET state = 'interrupted', end_time = ?, message = ? WHERE state = 'running'",
-        (now(), "The process ended before the run did."),
+        "UPDATE jobs SET state = 'interrupted', end_time = ?, message = trim(message || ' ' || ?)"
+        " WHERE state = 'running'",
+        (now(), UNSAID),
     )
     db.execute("DELETE FROM jobs WHERE id <= (SELECT max(id) FROM jobs) - ?", (KEPT_JOBS,))
     cursor = db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', ?) RETURNING id", (now(),))
@@ -87,7 +90,8 @@ def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]
 
 
 def _job(store: str, row: sqlite3.Row, *, alive: bool) -> Job:
-    state: JobState = "interrupted" if row["state"] == "running" and not alive else row["state"]
+    is_cut_off = row["state"] == "running" and not alive
+    state: JobState = "interrupted" if is_cut_off else row["state"]
     progress = json.loads(row["progress"])
     counts = json.loads(row["counts"])
     return Job(
@@ -102,7 +106,7 @@ def _job(store: str, row: sqlite3.Row, *, alive: bool) -> Job:
         failed=row["failed"],
         total_chunks_added=row["chunks_added"],
         texts_embedded=row["texts_embedded"],
-        message=row["message"],
+        message=f"{row['message']} {UNSAID}".strip() if is_cut_off else row["message"],
         progress=Progress(**progress) if progress else Progress("scanning", 0, 0),
         counts=counts,
     )

@@ -1,0 +1,125 @@
+"""A damaged store is named, the others are searched; what is wrong with it is for its owner alone."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import RagError, StoreError
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+from tests.conftest import index
+
+GUEST = Viewer("ada@example.org", stores=frozenset({"broken", "sound"}), may_ask=True)
+FOR_GUESTS = "Store 'broken' cannot be read just now. Tell its owner."
+
+DAMAGE = {
+    "a table is gone": "DROP TABLE names",
+    "the words are gone": "DROP TABLE words",
+    "text is none": "UPDATE documents SET title = CAST(x'ff53656372657400ff' AS TEXT)",
+    "a list is none": "UPDATE chunks SET heading_path = '['",
+    "a vector is cut": "UPDATE embeddings SET vector = x'0102' WHERE id = 1",
+}
+
+
+@pytest.fixture
+def two(library: Library, notes: Path) -> Library:
+    """The stores ``broken`` and ``sound``, of the same notes and closed."""
+    for name in ("heron", "otter"):
+        (notes / f"{name}.md").write_text(f"---\ntags: [zoo]\n---\n# The {name}\n\nThe {name} sleeps.\n")
+    for store in ("broken", "sound"):
+        index(library, store, notes)
+    library.close()
+    return library
+
+
+def path(library: Library) -> Path:
+    return library.settings.store_dir / "broken.db"
+
+
+def damage(library: Library, sql: str) -> None:
+    with closing(sqlite3.connect(path(library))) as db, db:
+        db.execute(sql)
+
+
+def overwrite(library: Library) -> None:
+    path(library).write_bytes(b"The heron's secret. " * 1000)
+
+
+@pytest.mark.parametrize("sql", DAMAGE.values(), ids=DAMAGE)
+def test_a_search_over_several_stores_names_the_damaged_one_and_goes_on(two: Library, sql: str) -> None:
+    damage(two, sql)
+    for query in ("heron sleeps", "heron tag:zoo"):
+        answer = two.search(OWNER, query)
+        assert any("'broken' cannot be read: " in warning for warning in answer.warnings)
+        assert {hit.store for hit in answer.hits} == {"sound"}
+        assert not any("Secret" in warning for warning in answer.warnings)
+        guests = two.search(GUEST, query)
+        assert FOR_GUESTS in guests.warnings
+        assert not any("'broken' cannot be read: " in warning for warning in guests.warnings)
+    assert two.facets(OWNER)["tags"]["zoo"] >= 2
+    with pytest.raises(StoreError, match="'broken' cannot be read: "):
+        two.search(OWNER, "heron sleeps", ["broken"])
+
+
+def test_whatever_byte_of_a_store_is_damaged_the_others_are_searched(two: Library) -> None:
+    whole = path(two).read_bytes()
+    for seed in range(24):
+        rng = random.Random(seed)
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 5, 50, 500))):
+            start = rng.randrange(100, len(data) - 64)
+            data[start : start + 64] = rng.randbytes(64) if seed % 2 else bytes([rng.randrange(256)] * 64)
+        path(two).write_bytes(data)
+        assert "sound" in {hit.store for hit in two.search(OWNER, "heron sleeps").hits}, seed
+        for warning in two.search(GUEST, "heron sleeps").warnings:
+            assert warning == FOR_GUESTS, seed
+        two.close()
+
+
+READS: dict[str, Callable[[Library], object]] = {
+    "search": lambda library: library.search(GUEST, "heron", ["broken"]),
+    "ask": lambda library: library.ask(GUEST, "heron?", ["broken"]),
+    "document": lambda library: library.document(GUEST, "broken", "heron.md"),
+    "documents": lambda library: library.documents(GUEST, "broken"),
+    "passages": lambda library: library.neighbours(GUEST, "broken", "0" * 36),
+    "around": lambda library: library.around(GUEST, "broken", "0" * 36),
+    "info": lambda library: library.store_info(GUEST, "broken"),
+    "generation": lambda library: library.generations(GUEST, ["broken"]),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("how", ["no database", "no tables"])
+def test_a_guest_is_not_told_what_is_wrong_with_a_store(
+    two: Library, read: Callable[[Library], object], how: str
+) -> None:
+    if how == "no database":
+        overwrite(two)
+    else:
+        for table in ("documents", "chunks", "meta"):
+            damage(two, f"ALTER TABLE {table} RENAME TO the_owners_{table}")
+    with pytest.raises(RagError) as refused:
+        read(two)
+    assert str(refused.value) == FOR_GUESTS
+
+
+def test_a_guest_who_searches_or_asks_is_told_of_a_damaged_store_beside_the_answer(two: Library) -> None:
+    overwrite(two)
+    assert two.search(GUEST, "heron").warnings == (FOR_GUESTS,)
+    assert [notice.message for notice in two.ask(GUEST, "zeppelin?").notices] == [FOR_GUESTS]
+    assert two.status(GUEST).warnings == (FOR_GUESTS,)
+    assert "file is not a database" in two.search(OWNER, "heron").warnings[0]
+
+
+def test_a_mistake_in_the_program_is_not_put_down_to_the_store(two: Library) -> None:
+    store = two._stores.open(OWNER, "sound").store
+    with pytest.raises(KeyError), store.read():
+        raise KeyError("a mistake")
+    with pytest.raises(sqlite3.ProgrammingError), store.read() as db:
+        db.execute("SELECT ?", ())

@@ -1,0 +1,214 @@
+"""On a full disk, and in a data folder that nobody may write in, every step that writes says what cannot be
+done and what to do about it, and all that was there stays."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.errors import StoreError
+from rag_core.library import Library
+from rag_core.replies import Reply
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.unwritable import for_reading_only, no_file_grows, without_rights
+
+
+class Said(NamedTuple):
+    """A refusal: ``{why}`` is what the system said, ``{stores}`` and ``{beside}`` are folders."""
+
+    message: str
+    suggestion: str
+
+
+OPENED = Said(
+    "Store 's' cannot be opened: {why}.",
+    "Check who may read and write in '{stores}', and that its disk is not full."
+    " Other stores are not affected.",
+)
+LOCKED = Said(
+    "Store 's' cannot be locked: {why}.", "Check that '{stores}' can be written and its disk is not full."
+)
+CREATED = Said(
+    "Store 'new' cannot be created: {why}.",
+    "Check that '{stores}' can be written and the disk is not full.",
+)
+IMPORTED = Said(
+    "Store 'copy' cannot be made: {why}.",
+    "Check that '{stores}' can be written and its disk is not full; nothing was imported.",
+)
+EXPORTED = Said(
+    "Store 's' cannot be exported: {why}.",
+    "Check that '{stores}' can be written and its disk is not full; no file was left.",
+)
+STATE = "Check that state.db in the data folder is sound and can be written, and that its disk is not full;"
+TOKENS = Said("The tokens cannot be read or written: {why}.", f"{STATE} without it there are no tokens.")
+PEOPLE = Said(
+    "Who may come in cannot be read or written: {why}.", f"{STATE} without it nobody may but the owner."
+)
+HISTORY = Said(
+    "The history of questions cannot be read or written: {why}.",
+    f"{STATE} without it the history begins anew.",
+)
+
+
+class Step(NamedTuple):
+    """Something that writes, and how it is refused on a full disk and where nobody may write."""
+
+    act: Callable[[Library, Path], object]
+    full: Said = OPENED
+    read_only: Said = OPENED
+
+
+ADA, BOB = "ada@example.com", "bob@example.com"
+REPLY = Reply("Why?", "nothing found", ("s",), message="Nothing.")
+STEPS = {
+    "create": Step(lambda here, _: here.create_store(OWNER, "new", "hashing"), CREATED, CREATED),
+    "add folder": Step(lambda here, beside: here.add_source(OWNER, "s", beside / "more", ["*.md"])),
+    "change folder": Step(lambda here, _: here.change_source(OWNER, "s", 1, ["*.md"])),
+    "pause folder": Step(lambda here, _: here.pause_source(OWNER, "s", 1)),
+    "remove folder": Step(lambda here, _: here.remove_source(OWNER, "s", 1)),
+    "ask for a run": Step(lambda here, _: here.request_index(OWNER, "s")),
+    "run": Step(lambda here, _: here.run(OWNER, "s"), read_only=LOCKED),
+    "cancel": Step(lambda here, _: here.cancel(OWNER, "s")),
+    "exclude file": Step(lambda here, _: here.exclude_file(OWNER, "s", "old.md")),
+    "take file back": Step(lambda here, _: here.take_back_file(OWNER, "s", "out.md")),
+    "read file again": Step(lambda here, _: here.request_file(OWNER, "s", "old.md")),
+    "rename": Step(lambda here, _: here.rename_store(OWNER, "s", "t"), read_only=LOCKED),
+    "repair": Step(lambda here, _: here.repair(OWNER, "s"), read_only=LOCKED),
+    "verify": Step(lambda here, _: here.verify(OWNER, "s")),
+    "switch": Step(lambda here, _: here.switch_store(OWNER, "s", "hashing:64"), read_only=LOCKED),
+    "private may leave": Step(
+        lambda here, _: here.let_private_leave(OWNER, "s", allowed=True), read_only=LOCKED
+    ),
+    "export": Step(lambda here, beside: here.export_store(OWNER, "s", beside), read_only=EXPORTED),
+    "import": Step(
+        lambda here, beside: here.import_store(OWNER, beside / "away.commonplace", "copy"), IMPORTED, IMPORTED
+    ),
+    "share": Step(lambda here, _: here.share(OWNER, BOB, ["s"]), read_only=PEOPLE),
+    "unshare": Step(lambda here, _: here.unshare(OWNER, ADA), PEOPLE, PEOPLE),
+    "make owner": Step(lambda here, _: here.make_owner(OWNER, BOB), PEOPLE, PEOPLE),
+    "create token": Step(lambda here, _: here.create_token(OWNER, "new"), TOKENS, TOKENS),
+    "revoke token": Step(lambda here, _: here.revoke_token(OWNER, "key"), TOKENS, TOKENS),
+    "keep answer": Step(lambda here, _: here.keep_reply(OWNER, "1" * 32, REPLY), HISTORY, HISTORY),
+    "forget questions": Step(lambda here, _: here.forget_conversations(OWNER), HISTORY, HISTORY),
+}
+
+
+def opened(folder: Path) -> Library:
+    return Library.open(Settings(folder / "home", folder / "home" / "models", (folder,)))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a home in which there is one of everything, and a run is asked for."""
+    folder = tmp_path_factory.mktemp("made")
+    folder.chmod(0o755)
+    for name, text in {
+        "notes/old.md": "The zebra sleeps.",
+        "notes/out.md": "A lion.",
+        "more/a.md": "A.",
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    library = opened(folder)
+    index(library, "s", folder / "notes")
+    library.exclude_file(OWNER, "s", "out.md")
+    index(library, "s")
+    library.create_token(OWNER, "key")
+    library.share(OWNER, ADA, ["s"])
+    library.keep_reply(OWNER, "0" * 32, REPLY)
+    library.export_store(OWNER, "s", folder / "away.commonplace")
+    library.request_index(OWNER, "s")
+    library.close()
+    return folder
+
+
+@pytest.fixture
+def copied(made: Path, tmp_path: Path) -> Iterator[Library]:
+    """The home, for one test; the store still reads the notes of the first."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    library = opened(tmp_path)
+    yield library
+    library.close()
+
+
+def assert_refused(library: Library, step: Step, beside: Path, said: Said) -> None:
+    with pytest.raises(StoreError) as refused:
+        step.act(library, beside)
+    why = refused.value.message.rpartition(": ")[2].removesuffix(".")
+    assert why in WHY
+    places = {"stores": library.settings.store_dir, "beside": beside, "why": why}
+    assert (refused.value.message, refused.value.suggestion) == tuple(each.format(**places) for each in said)
+
+
+WHY = (
+    "database or disk is full",
+    "disk I/O error",
+    "File too large",
+    "attempt to write a readonly database",
+    "unable to open database file",
+    "Permission denied",
+)
+
+
+def assert_as_it_was(library: Library) -> None:
+    assert library.store_names(OWNER) == ["s"]
+    assert [hit.document.path for hit in library.search(OWNER, "zebra", mode="lexical").hits] == ["old.md"]
+    assert library.verify(OWNER, "s").sound
+    assert library.store_info(OWNER, "s").embedder == "hashing"
+    [source] = library.sources(OWNER, "s")
+    assert (source.source.include, source.source.paused) == (("**/*",), False)
+    assert {file.path: file.state for file in library.files(OWNER, "s", compared=False)} == {
+        "old.md": "indexed", "out.md": "excluded",
+    }  # fmt: skip
+    assert [token.name for token in library.tokens(OWNER)] == ["key"]
+    assert [(each.login, each.stores, each.is_owner) for each in library.people(OWNER)] == [
+        (ADA, ("s",), False)
+    ]
+    assert len(library.conversations(OWNER)) == 1
+    assert library.requested(OWNER, "s")
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
+    copied: Library, tmp_path: Path, step: Step
+) -> None:
+    with no_file_grows():
+        assert_refused(copied, step, tmp_path, step.full)
+    assert_as_it_was(copied)
+    job = copied.run(OWNER, "s")
+    assert job is not None
+    assert job.state == "done"
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_data_folder_that_cannot_be_written_is_named_at_every_step_and_nothing_is_lost(
+    copied: Library, tmp_path: Path, step: Step
+) -> None:
+    with for_reading_only(tmp_path), without_rights():
+        assert_refused(copied, step, tmp_path, step.read_only)
+    assert_as_it_was(copied)
+
+
+# --- deleting -----------------------------------------------------------------------------
+
+
+def test_a_store_can_be_deleted_on_a_full_disk(copied: Library) -> None:
+    with no_file_grows():
+        copied.delete_store(OWNER, "s")
+    assert copied.store_names(OWNER) == []
+    assert [path.suffix for path in copied.settings.store_dir.iterdir()] == []
+    copied.create_store(OWNER, "s", "hashing")
+    assert copied.people(OWNER) == [], "who could see the old one does not see the new one"
+
+
+def test_a_store_that_cannot_be_written_is_not_deleted(copied: Library, tmp_path: Path) -> None:
+    with for_reading_only(tmp_path), without_rights():
+        assert_refused(copied, Step(lambda here, _: here.delete_store(OWNER, "s")), tmp_path, LOCKED)
+    assert_as_it_was(copied)

@@ -1,0 +1,60 @@
+"""Disks that are full and folders that nobody may write in, for real."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_NOBODY = 65534
+
+
+@contextmanager
+def no_file_grows(limit: int = 1) -> Iterator[None]:
+    """Every write of this process beyond the first bytes of a file fails, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Be somebody who owns nothing, where the tests run as root; permissions do not hold for root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@contextmanager
+def for_reading_only(*folders: Path) -> Iterator[None]:
+    """Let everybody read what is in these folders, and nobody write there."""
+    above = {each for folder in folders for each in folder.parents if each.is_relative_to(_TEMPORARY)}
+    inside = {path for folder in folders for path in (folder, *folder.rglob("*"))}
+    modes = {path: path.stat().st_mode for path in above | inside}
+    for path in above - inside:
+        path.chmod(modes[path] | 0o555)
+    for path in inside:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        yield
+    finally:
+        for path, mode in modes.items():
+            if path.exists():
+                path.chmod(mode)
+
+
+_TEMPORARY = tempfile.gettempdir()
