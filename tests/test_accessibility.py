@@ -15,9 +15,10 @@ NARROW = 600
 
 
 def looks(turn: int, state: State) -> list[Look]:
-    """All of them for what a page usually is; for another state the next one, by turns."""
+    """The next one by turns; of what a page usually is the one unlike it, too."""
     fitting = [(scheme, width) for scheme, width in EVERY_LOOK if not (state.wide and width < NARROW)]
-    return fitting if state.main else [fitting[turn % len(fitting)]]
+    first = fitting[turn % len(fitting)]
+    return [first, *(look for look in fitting if state.main and not {*look} & {*first})]
 
 
 CASES = [
