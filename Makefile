@@ -1,7 +1,7 @@
 # What a reader of the repository types. `make` alone prints this list.
 
 PORT ?=
-WORKERS ?= 2
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check

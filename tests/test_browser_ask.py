@@ -93,7 +93,7 @@ def test_a_number_leads_to_its_passage(app: Watched) -> None:
 def test_a_passage_opens_its_document_there(app: Watched) -> None:
     page = app.page
     address = page.url
-    page.get_by_role("link", name="port/harbour.md :: Harbour, lines 1-3").first.click()
+    page.get_by_role("link", name="port/harbour.md, lines 1-3").first.click()
     expect(page).to_have_url(re.compile(r"/files\?store=port&path=harbour\.md&passage="))
     expect(page.locator(".cp-here")).to_contain_text("The harbour opens at six.")
     page.goto(address)
@@ -107,7 +107,7 @@ def test_the_answer_is_copied_with_its_sources(app: Watched) -> None:
     page.wait_for_function("async () => (await navigator.clipboard.readText()) !== ''")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("**harbour opens at six**")
-    assert "- [1] port/harbour.md :: Harbour, lines 1-3" in copied
+    assert "- [1] port/harbour.md, lines 1-3" in copied
     assert "![" not in copied
 
 

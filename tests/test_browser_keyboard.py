@@ -193,6 +193,6 @@ def test_a_question_is_asked_and_its_passage_opened(filled: Watched) -> None:
     filled.open("/ask")
     fill(filled, "Ask your notes", "which rose grows")
     filled.page.keyboard.press("Enter")
-    expect(filled.page.get_by_text("There is no answer")).to_be_visible()
+    expect(filled.page.get_by_text("There is no answer").first).to_be_visible()
     press(filled, "Rose.md")
     expect(filled.page.get_by_role("heading", name="Rose", level=1)).to_be_visible()

@@ -118,8 +118,9 @@ def test_from_when_on_a_guest_gets_in_is_told_as_it_is(tailscale: Program) -> No
     assert f"{GRACE} may search work now." in texts(share(app, GRACE, "work"))
 
 
-def test_a_login_that_is_probably_cut_short_is_asked_about() -> None:
-    assert "Is bob the whole login? Those of Tailscale look like" in texts(share(page(), "bob", "work"))
+def test_a_login_that_is_probably_cut_short_is_refused() -> None:
+    assert "'bob' is no whole login: it has no '@'." in texts(share(page(), "bob", "work"))
+    assert not library().people(OWNER)
 
 
 @pytest.mark.parametrize(
