@@ -16,7 +16,7 @@ NARROW = 600
 
 
 EVERY = os.environ.get("COMMONPLACE_STATES") == "all"
-"""Whether each state is looked at in each look, which takes ten minutes; else what pages usually are, once."""
+"""Whether each state is seen in each look, which takes ten minutes; else what pages usually are, once."""
 
 
 def looks(turn: int, state: State) -> list[Look]:
