@@ -305,12 +305,18 @@ def _version_5(db: sqlite3.Connection) -> None:
     )
 
 
+def _version_6(db: sqlite3.Connection) -> None:
+    """Whether anything is private is known, and what, without a look at every document."""
+    db.execute("CREATE INDEX documents_private ON documents (id) WHERE private")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _version_1,
     _version_2,
     _version_3,
     _version_4,
     _version_5,
+    _version_6,
 )
 VERSION = len(MIGRATIONS)
 

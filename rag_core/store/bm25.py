@@ -94,9 +94,9 @@ def best(
     return search.with_any(order[:needed]) if worth_while else search.all()
 
 
-def holders(db: sqlite3.Connection, words: Sequence[str], among: str = "") -> dict[str, int]:
-    """How many passages hold each of ``words``, of all or of those that the joins ``among`` leave."""
-    sql = f"""SELECT value, (SELECT count(*) FROM words {among} WHERE words MATCH wanted.value)
+def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
+    """How many passages hold each of ``words``, of those that meet ``condition`` on ``words.rowid``."""
+    sql = f"""SELECT value, (SELECT count(*) FROM words WHERE words MATCH wanted.value AND {condition})
               FROM json_each(?) wanted ORDER BY wanted.key"""
     matches = [match_any([word]) for word in words]
     found = rows_at_once(db, ["match", "holders"], sql, (json.dumps(matches),))

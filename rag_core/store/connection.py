@@ -27,6 +27,10 @@ BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _FOLD_PATIENCE_MS = 100
 
+# Of each connection. With four times as much nothing is faster, and a process of five holds 60 MB more: the
+# system keeps the file in memory anyway, once for all.
+_CACHE_KB = 4_000
+
 # What can go wrong outside the program; anything else is a mistake in it and stays loud.
 _OUTSIDE = (
     "SQLITE_FULL",
@@ -103,7 +107,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA cache_size = -16000")
+    db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
     db.create_function("has_phrase", 2, has_phrase, deterministic=True)
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreError(f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder.")

@@ -18,6 +18,7 @@ from rag_core.store import bm25, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
 from rag_core.store.rows import rows_at_once
+from rag_core.store.shared_bm25 import HIDDEN
 from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
 from rag_core.words import fold as fold_words
 from rag_core.words import is_spaced_word, match_all
@@ -134,8 +135,9 @@ def by_words(
     db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
 ) -> list[tuple[int, float]]:
     """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better)."""
-    if allowed.viewer.is_owner:
-        return bm25.best(db, words, allowed.sql, allowed.values, limit)
+    if _sees_all(db, allowed.viewer):
+        condition = allowed.sql if allowed.narrows else _EVERYTHING
+        return bm25.best(db, words, condition, allowed.values, limit)
     found = bm25.best(db, words, allowed.sql, allowed.values, limit * _MARGIN)
     if not found:
         return []
@@ -169,26 +171,31 @@ def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
     """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or
     a pair) occurs: a score must not tell whether a private note holds a word."""
-    if viewer.is_owner:
-        total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
-        return int(total), bm25.holders(db, units)
-    seen = "JOIN documents d ON d.id = c.document_id AND NOT d.private"
-    total = db.execute(f"SELECT count(*) FROM chunks c {seen}").fetchone()[0]
-    return int(total), bm25.holders(db, units, f"JOIN chunks c ON c.id = words.rowid {seen}")
+    total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    holders = bm25.holders(db, units)
+    if _sees_all(db, viewer):
+        return total, holders
+    hidden = db.execute(f"SELECT count(*) FROM ({HIDDEN})").fetchone()[0]
+    held = bm25.holders(db, units, f"+words.rowid IN ({HIDDEN})")
+    return total - hidden, {unit: count - held[unit] for unit, count in holders.items()}
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
     """How many texts that ``viewer`` may see wait for the embedder."""
-    if viewer.is_owner:
-        return lacking_count(db)
-    allowed = visible(viewer)
+    count = lacking_count(db)
+    if not count or _sees_all(db, viewer):
+        return count
     row = db.execute(
-        f"""SELECT count(*) FROM queue q WHERE EXISTS (
-                SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
-                WHERE c.embed_hash = q.hash AND {allowed.sql}) AND {lacking(db)}""",
-        allowed.values,
+        f"""SELECT count(DISTINCT q.id) FROM queue q JOIN chunks c ON c.embed_hash = q.hash
+            WHERE c.id IN ({HIDDEN}) AND attempts >= 0 AND {lacking(db)} AND NOT EXISTS (
+                SELECT 1 FROM chunks seen WHERE seen.embed_hash = q.hash AND seen.id NOT IN ({HIDDEN}))"""
     ).fetchone()
-    return int(row[0])
+    return count - int(row[0])
+
+
+def _sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
+    """Whether nothing is hidden from ``viewer``: what is counted of all is then theirs, too."""
+    return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
 
 
 def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:

@@ -14,6 +14,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rag_core.store import bm25
 from rag_core.store.bm25 import WEIGHTS
 from rag_core.store.rows import exact, rows_at_once
@@ -21,7 +23,7 @@ from rag_core.words import bigrams, is_unspaced, match_any
 
 _K1, _B = 1.2, 0.75  # FTS5's
 _LEAST = 1e-6  # what FTS5 takes for the weight of a word that most passages hold
-_HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
+HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 _AVERAGES = 1  # the row of FTS5's own table that holds its totals
 
 
@@ -53,9 +55,8 @@ def scores(
     """The BM25 of the chunks ``ids``, at least one and none private, among the ``seen`` that are not;
     ``holders`` says how many of those hold each phrase."""
     every = _every(db)
-    hidden = _lengths(db, _HIDDEN)
-    shared = _Corpus(seen, every.words - sum(hidden.values()))
-    lengths = _lengths(db, "SELECT value FROM json_each(?)", json.dumps(list(ids)))
+    shared = _Corpus(seen, every.words - _hidden_words(db))
+    lengths = _lengths(db, ids)
     found = dict.fromkeys(ids, 0.0)
     wanted = phrases(words)
     for phrase, holders_of_all in bm25.holders(db, wanted).items():
@@ -93,11 +94,20 @@ def _every(db: sqlite3.Connection) -> _Corpus:
     return _Corpus(passages, sum(words))
 
 
-def _lengths(db: sqlite3.Connection, chunks: str, *values: str) -> dict[int, int]:
-    """How many words each of ``chunks`` has, which is SQL for their ids with its ``values``."""
-    sql = f"SELECT id, hex(sz) FROM words_docsize WHERE id IN ({chunks})"
-    found = rows_at_once(db, ["id", "sz"], sql, values)
+def _lengths(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
+    """How many words each of the chunks ``ids`` has."""
+    sql = "SELECT id, hex(sz) FROM words_docsize WHERE id IN (SELECT value FROM json_each(?))"
+    found = rows_at_once(db, ["id", "sz"], sql, (json.dumps(list(ids)),))
     return {chunk_id: sum(_numbers(bytes.fromhex(sizes))) for chunk_id, sizes in found}
+
+
+def _hidden_words(db: sqlite3.Connection) -> int:
+    """How many words the private passages have together, of which there may be a great many."""
+    sql = f"SELECT group_concat(hex(sz), '') FROM words_docsize WHERE id IN ({HIDDEN})"
+    sizes = np.frombuffer(bytes.fromhex(db.execute(sql).fetchone()[0] or ""), np.uint8)
+    ends = np.flatnonzero(sizes < 0x80)
+    behind = np.repeat(ends, np.diff(ends, prepend=-1)) - np.arange(len(sizes))  # bytes of the same number
+    return int(np.sum((sizes & 0x7F).astype(np.int64) << 7 * behind))
 
 
 def _numbers(block: bytes) -> Iterator[int]:
