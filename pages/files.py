@@ -27,7 +27,7 @@ def page(viewer: Viewer) -> None:
     store, path = asked.get("store", last(stores) or stores[0]), asked.get("path", "")
     remember(store)
     st.set_page_config(layout="centered" if path else "wide")
-    with from_the_top("files", (store, path)).container():
+    with from_the_top("files", (store, path)):
         try:
             if path:
                 show_document(

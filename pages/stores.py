@@ -18,7 +18,7 @@ def main() -> None:
     viewer = require_owner()
     follow_address()
     asked = st.query_params.get("store", "")
-    with from_the_top("stores", asked).container():
+    with from_the_top("stores", asked):
         try:
             if asked:
                 show_store(viewer, asked)

@@ -184,12 +184,14 @@ def test_private_passages_that_wait_are_not_counted_for_a_guest(own_library: Lib
 
     (notes / "shared" / "new-private.md").write_text(SECRET + "Not yet embedded.", "utf-8")
     (notes / "shared" / "new-open.md").write_text("# New\n\nNot yet embedded either.", "utf-8")
+    for name, said in (("private", SECRET), ("open", "# Diary\n\n")):  # one text, which both hold
+        (notes / "shared" / f"twin-{name}.md").write_text(said + "Waits in two places.", "utf-8")
     own_library.request_index(OWNER, "shared")
     with pytest.raises(KeyboardInterrupt):
         own_library.run(OWNER, "shared", interrupt)
-    assert own_library.search(OWNER, "harbour", ["shared"]).pending == 2
-    assert own_library.search(GUEST, "harbour").pending == 1
-    assert own_library.store_info(GUEST, "shared").pending == 1
+    assert own_library.search(OWNER, "harbour", ["shared"]).pending == 3
+    assert own_library.search(GUEST, "harbour").pending == 2
+    assert own_library.store_info(GUEST, "shared").pending == 2
 
 
 def test_document_that_becomes_private_disappears_for_a_guest(own_library: Library, notes: Path) -> None:

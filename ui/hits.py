@@ -239,6 +239,11 @@ def arrival(text: str, number: int) -> str:
     return f'<div class="cp-arrive" id="arrival-{number}" role="status">{said}</div>'
 
 
+def beginning(number: int) -> str:
+    """What has the browser scroll to the top of the page once for each ``number``."""
+    return f'<div class="cp-beginning" id="beginning-{number}"></div>'
+
+
 def divider(text: str) -> str:
     """A line with a few plain words on it."""
     return f'<div class="cp cp-divider"><h2>{html.escape(text)}</h2></div>'

@@ -59,7 +59,7 @@ def show(viewer: Viewer, request: Request) -> None:
     _headline(answer, loading=loading)
     if loading:
         _again_when_loaded()
-    with from_the_top("results", request.page).container():
+    with from_the_top("results", request.page):
         _passages(answer, request)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         paging.show(answer, request)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from typing import Final
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-_A_MOMENT: Final = 0.1
+from ui import hits
 
 
 def from_the_top(name: str, shown: object) -> DeltaGenerator:
-    """The place ``name`` on a page. When something else than before is ``shown`` there, it is empty for
-    a moment: the browser would stay scrolled to where the link was."""
-    slot = st.empty()
-    if st.session_state.get(f"shown_{name}", shown) != shown:
-        time.sleep(_A_MOMENT)
-    st.session_state[f"shown_{name}"] = shown
-    return slot
+    """The place ``name`` on a page. When something else than before is ``shown`` there, the browser scrolls to
+    the top of the page: it would stay where the link was."""
+    state, before, turned = st.session_state, f"shown_{name}", f"turned_{name}"
+    if state.get(before, shown) != shown:
+        state[turned] = state.get(turned, 0) + 1
+    state[before] = shown
+    place = st.container()
+    if turned in state:
+        place.html(hits.beginning(state[turned]))
+    return place
