@@ -32,7 +32,7 @@ model: $(VENV)/installed
 		echo "Without its model Commonplace searches by words only; 'make setup' tries again."
 
 test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 torture: $(VENV)/installed-dev  ## Kill what writes a store 850 times, which takes minutes
 	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest $(TORTURE) $(ARGS)

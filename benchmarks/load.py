@@ -1,6 +1,6 @@
 """Does the app hold under its guests? Searches over HTTP and open pages, while it indexes.
 
-    python benchmarks/load.py [--seconds 120] [--rate 25] [--pages 10] [--files 12000] [--embedder NAME] --json
+    python benchmarks/load.py [--seconds 120] [--rate 25] [--pages 10] [--files 12000] [--json]
 
 A server of its own in a throw-away home reads made-up notes all the while. A guest, as `tailscale serve`
 brings one, sends searches at a fixed rate, whether the last was answered or not, and ten pages of the same

@@ -333,6 +333,8 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         else:
             states = {row["id"]: file_state_by_hash(row) for row in rows}
         found = find.as_documents(rows, store, viewer, states)
+        if not out:
+            return found
         listed = [
             _marked(document, out.pop(with_sep(row["root"]) + row["path"], None))
             for row, document in zip(rows, found, strict=True)
@@ -367,7 +369,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         """Why the file ``path`` is found or not, in each of the named stores (none: all).
 
         ``path`` is absolute, relative to ``here``, or as a store calls it. With ``query`` also
-        which place its best passage has among the first 1000 hits.
+        which place its best passage has among the first 1000 hits, if there is any to be found.
         """
         owner_only(viewer, "ask why a file is not found")
         here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
@@ -377,7 +379,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
             found = [each for each in found if not diagnosis.is_elsewhere(each)]
         elif other := self._other_store(viewer, path, here, wanted):
             found = [diagnosis.in_store(each, other) for each in found]
-        return [self._ranked(viewer, each, query) if query and each.steps[1:] else each for each in found]
+        return [self._ranked(viewer, each, query) if query and each.findable else each for each in found]
 
     def _other_store(self, viewer: Viewer, path: str, here: Path, asked: Collection[str]) -> str | None:
         """A store that was not asked about and has a folder with the file ``path``."""
@@ -398,7 +400,11 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         )
         hits = (hit for hit in answer.hits if hit.store == found.store)  # the query may name another
         hit = next((h for h in hits if found.path in (h.document.path, *h.copies)), None)
-        return replace(found, query=query, rank=hit.rank if hit else None, score=hit.score if hit else None)
+        if hit:
+            return replace(found, query=query, rank=hit.rank, score=hit.score)
+        opened = self._stores.open(viewer, found.store).store
+        why = diagnosis.left_out(opened, found.path, answer.query) if found.findable else []
+        return replace(found, query=query, steps=(*found.steps, *why))
 
     def doctor(self, viewer: Viewer) -> list[Step]:
         """The installation, checked: Python, SQLite, folders, models, what packages add, the way in for

@@ -95,10 +95,10 @@ class Placement(Runs):
             beside = embedder.identity if address and backend == store.backend else None
             address = address_of(backend, store.name, self._vector_options, beside)
         if address:
-            with store.decide() as db:  # first: whatever becomes of this, no index is forgotten
-                switch.retire(db, address)
             remote = self._stores.own_remote(store, address, embedder.identity.dimension)
             answered(remote.owner, remote.server or address)
+            with store.decide() as db:  # before it is made: whatever becomes of this, no index is forgotten
+                switch.retire(db, address)
             remote.prepare(store.id)
         with store.decide() as db:
             identity_id = identities.add_identity(db, embedder.identity, canary)

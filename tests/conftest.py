@@ -35,6 +35,20 @@ pytest_plugins = [
     "tests.remote_zoo",
 ]
 
+# Half a minute each, or more: they begin first, so that none is left to one worker in the end.
+LONGEST = frozenset({
+    "test_accessibility", "test_attaching", "test_attacks_in_browser", "test_benchmarks",
+    "test_browser_files", "test_browser_keyboard", "test_docs_commands", "test_guests_meet_nothing", "test_load", "test_mcp_doors",
+    "test_outbox", "test_packaging", "test_page_guests", "test_page_placement", "test_page_sharing",
+    "test_placement", "test_readers", "test_real_services", "test_terminal", "test_vector_bars",
+    "test_vector_contract",
+})  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, the others in their order."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
+
 
 def pytest_configure() -> None:
     """What a shell starts in the background ignores Ctrl-C; so would the programs that tests stop by it."""

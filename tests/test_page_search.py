@@ -39,6 +39,13 @@ def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(wate
     assert ["no store called" in error.value and "gone" in error.value for error in page.error] == [True]
 
 
+def test_the_entry_in_the_history_before_an_opened_row_shows_its_search(water_notes: Indexing) -> None:
+    """Streamlit puts the document's address into the history of the Search page, too."""
+    page = open_page(store="notes", path="tea.md", passage="k", search="q=green+tea&view=table")
+    assert page.text_input[0].value == "green tea"
+    assert len(page.dataframe) == 1
+
+
 def test_downloads_say_how_many_passages_they_hold(water_notes: Indexing) -> None:
     labels = [button.proto.label for button in open_page(q="water", k="3").get("download_button")]
     assert labels == ["3 as JSON", "3 as CSV"]

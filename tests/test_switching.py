@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rag_core.embedders.hashing import Hashing
-from rag_core.errors import Forbidden, InvalidInput, StoreBusy, Unreachable
+from rag_core.errors import Forbidden, InvalidInput, StoreBusy, Unreachable, VectorError
 from rag_core.library import Library
 from rag_core.store import lock
 from rag_core.types import OWNER
@@ -95,6 +95,22 @@ def test_a_switch_whose_server_goes_away_goes_on_later_and_searches_use_the_old_
     local_zoo.request_index(OWNER, "zoo", [])
     local_zoo.run(OWNER, "zoo")
     assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:64"
+
+
+def test_a_switch_to_an_index_that_cannot_be_reached_leaves_no_trace(
+    remote_library: Library, amazon: Server, notes: Path
+) -> None:
+    (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
+    remote_library.create_store(OWNER, "zoo", "hashing", backend="local")
+    index(remote_library, "zoo", notes)
+    before = contents(remote_library, "zoo")
+    cut_off(amazon)
+    with pytest.raises(VectorError):
+        remote_library.switch_store(OWNER, "zoo", backend="s3vectors")
+    assert contents(remote_library, "zoo") == before
+    assert index(remote_library, "zoo").message == ""
+    remote_library.delete_store(OWNER, "zoo")
+    assert remote_library.store_names(OWNER) == []
 
 
 def test_an_abandoned_switch_leaves_no_trace(local_zoo: Library, notes: Path) -> None:

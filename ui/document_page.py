@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -18,13 +18,12 @@ from ui.file_actions import runs_now, show_actions, show_run
 from ui.messages import show_warning
 from ui.passages import Origin
 from ui.runs import show_start_error
-from ui.search_state import NAMES, Params, last_search
+from ui.search_state import Params, last_search, searched
 
 FILES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "files.py"
 SEARCH_PAGE: Final = FILES_PAGE.with_name("search.py")
 PAGE: Final = 200
 """So many passages are shown at once."""
-_LONGEST: Final = 20_000  # characters of a search in an address
 _NOT_YET: Final = "The file is not in the store, or not yet."
 _CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
 
@@ -67,12 +66,6 @@ def show_document(
         st.html(hits.paragraphs(_CHANGED))
     if view.chunks:
         _text(view, first, _origin(before))
-
-
-def searched(written: str) -> Params:
-    """The parameters of a search as a link has written them; what the Search page does not know is left
-    out."""
-    return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in NAMES}
 
 
 def _origin(search: Params) -> Origin:

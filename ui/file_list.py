@@ -15,7 +15,7 @@ from ui.deps import library, store_infos
 from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_actions, show_run
 from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
-from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, listing, show_table
+from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
 from ui.links import address
 from ui.missing_file import show_missing_file
 from ui.results import INDEX_PAGE, nothing_indexed
@@ -35,7 +35,9 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         st.session_state[STORE_BOX] = store if store in stores else None
         st.selectbox("Store", stores, key=STORE_BOX, on_change=choose_store, label_visibility="collapsed")
     active = runs_now(viewer, store)
+    ahead = fetch_ahead()
     found = listing(viewer, store)
+    ahead.empty()
     infos = store_infos(viewer)
     if begin := roots(source for info in infos if info.name == store for source in info.sources):
         st.html(hits.paragraphs(begin))

@@ -23,12 +23,15 @@ from ui.hits import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
 
 STATES: Final = get_args(FileState)
 CHOSEN: Final = "files_chosen"
 """The session key of (store, path) of the row that was chosen last."""
+_AHEAD: Final = "files_fetched_ahead"
 _MOST_LISTED: Final = 50  # in a narrow window, where no table fits
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
+_REPEATED: Final = frozenset({"Open", "State", "Type", "Read"})  # sent once for all rows that have the same
 _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 
@@ -146,6 +149,16 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
     return rows
 
 
+def fetch_ahead() -> DeltaGenerator:
+    """An empty table that nobody sees, to be emptied when the rows are there: the browser fetches what draws
+    one while they are still read."""
+    place = st.empty()
+    if _AHEAD not in st.session_state:
+        st.session_state[_AHEAD] = True
+        place.container(key="files_ahead").dataframe({})
+    return place
+
+
 def show_table(store: str, rows: pd.DataFrame) -> None:
     """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
     paths = rows[_PATH].tolist()
@@ -163,7 +176,9 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
         st.html(passages.listed(store, listed, len(rows)))
     with st.container(key="files_table"):
         st.dataframe(
-            rows.assign(Open=":material/description: Open")[["Open", *shown]],
+            rows.assign(Open=":material/description: Open")[["Open", *shown]].astype(
+                dict.fromkeys(_REPEATED.intersection(["Open", *shown]), "category")
+            ),
             key=table,
             hide_index=True,
             on_select=lambda: _choose(table, store, paths),

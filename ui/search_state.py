@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import Any, Final, Literal, get_args
+from urllib.parse import parse_qs
 
 import streamlit as st
 
@@ -26,6 +27,7 @@ Params = dict[str, list[str]]
 TOP_FOLDER: Final = "/"
 MAX_HITS: Final = 100
 NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view", "page")
+_LONGEST: Final = 20_000  # characters of a search in an address
 _SHOWING: Final = {"view", "page"}  # what does not change the list of passages
 _ASKING: Final = {"q", "type", "tag", "path", "after", "before"}
 
@@ -262,8 +264,17 @@ class State:
 
 
 def _in_url(names: Sequence[str]) -> Params:
-    found = {name: st.query_params.get_all(name) for name in names}
-    return {name: values for name, values in found.items() if values}
+    """The parameters called ``names``; at the address of a document, those of the search that led there. Such
+    an address of another page is the browser's entry before a document that a row of the table opened."""
+    led = st.query_params.get("search")
+    found = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
+    return {name: values for name, values in found.items() if name in names and values}
+
+
+def searched(written: str) -> Params:
+    """The parameters of a search as a link has written them; what the Search page does not know is left
+    out."""
+    return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in NAMES}
 
 
 def _list(params: Params) -> Params:

@@ -309,8 +309,9 @@ def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
     except (sqlite3.DatabaseError, OSError) as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise StoreBusy(
-                f"Store {path.stem!r} is in use by another process: {error}.",
-                "Nothing was renamed; stop the other one, such as a running app, and try again.",
+                f"Store {path.stem!r} is in use by another process, such as a running app.",
+                "Nothing was renamed: stop it and try again, or rename the store on the app's own Stores"
+                " page.",
             ) from error
         raise StoreError(
             f"Store {path.stem!r} cannot be renamed: {getattr(error, 'strerror', error)}.",

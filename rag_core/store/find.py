@@ -156,6 +156,13 @@ def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[in
     return [row[0] for row in rows]
 
 
+def has_eligible(db: sqlite3.Connection, path: str, allowed: Eligible) -> bool:
+    """Whether any passage of the document called ``path`` is eligible."""
+    sql = f"""SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
+              WHERE d.display = ? AND {allowed.sql} LIMIT 1"""
+    return db.execute(sql, (path, *allowed.values)).fetchone() is not None
+
+
 def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5) -> list[int]:
     """The first chunk of each eligible document that is called ``name``: its title, an alias,
     its file name or its path."""
@@ -283,7 +290,10 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
     ).fetchall()
 
 
-_DOCUMENT = """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count,
+# Only what is needed: the rest of a document's row, which is most of it, is on pages of its own.
+_DOCUMENT = """SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.private, d.state,
+    d.reason, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.file_hash, d.indexed_at, s.root,
+    (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count,
     (SELECT json_group_array(tag) FROM tags WHERE document_id = d.id AND tag IS NOT NULL) AS tag_list
     FROM documents d JOIN sources s ON s.id = d.source_id"""
 
@@ -334,7 +344,7 @@ def _document(store: str, row: sqlite3.Row, viewer: Viewer, state: str) -> Docum
         folder=row["folder"],
         file_type=row["file_type"],
         title=row["title"],
-        tags=tuple(json.loads(row["tag_list"])),
+        tags=() if row["tag_list"] == _NO_TAGS else tuple(json.loads(row["tag_list"])),
         date=row["date"],
         private=bool(row["private"]),
         state=state if viewer.is_owner else "indexed",
@@ -349,6 +359,7 @@ def _document(store: str, row: sqlite3.Row, viewer: Viewer, state: str) -> Docum
     )
 
 
+_NO_TAGS = "[]"
 _PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("note", "rule"))
 
 
