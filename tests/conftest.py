@@ -38,10 +38,10 @@ pytest_plugins = [
 # Half a minute each, or more: they begin first, so that none is left to one worker in the end.
 LONGEST = frozenset({
     "test_accessibility", "test_attaching", "test_attacks_in_browser", "test_benchmarks",
-    "test_browser_files", "test_browser_keyboard", "test_docs_commands", "test_guests_meet_nothing", "test_load", "test_mcp_doors",
-    "test_outbox", "test_packaging", "test_page_guests", "test_page_placement", "test_page_sharing",
-    "test_placement", "test_readers", "test_real_services", "test_terminal", "test_vector_bars",
-    "test_vector_contract",
+    "test_browser_files", "test_browser_keyboard", "test_docs_commands", "test_guests_meet_nothing",
+    "test_load", "test_mcp_doors", "test_outbox", "test_packaging", "test_page_guests",
+    "test_page_placement", "test_page_sharing", "test_placement", "test_readers", "test_real_services",
+    "test_terminal", "test_vector_bars", "test_vector_contract",
 })  # fmt: skip
 
 
