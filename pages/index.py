@@ -15,7 +15,7 @@ from ui.messages import show_error
 from ui.model_notice import show_model_notice
 from ui.problems import show_problems
 from ui.run_history import show_history
-from ui.runs import show_start_error
+from ui.runs import show_outcome
 from ui.sources import show_sources
 from ui.store_choice import choose_store
 
@@ -47,7 +47,7 @@ def main() -> None:
     show_model_notice(info)
     scroll_to_the_run()
     show_job_status(viewer, info, active=store.active)
-    show_start_error()
+    show_outcome()
     show_sources(viewer, info, active=store.active)
     show_problems(viewer, info)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
@@ -14,6 +15,7 @@ from rag_core.wording import plural
 _A_LOOK = 10_000  # so many names are looked at for a hint
 _A_FEW = 1_000  # so many are enough, nearly always, to meet one that is chosen
 _KINDS_SHOWN = 8
+_CLASS = re.compile(r"\[[^\]]*\]")
 
 
 def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
@@ -30,6 +32,11 @@ def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] =
 def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> InvalidInput:
     """That patterns choose no file of a folder, and what would."""
     said = f"No file below {str(root)!r} matches {' '.join(include)!r}"
+    if open_ended := next(filter(_is_open, include), None):
+        return InvalidInput(
+            f"{said}.",
+            f"The brace in {open_ended!r} is not closed. '{{md,txt}}' lists alternatives; '[{{]' is a brace.",
+        )
     if exclude and preview(root, include, max_files=_A_LOOK).count:
         return InvalidInput(
             f"{said} that {' '.join(exclude)!r} does not leave out.", "Leave out less, or take more."
@@ -47,6 +54,11 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
     ends = ", ".join(suffix or "no suffix" for suffix in kinds)
     such = next((f"**/*{suffix}" for suffix in kinds if suffix), EVERYTHING[0])
     return InvalidInput(f"{said}.", f"Its files end in {ends}. Name what to take, like {such!r}.")
+
+
+def _is_open(glob: str) -> bool:
+    plain = _CLASS.sub("", glob)
+    return plain.count("{") > plain.count("}")
 
 
 def covers(outer: Source, inner: Source) -> bool:

@@ -20,9 +20,9 @@ from rag_core.extract import hardly_text, is_current, reader_of
 from rag_core.files import display, why_skipped, with_sep
 from rag_core.freshness import file_state_by_hash
 from rag_core.reports import Diagnosis, Step
-from rag_core.store import Store, documents, embeddings, privacy
+from rag_core.store import Store, documents, embeddings, find, privacy
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
-from rag_core.types import Source
+from rag_core.types import OWNER, Query, Source
 from rag_core.wording import command, moment, plural, take_back
 
 _NAMESAKES = 3
@@ -98,6 +98,24 @@ def in_store(found: Diagnosis, other: str) -> Diagnosis:
     if not is_elsewhere(found):
         return found
     return replace(found, advice=(said := f"It is in store {other!r}: ask about it there."), on_page=said)
+
+
+def left_out(store: Store, path: str, query: Query) -> list[Step]:
+    """A step that says by what the query itself leaves out all of a document; none where it does not."""
+    bare = Query("", "", ())
+    parts = {
+        "its filters": replace(bare, filters=query.filters, excluded=query.excluded),
+        "its words in quotes": replace(bare, phrases=query.phrases),
+        "its words behind a minus": replace(bare, without=query.without),
+    }
+    with store.read() as db:
+        lets = {by: find.has_eligible(db, path, find.eligible(part, OWNER)) for by, part in parts.items()}
+        lets_all = find.has_eligible(db, path, find.eligible(query, OWNER))
+    lets["the store that it names"] = not query.stores or store.name in query.stores
+    by = " and ".join(by for by, fits in lets.items() if not fits)
+    if lets_all and not by:
+        return []
+    return [Step("note", f"The query itself leaves this file out{f', by {by}' if by else ''}.")]
 
 
 def _in_no_folder(db: sqlite3.Connection, store: str, path: str, here: Path) -> tuple[str, _Advice]:
@@ -293,7 +311,7 @@ def _take_back(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -
     whole = with_sep(os.fsencode(source.root)) + raw
     out = next((each for each in excluded_files(db) if each.whole_path == whole), None)
     path = out.display if out else shown_path(source.label, raw)
-    return _or_with(take_back(path, store), "Take it back on the Files page")
+    return _or_with(take_back(path, store), "Include it again on the Files page")
 
 
 def _is_gone(source: Source, raw: bytes) -> bool:

@@ -62,9 +62,9 @@ class Excerpts(Reader):
             where = (
                 f"from line {first_line} on" if last_line is None else f"in lines {first_line} to {last_line}"
             )
-            raise NotFound(
-                f"{path!r} has no text {where}.", f"Its last line with text is {found.chunks[-1].end_line}."
-            )
+            first, last = found.chunks[0].start_line, found.chunks[-1].end_line
+            said = f"Its first line with text is {first}, its last is {last}."
+            raise NotFound(f"{path!r} has no text {where}.", said)
         kept = _within(wanted)
         left = wanted[len(kept)].key if len(kept) < len(wanted) else None
         return Excerpt(replace(found, chunks=tuple(kept)), left)

@@ -6,6 +6,7 @@ import difflib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
+from math import floor
 from pathlib import PurePath
 
 from rag_core.errors import RagError
@@ -47,9 +48,14 @@ def below(scores: Sequence[float], min_score: float | None) -> list[Notice]:
     """What is said where every passage has one of these scores, all too low."""
     if not scores or min_score is None:
         return []
-    are = "passage is" if len(scores) == 1 else "passages are"
-    said = f"{len(scores):,} {are} below the score {min_score:g} (min_score); the best has {max(scores):.4g}."
-    return [Notice(said)]
+    down = floor(max(scores) * 10_000) / 10_000  # never up to the least
+    best = f"The best passage has a score of {down:g}"
+    return [
+        Notice(
+            f"{best}, below the least that is wanted, {min_score:g} (min_score).",
+            on_page=f"{best}, below the minimum score of {min_score:g}.",
+        )
+    ]
 
 
 def over_budget(hits: Sequence[Hit], tokens: int, max_tokens: int, *, goes_on: bool) -> Notice:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -72,9 +73,9 @@ class Plan:
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
         """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
-        rows: list[tuple[Outcome, str, str]] = [("added", f.display, _note(f)) for f in self.new]
-        rows += [("changed", f.display, _note(f)) for f in self.changed]
-        rows += [("reread", f.display, _note(f)) for f in self.again]
+        rows: list[tuple[Outcome, str, str]] = [_to_read("added", f) for f in self.new]
+        rows += [_to_read("changed", f) for f in self.changed]
+        rows += [_to_read("reread", f) for f in self.again]
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
@@ -84,27 +85,17 @@ class Plan:
         return "excluded" if known.path in self.excluded else "deleted"
 
     def counts(self) -> dict[str, int]:
-        """How many files have each outcome."""
-        gone = [self.why_gone(known) for known in self.deleted]
-        return {
-            "added": len(self.new),
-            "changed": len(self.changed),
-            **({"reread": len(self.again)} if self.again else {}),
-            "moved": len(self.moved),
-            "deleted": gone.count("deleted"),
-            **({"excluded": gone.count("excluded")} if self.excluded else {}),
-            "unchanged": self.unchanged + len(self.touched),
-        }
+        """How many files have each outcome; ``skipped`` are those to read that probably will be, by their
+        names: pictures, archives, …"""
+        counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
+        counts |= Counter[str](became for became, _, _ in self.rows())
+        return {**counts, "unchanged": self.unchanged + len(self.touched)}
 
     def expected(self) -> dict[str, int]:
-        """As `counts`, but files to read that will probably be skipped, by their names, are apart: pictures,
-        archives, …"""
-        counts = {**self.counts(), "unlikely": 0}
-        for name, files in (("added", self.new), ("changed", self.changed), ("reread", self.again)):
-            if unlikely := sum(hardly_text(file.display) for file in files):
-                counts[name] -= unlikely
-                counts["unlikely"] += unlikely
-        return counts
+        """As `counts`, for people, who are told that nobody is sure what will be skipped."""
+        counts = self.counts()
+        unlikely = counts.pop("skipped", 0)
+        return {**counts, "unlikely": unlikely}
 
 
 @dataclass(slots=True)
@@ -117,8 +108,10 @@ class _Draft:
     touched: list[Move] = field(default_factory=list)
 
 
-def _note(file: FileRecord) -> str:
-    return "will probably be skipped" if hardly_text(file.display) else ""
+def _to_read(became: Outcome, file: FileRecord) -> tuple[Outcome, str, str]:
+    if hardly_text(file.display):
+        return "skipped", file.display, "will probably be skipped"
+    return became, file.display, ""
 
 
 def make_plan(

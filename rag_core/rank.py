@@ -177,7 +177,8 @@ def _reasons(
     if held and len(held) == len(parts):
         reasons.append("every word" if len(parts) > 1 else "the word")
     elif held:
-        reasons.append(f"{len(held)} of {len(parts)} words: {', '.join(held[:4])}")
+        lacking = [word for word in parts if word not in held]
+        reasons.append(f"{len(held)} of {len(parts)} words: {_few(held)}; not {_few(lacking)}")
     elif present:
         reasons.append("parts of words")
     elif found.bm25 is not None:
@@ -187,6 +188,10 @@ def _reasons(
     elif found.similarity is not None and found.similarity >= calibration.vector.middle:
         reasons.append("related in meaning")
     return tuple(reasons) or ("distantly related",)
+
+
+def _few(words: Sequence[str]) -> str:
+    return ", ".join([*words[:4], "…"] if len(words) > 4 else words)
 
 
 def occurs(text: str, word: str) -> bool:

@@ -46,7 +46,7 @@ class Reference:
     ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for the store, the
     document's path in it, its headings and the place of the chunk; of neighbours that were joined, those of
     the first. ``spans`` are the places in ``content`` that were quoted word for word; ``cited`` says whether
-    the answer names it.
+    the answer names it; ``score`` is that of the best chunk, ``relevant`` whether it is good enough.
     """
 
     number: int
@@ -65,6 +65,8 @@ class Reference:
     private: bool = False
     spans: tuple[Span, ...] = ()
     cited: bool = False
+    score: float = 0.0
+    relevant: bool = True
 
     @property
     def place(self) -> str:

@@ -66,6 +66,8 @@ def reference(found: Reference) -> dict[str, Any]:
         "private": found.private,
         "spans": [list(span) for span in found.spans],
         "cited": found.cited,
+        "score": found.score,
+        "relevant": found.relevant,
         "link": f"/{address(found)}",
     }
 

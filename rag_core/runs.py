@@ -186,8 +186,8 @@ class Runs(Folders):
 def _excluded(store: str, path: str) -> NotFound:
     return NotFound(
         f"{path!r} is excluded from store {store!r}.",
-        f"Take it back with `{take_back(path, store)}`, or on the Files page.",
-        on_page="Take it back to have it read.",
+        f"Include it again with `{take_back(path, store)}`, or on the Files page.",
+        on_page="Include it again to have it read.",
     )
 
 

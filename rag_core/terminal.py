@@ -29,6 +29,7 @@ from rag_core.wording import (
     outcomes,
     plural,
     ranked,
+    shown_score,
     size,
     taken,
     took,
@@ -96,12 +97,17 @@ def show_answer(answer: Answer) -> None:
     click.secho(" ".join(filter(None, said)), dim=True)
 
 
+def near_miss(*, relevant: bool) -> str:
+    """The mark behind a passage that is not good enough."""
+    return click.style("" if relevant else "  (a near miss)", dim=True)
+
+
 def _show_hit(hit: Hit, *, several: bool) -> None:
     place = line(f"{hit.document.path}:{lines(hit.start_line, hit.end_line)}")
     store = f"{hit.store}  " if several else ""
     click.echo(
-        f"{hit.rank:>3}  {hit.score:.2f}  {store}" + click.style(place, bold=True)
-        + click.style("" if hit.relevant else "  (a near miss)", dim=True)
+        f"{hit.rank:>3}  {shown_score(hit.score)}  {store}" + click.style(place, bold=True)
+        + near_miss(relevant=hit.relevant)
     )  # fmt: skip
     heading = " > ".join(hit.heading_path) or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
@@ -264,7 +270,7 @@ def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
         {
             "number": str(each.source.id),
             "folder": _standing(each),
-            **({"called": f"{each.source.label}/…" if each.source.label else "…"} if led else {}),
+            **({"called": f"{each.source.label}/…" if each.source.label else ""} if led else {}),
             **_counted((each.indexed, each.failed, each.skipped)),
             "patterns": _patterns(each.source),
         }

@@ -54,7 +54,12 @@ def fewer_vectors(job: Job) -> str:
         return ""
     if job.state != "done":
         return "The run ended before all of them were embedded."
+    if _UNREAD in job.message:  # which says how many there are
+        return "Passages that the model cannot read, or without text, have no vector; equal ones share one."
     return "Equal passages share a vector, and those without text have none."
+
+
+_UNREAD = "in a script that this model cannot read"
 
 
 def unreadable(count: int) -> str:
@@ -62,7 +67,7 @@ def unreadable(count: int) -> str:
     if not count:
         return ""
     are, them = ("is", "it") if count == 1 else ("are", "them")
-    said = f"{plural(count, 'passage')} {are} in a script that this model cannot read: words find {them}."
+    said = f"{plural(count, 'passage')} {are} {_UNREAD}: words find {them}."
     return f"{said} A multilingual embedder reads more, such as ollama:bge-m3 or ollama:embeddinggemma."
 
 
@@ -106,6 +111,11 @@ def moment(written: str) -> str:
         return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError):  # an imported store may say anything
         return written
+
+
+def shown_score(value: float) -> str:
+    """A score with two places: ``1.00`` is one that leaves nothing uncertain, never one just below it."""
+    return f"{value if value >= 1 else min(value, 0.99):.2f}"
 
 
 def embedder(name: str) -> str:
@@ -227,7 +237,7 @@ def ranked(found: Diagnosis) -> str:
     """Which place a file has for the query that was asked."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
-    place = f"number {found.rank:,}, with a score of {found.score:.2f}."
+    place = f"number {found.rank:,}, with a score of {shown_score(found.score or 0)}."
     if not is_behind(found):
         return f"For {found.query!r} its best passage is {place}"
     return (
@@ -290,11 +300,14 @@ def unshown(answer: Answer) -> str:
     return f"At least {answer.unshown:,} more {misses} {are} not shown."
 
 
+ONLY_TITLE = "There is only the title"
+
+
 def only_title(hit: Hit) -> str:
     """What there is of a document without text."""
     names = f"also called {', '.join(hit.aliases)}" if hit.aliases else ""
     tags = " ".join(f"#{tag}" for tag in hit.document.tags)
-    return " · ".join(part for part in ("There is only the title", names, tags) if part)
+    return " · ".join(part for part in (ONLY_TITLE, names, tags) if part)
 
 
 _ANOTHER_STAT = "its size or time is another"
@@ -336,7 +349,7 @@ def _fit(answer: Answer) -> str:
     by, said = _judged_by(answer), _fits(answer)
     if not by.endswith("alone"):
         return said
-    return f"{by.capitalize()}{_without_vectors(answer)}, {said[0].lower()}{said[1:]}"
+    return f"{by.capitalize()}, {said[0].lower()}{said[1:]}{_without_vectors(answer)}"
 
 
 def _without_vectors(answer: Answer) -> str:
@@ -344,7 +357,9 @@ def _without_vectors(answer: Answer) -> str:
     was not."""
     if answer.mode != "hybrid" or any(hit.store in answer.by_words for hit in answer.hits):
         return ""
-    return ", as it has no vector" if len(answer.hits) == 1 else ", as none of them has a vector"
+    if len(answer.hits) == 1:
+        return " The model has not read it, so its meaning was not compared."
+    return " The model has read none of them, so their meaning was not compared."
 
 
 def _fits(answer: Answer) -> str:

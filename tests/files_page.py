@@ -33,6 +33,16 @@ def idle(page: AppTest) -> AppTest:
     return page
 
 
+def done(page: AppTest) -> list[str]:
+    """What the page says was done, once the run that was asked for has ended."""
+    end = time.monotonic() + 20
+    while not page.success:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+        drawn(page.run())
+    return [str(each.value).replace("\\", "") for each in page.success]
+
+
 def page_links(page: AppTest) -> dict[str, str]:
     """Name → parameters of the links on the page that Streamlit makes."""
     return {link.proto.label: link.proto.query_string for link in page.get("page_link")}

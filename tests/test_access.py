@@ -475,10 +475,10 @@ def test_who_keeps_knocking_fills_no_log(caplog: pytest.LogCaptureFixture) -> No
             log.add("http", "the peer is not this computer")
     log.add("websocket", "another origin asked")
     assert [record.getMessage() for record in caplog.records] == [
-        "Refused a http request: the peer is not this computer.",
-        "Refused a http request: the peer is not this computer. 99 more before it.",
-        "Refused a http request: the peer is not this computer. 99 more before it.",
-        "Refused a websocket request: another origin asked.",
+        "Refused an HTTP request: the peer is not this computer.",
+        "Refused an HTTP request: the peer is not this computer. 99 more before it.",
+        "Refused an HTTP request: the peer is not this computer. 99 more before it.",
+        "Refused a WebSocket request: another origin asked.",
     ]
 
 

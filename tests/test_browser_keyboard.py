@@ -156,11 +156,11 @@ def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, 
     page.keyboard.press("Shift+Space")
     expect(page.get_by_role("link", name="Open document")).to_be_visible()
     press(filled, "Exclude", "Space")
-    expect(page.get_by_role("button", name="Take back")).to_be_visible()
+    expect(page.get_by_role("button", name="Include again")).to_be_visible()
     [rose] = [file for file in library.files(OWNER, "garden") if file.path == "Rose.md"]
     assert rose.state == "excluded"
-    press(filled, "Take back")
-    expect(page.get_by_role("button", name="Take back")).to_have_count(0)
+    press(filled, "Include again")
+    expect(page.get_by_role("button", name="Include again")).to_have_count(0)
     expect(page.get_by_text("1 of 3 files")).to_be_visible()
     filled.open("/?q=rose+grows")
     expect(page.get_by_role("article").first).to_contain_text("The Rose grows.")

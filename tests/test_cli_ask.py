@@ -66,6 +66,23 @@ def test_without_a_model_the_passages_are_shown(ask: Ask, home: Path) -> None:
     assert "then set `llm: ollama:llama3.2:3b` in config.yaml" in shown.err
 
 
+def test_passages_that_do_not_fit_are_marked_as_in_a_search(
+    ask: Ask, run: Run, home: Path, notes: Path
+) -> None:
+    configure(home)
+    (notes / "port" / "lighthouse.md").touch()
+    run("index", "--store", "port")
+    shown = ask("lighthouse", "--k", "3", "--store", "port").out
+    first, *others = shown.split("\n\n[")[1:]
+    assert first.splitlines() == ["1] port/lighthouse.md, line 1", "    There is only the title"]
+    assert others
+    assert all("  (a near miss)" in each.splitlines()[0] for each in others)
+    references = ask("lighthouse", "--k", "3", "--store", "port", "--json").json["references"]
+    assert [each["relevant"] for each in references] == [True, *[False] * len(others)]
+    found = run("query", "lighthouse", "--top-k", "3", "--store", "port", "--json").json["results"]
+    assert references[0]["score"] == found[0]["score"]
+
+
 @pytest.mark.parametrize("question", [QUESTION, "quantum zebra xylophone"])
 def test_where_there_is_no_answer_alone_there_is_nothing(ask: Ask, home: Path, question: str) -> None:
     configure(home)

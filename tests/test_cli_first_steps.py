@@ -79,10 +79,11 @@ def test_what_does_not_fit_the_budget_is_counted(run: Run, tea: Path) -> None:
     assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
 
 
-def test_what_scores_too_low_is_counted(run: Run, tea: Path) -> None:
+def test_what_scores_too_low_is_said_with_the_best_score(run: Run, tea: Path) -> None:
     found = run("query", "tea steeps", "--mode", "lexical", "--min-score", "1")
     assert found.out == "Nothing found.\n"
-    assert "passages are below the score 1 (min_score); the best has 0." in found.err
+    assert "The best passage has a score of 0." in found.err
+    assert ", below the least that is wanted, 1 (min_score).\n" in found.err
     assert "min_score" not in run("query", "tea", "--min-score", "0.01").err
 
 
@@ -92,9 +93,25 @@ def test_words_alone_are_explained_where_meaning_was_asked_for(
     monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
     write(notes, {"poem.md": "# 诗\n\n白日依山尽，黄河入海流。\n", "river.md": "# River\n\nA poem.\n"})
     run("init", notes)
-    assert "By words alone, as it has no vector, it fits." in run("query", "poem", "-river").out
-    assert "as it has" not in run("query", "poem", "--mode", "lexical").out
+    said = run("query", "poem", "-river").out
+    assert "By words alone, it fits. The model has not read it, so its meaning was not compared." in said
+    assert "has not read" not in run("query", "poem", "--mode", "lexical").out
     assert "alone" not in run("query", "poem").out, "one of them has a vector"
+    write(notes, {"poem two.md": "# 诗\n\n床前明月光，疑是地上霜。\n"})
+    run("index")
+    said = run("query", "poem", "-river").out
+    assert "The model has read none of them, so their meaning was not compared." in said
+
+
+def test_passages_that_the_model_cannot_read_are_why_fewer_texts_are_embedded(
+    run: Run, notes: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
+    write(notes, {"poem.md": "# 诗\n\n白日依山尽，黄河入海流。\n", "river.md": "# River\n\nA poem.\n"})
+    said = run("init", notes)
+    assert "1 text embedded. Passages that the model cannot read, or without text, have no" in said.out
+    assert "1 passage is in a script that this model cannot read" in said.err
+    assert "Equal passages" not in said.out
 
 
 def test_a_page_is_said_to_be_nowhere(run: Run, tea: Path) -> None:
@@ -174,7 +191,9 @@ def test_a_second_folder_says_what_its_files_are_called(run: Run, tea: Path, tmp
     said = run("index", "**/*", "--root", tmp_path / "work").err
     assert f"In this store the files of '{tmp_path}/work' are called 'work/…'." in said
     assert "are called" not in run("index", "**/*", "--root", tmp_path / "work").err, "once"
-    assert "work/…" in run("source", "list").out
+    listed = run("source", "list").out
+    assert "work/…" in listed
+    assert listed.count("…") == 1, "the files of the first folder are called as they are"
 
 
 def test_status_names_the_folders_that_are_paused(run: Run, tea: Path) -> None:

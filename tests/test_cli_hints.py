@@ -14,6 +14,7 @@ from rag_core.cli import app
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.command import Run
+from tests.trees import write
 
 
 @pytest.fixture
@@ -203,11 +204,23 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     result = run("index", *option)
     assert result.status == 0
     said = result.err + result.out
-    assert "Every folder" in said
-    assert "is paused" in said
-    command = said.partition("To go on with one: ")[2].splitlines()[0]
+    assert f"1 folder is paused and not read: {garden}." in said
+    command = said.partition("To go on with it: ")[2].splitlines()[0]
     assert run(*shlex.split(command)[1:]).status == 0
     assert "paused" not in run("index").err
+
+
+def test_a_run_names_the_folders_that_it_leaves_out(run: Run, garden: Path, tmp_path: Path) -> None:
+    for name in ("work", "old"):
+        write(tmp_path / name, {"plan.md": f"# Plan of {name}\n"})
+        run("index", "**/*", "--root", tmp_path / name)
+    run("source", "pause", 2)
+    done = run("index")
+    assert f"1 folder is paused and not read: {tmp_path / 'work'}." in done.out
+    run("source", "pause", 3)
+    said = f"2 folders are paused and not read: {tmp_path / 'work'}, {tmp_path / 'old'}."
+    assert said in run("index", "--dry-run").err
+    assert "paused" not in run("index", "**/*", "--root", garden).out, "no other folder was asked for"
 
 
 # --- files ------------------------------------------------------------------------------
@@ -305,7 +318,7 @@ def test_init_says_what_comes_next_although_a_file_failed(run: Run, notes: Path)
     (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     result = run("init", notes)
     assert result.status == 1
-    assert "Now ask:  commonplace query 'a few words' --store notes" in result.out
+    assert "Now search:  commonplace query 'a few words' --store notes" in result.out
 
 
 def test_many_failed_files_are_not_all_listed(run: Run, notes: Path) -> None:

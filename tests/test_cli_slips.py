@@ -207,6 +207,13 @@ def test_a_question_that_nobody_can_answer_names_its_option(
     assert run(*command, "--yes").status == 0
 
 
+def test_a_path_that_fell_apart_at_its_space_is_told_of_quotes(run: Run, notes: Path) -> None:
+    refused = run("init", notes / "my", "vault")
+    assert refused.status == 2
+    assert "Put what has a space in it in quotes." in refused.err
+    assert "in quotes" not in run("init").err
+
+
 # --- what was judged --------------------------------------------------------------------
 
 

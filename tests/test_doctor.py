@@ -184,6 +184,49 @@ def test_a_file_that_is_not_among_the_first_for_a_query_says_so(library: Library
     assert (is_behind(near), is_behind(far), is_behind(replace(far, query=""))) == (False, True, False)
 
 
+@pytest.mark.parametrize(
+    ("query", "by"),
+    [
+        ("tag:aws heron", ", by its filters"),
+        ("-type:md heron", ", by its filters"),
+        ('"grey heron"', ", by its words in quotes"),
+        ("boat -heron", ", by its words behind a minus"),
+        ("path:sub -heron", ", by its filters and its words behind a minus"),
+        ("store:other heron", ", by the store that it names"),
+    ],
+)
+def test_a_query_that_leaves_the_file_out_itself_is_said_to(
+    library: Library, vault: Path, query: str, by: str
+) -> None:
+    library.create_store(OWNER, "other", "hashing")
+    [found] = library.explain_file(OWNER, str(vault / "a.md"), ["s"], query=query)
+    assert (found.findable, found.rank) == (True, None)
+    assert found.steps[-1] == Step("note", f"The query itself leaves this file out{by}.")
+
+
+def test_parts_of_a_query_that_no_passage_fits_together_leave_the_file_out(
+    library: Library, vault: Path
+) -> None:
+    day = "The tide comes and goes, and the day is long. " * 40
+    write(vault, {"tides.md": f"# Tides\n\n## Early\n\nA walrus. {day}\n\n## Late\n\nA narwhal. {day}\n"})
+    index(library, "s")
+    for query in ('"walrus" -narwhal', '"narwhal" -walrus'):
+        assert ask(library, vault / "tides.md", query).rank == 1
+    assert last(ask(library, vault / "tides.md", '"walrus" "narwhal"')).endswith(
+        "leaves this file out, by its words in quotes."
+    )
+    assert last(ask(library, vault / "tides.md", '"walrus" -walrus')) == (
+        "The query itself leaves this file out."
+    )
+
+
+def test_a_query_that_the_file_does_not_fit_leaves_nothing_out(library: Library, vault: Path) -> None:
+    for query in ("heron", "zebra", "zebra -boat", "tag:aws"):
+        steps = ask(library, vault / "chinese.md", query).steps
+        said = [step.sentence for step in steps if "leaves this file out" in step.sentence]
+        assert bool(said) == (query == "tag:aws"), query
+
+
 def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:
     (vault / "new.md").write_text("New.", "utf-8")
     found = ask(library, vault / "new.md")

@@ -132,3 +132,9 @@ def test_lines_are_cut_out_of_their_passages(sea: Library) -> None:
     assert part.content[slice(*part.shown)] == part.content
     with pytest.raises(NotFound, match="no text in lines 2 to 2"):
         sea.excerpt(OWNER, "s", "moon.md", 2, 2)
+
+
+def test_who_asks_for_the_lines_before_the_text_is_told_where_it_begins(sea: Library) -> None:
+    with pytest.raises(NotFound, match="no text in lines 1 to 3") as error:
+        sea.excerpt(OWNER, "s", "diary.md", 1, 3)
+    assert error.value.suggestion == "Its first line with text is 4, its last is 6."

@@ -41,12 +41,13 @@ OPEN = {
 _MORE = "\n".join(
     f"## Part {n}\n\nThe kettle, the kettle and the mill {n}, all of brass.\n" for n in range(30)
 )
+_LONG = "It is so. " * 60 + "\n\n"  # more words than a byte counts in what FTS5 keeps of a passage
 SECRET = {
     "hidden/gift.md": "---\ntags: [surprise, drink/cold]\naliases: [chai, tea]\n{private}---\n# Gift\n\nThe"
     " kettle for Ann, from Zanzibar. See [[tea]] and [[plan]].\n",
     "hidden/plan.md": "---\n{private}---\n# Plan\n\nWater from Zanzibar.\n",
     "hidden/a-copy.md": "---\n{private}---\nThe same passage word for word.\n",
-    "hidden/brass.md": "---\n{private}---\n# Brass\n\n" + _MORE,
+    "hidden/brass.md": "---\n{private}---\n# Brass\n\n" + _LONG + _MORE,
     "my.diary.md": "---\n{private}---\n# Tea\n\nThe garden of Zanzibar.\n",
 }
 QUERIES = (

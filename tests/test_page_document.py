@@ -259,7 +259,7 @@ def test_an_excluded_document_keeps_its_page_and_is_taken_back_there(shelf: Path
     page = idle(press(open_page(store="notes", path="tea.md"), "file_Exclude"))
     assert "Excluded: It was taken out by hand." in said(page)
     assert passages(markup(page)) == []
-    idle(press(page, "file_Take back"))
+    idle(press(page, "file_Include again"))
     assert len(passages(markup(page))) == 2
 
 

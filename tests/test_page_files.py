@@ -18,7 +18,7 @@ from streamlit.testing.v1.element_tree import Selectbox
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.files_page import idle, open_page, page_links, said
+from tests.files_page import done, idle, open_page, page_links, said
 from tests.live import ROOT
 from tests.pages import GUEST, HOSTILE, drawn, markup, press
 from tests.stored import store_of
@@ -278,10 +278,35 @@ def test_a_file_is_excluded_and_taken_back_from_the_list(shelf: Path) -> None:
     idle(press(page, "file_Exclude"))
     assert table(page).set_index("Path")["State"]["tea.md"] == "excluded"
     assert library().search(OWNER, '"Green tea"').hits == ()
-    idle(press(page, "file_Take back"))
+    idle(press(page, "file_Include again"))
     assert table(page).set_index("Path")["State"]["tea.md"] == "fresh"
     assert library().search(OWNER, '"Green tea"').hits
     assert "Open document" not in page_links(page)
+
+
+@pytest.mark.parametrize(
+    ("button", "told"),
+    [
+        ("Read again", "'tea.md' was read again."),
+        ("Exclude", "'tea.md' is excluded now."),
+    ],
+)
+def test_what_came_of_an_action_is_told_once(shelf: Path, button: str, told: str) -> None:
+    (shelf / "tea.md").write_text("It is cold.\n")
+    page = choose(open_page(store="notes", state="changed"), "tea.md")
+    assert done(press(page, f"file_{button}")) == [told]
+    assert not drawn(page.run()).success
+
+
+def test_a_file_that_is_included_again_is_said_to_be(shelf: Path) -> None:
+    page = open_page(store="notes", path="tea.md")
+    done(press(page, "file_Exclude"))
+    assert done(press(page, "file_Include again")) == ["'tea.md' is included again."]
+
+
+def test_a_file_that_cannot_be_read_again_is_told_by_its_state(shelf: Path) -> None:
+    page = choose(open_page(store="notes"), "bad.md")
+    assert done(press(page, "file_Read again")) == ["'bad.md' could not be read."]
 
 
 def test_a_missing_file_may_be_looked_for(shelf: Path) -> None:
@@ -316,7 +341,7 @@ def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     press(page, "missing_file_ask")
     assert "bad.md cannot be found in notes" in said(page)
     assert "It could not be read" in said(page)
-    assert "For 'tea' it is not among" in said(page)
+    assert "For 'tea'" not in said(page), "it has no passage that could have a place"
     index(library(), "notes")  # nothing is said any more of a store that has changed
     assert "cannot be found" not in said(drawn(page.run()))
 

@@ -49,7 +49,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
 }
 OF_THE_OWNER = (
     "Index", "Settings", "config.yaml", "commonplace", "doctor", "Exclude", "Read again", "Look for it",
-    "Take back", "Why is a file", "failed", "skipped", "excluded", "Install", "Choose a folder",
+    "Include again", "Why is a file", "failed", "skipped", "excluded", "Install", "Choose a folder",
     "being indexed", "Not for you", "poison", "Hidden title", "underhand", "mine", "left out",
     "bad.docx", "Traceback", "sqlite",
 )  # fmt: skip

@@ -213,7 +213,7 @@ def test_own_patterns_belong_to_no_kind(hashing_store: str, four_files: Path) ->
 def test_a_pattern_that_leaves_the_folder_is_refused(hashing_store: str, four_files: Path) -> None:
     app = with_folder(four_files)
     drawn(app.text_area(key="index_include").set_value("../*.md").run())
-    assert "leaves its folder" in errors(app)
+    assert "leaves its folder. Add the other folder to the store, too." in errors(app)
     assert not has_key(app, "index_now")
 
 
@@ -222,6 +222,15 @@ def test_patterns_that_match_nothing_cannot_be_indexed(hashing_store: str, four_
     drawn(app.text_area(key="index_include").set_value("*.pdf").run())
     assert "No file in this folder matches" in texts(app)
     assert not has_key(app, "index_now")
+
+
+def test_a_brace_that_is_not_closed_is_named(hashing_store: str, four_files: Path) -> None:
+    app = with_folder(four_files)
+    drawn(app.text_area(key="index_include").set_value("**/*.{md").run())
+    assert "The brace in '**/*.{md' is not closed." in texts(app)
+    drawn(app.text_area(key="index_include").set_value("**/[{]*.pdf").run())
+    assert "No file in this folder matches" in texts(app)
+    assert "brace" not in texts(app)
 
 
 def test_a_count_that_stopped_early_says_so(
@@ -243,9 +252,13 @@ def test_the_dry_run_shows_each_file_and_changes_nothing(hashing_store: str, fou
 
 def test_the_dry_run_counts_what_will_probably_be_skipped_apart(hashing_store: str, four_files: Path) -> None:
     (four_files / "photo.jpg").write_bytes(b"\xff\xd8\xff")
-    said = texts(press(with_folder(four_files), "index_dry_run"))
+    app = press(with_folder(four_files), "index_dry_run")
+    said = texts(app)
     assert "**4** added · **1** will probably be skipped" in said
     assert "**5** added" not in said
+    rows = app.dataframe[0].value
+    assert list(rows[rows["What"] == "skipped"]["File"]) == ["photo.jpg"]
+    assert (rows["What"] == "added").sum() == 4
 
 
 def test_the_dry_run_names_what_is_passed_over(hashing_store: str, four_files: Path) -> None:

@@ -51,6 +51,11 @@ def test_downloads_say_how_many_passages_they_hold(water_notes: Indexing) -> Non
     assert labels == ["3 as JSON", "3 as CSV"]
 
 
+def test_downloads_of_what_does_not_fit_are_called_the_nearest(water_notes: Indexing) -> None:
+    labels = [b.proto.label for b in open_page(q="xylophone quantum", k="3").get("download_button")]
+    assert labels == ["3 nearest as JSON", "3 nearest as CSV"]
+
+
 def test_near_misses_stand_apart(water_notes: Indexing) -> None:
     page = open_page(q="xylophone quantum")
     assert "Nothing in the notes fits this well." in markup(page)
@@ -139,6 +144,18 @@ def test_a_minimum_score_cuts_the_list(water_notes: Indexing) -> None:
     best = library().search(OWNER, "coffee boiling").hits[0].score
     page = open_page(q="coffee boiling", min=str(int(best * 100) / 100))
     assert titles(page) == titles(everything)[:1]
+
+
+def test_a_score_just_below_the_minimum_of_1_is_not_shown_as_1(water_notes: Indexing) -> None:
+    [hit] = library().search(OWNER, "tea.md green tea eighty degrees", top_k=1, min_score=0.995).hits
+    assert hit.score < 1
+    shown = markup(open_page(q="tea.md green tea eighty degrees"))
+    assert "</span>0.99</span>" in shown
+    assert ">1.00<" not in shown
+    shown = markup(open_page(q="tea.md green tea eighty degrees", min="1"))
+    assert "The best passage has a score of 0.9" in shown
+    assert ", below the minimum score of 1." in shown
+    assert "min_score" not in shown
 
 
 def test_an_active_filter_is_shown_and_can_be_removed(water_notes: Indexing) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core import jobs, portable
@@ -23,6 +24,7 @@ from rag_core.library import Library
 from rag_core.store import lock
 from rag_core.types import OWNER
 from tests import pages
+from tests.configured import configure
 from tests.conftest import index
 from tests.pages import drawn, has_key, markup, params, press, press_label
 from tests.stored import found
@@ -166,10 +168,19 @@ def test_its_search_files_and_folders_are_a_click_away(garden: Library) -> None:
     assert leads["All stores"] == "stores?"
 
 
-def test_an_empty_store_leads_to_its_folders() -> None:
-    library().create_store(OWNER, "empty", "hashing")
-    assert "store=empty" not in links(page(store="empty")).get("Search", "")
-    assert links(page(store="empty"))["Folders and runs"] == "index?store=empty"
+def test_an_empty_store_begins_with_the_picker_of_its_first_folder() -> None:
+    for name in ("another", "empty"):
+        library().create_store(OWNER, name, "hashing")
+    app = page(store="empty")
+    assert not any("store=empty" in leads for leads in links(app).values())
+    press(app, "store_add_folder_empty")
+    assert app.title[0].value == "Index"
+    assert app.selectbox(key="index_store").value == "empty"
+    assert "Use this folder" in [button.label for button in app.button]
+
+
+def test_a_store_with_a_folder_is_not_asked_for_its_first(garden: Library) -> None:
+    assert not has_key(page(store="garden"), "store_add_folder_garden")
 
 
 # --- a new one --------------------------------------------------------------------------
@@ -202,6 +213,16 @@ def test_a_dimension_is_asked_for_only_where_the_embedder_leaves_a_choice() -> N
     assert not app.number_input
     press(fill(app, "notes", "minilm"), "stores_create")
     assert library().store_info(OWNER, "notes").dimension == 384
+
+
+def test_what_a_newcomer_need_not_know_is_folded_unless_it_is_chosen(home: Path) -> None:
+    [fold] = [each for each in page().expander if each.label == "More"]
+    assert not fold.proto.expanded
+    assert [box.label for box in fold.selectbox] == ["Vectors", "Metric: how two vectors are compared"]
+    configure(home, "backend: chroma\n")
+    st.cache_resource.clear()
+    [fold] = [each for each in page().expander if each.label == "More"]
+    assert fold.proto.expanded
 
 
 @pytest.mark.parametrize("name", ["", "../x", "x" * 300, "GARDEN", "<b>"])
@@ -440,6 +461,20 @@ def test_a_store_that_is_gone_is_not_called_ready_any_more(garden: Library, expo
     app.text_input(key="store_new_name_garden").set_value("plants")
     press_label(app, end)
     assert "Store 'garden' is ready" not in texts(page())
+
+
+def test_a_file_of_the_exports_folder_is_chosen_and_not_typed(garden: Library) -> None:
+    assert "stores_import_exported" not in [box.key for box in page().selectbox]
+    export(page(store="garden"))
+    file = garden.settings.data_dir / "exports" / "garden.commonplace"
+    (file.parent / "other.txt").write_text("no export")
+    app = page()
+    assert app.selectbox(key="stores_import_exported").options == ["garden.commonplace"]
+    drawn(app.selectbox(key="stores_import_exported").select("garden.commonplace").run())
+    assert app.text_input(key="stores_import_path").value == str(file)
+    app.text_input(key="stores_import_name").set_value("again")
+    assert "Store 'again' is ready" in texts(settled(press(app, "stores_import")))
+    assert app.selectbox(key="stores_import_exported").value is None
 
 
 @pytest.mark.parametrize(

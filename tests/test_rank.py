@@ -139,10 +139,11 @@ def reasons(library: Library, query: str, mode: Mode = "lexical") -> tuple[str, 
     [
         ("amber", "the word"),
         ("amber birch", "every word"),
-        ("amber missing", "1 of 2 words: amber"),
+        ("amber missing", "1 of 2 words: amber; not missing"),
         ("格", "the word"),
-        ("价格 missing", "1 of 2 words: 价格"),
+        ("价格 missing", "1 of 2 words: 价格; not missing"),
         ("user name", "every word"),
+        ("amber iota eta zeta beta rho", "1 of 6 words: amber; not iota, eta, zeta, beta, …"),
     ],
 )
 def test_reason_says_which_words_were_found(library: Library, query: str, reason: str) -> None:

@@ -112,8 +112,11 @@ def test_a_folder_that_is_none_is_refused_before_it_is_in_a_store(
     library.create_store(OWNER, "s", "hashing")
     with pytest.raises(InvalidInput) as refused:
         library.add_source(OWNER, "s", root, ["**/*"])
-    assert refused.value.message == f"{str(root)!r} is not a folder."
-    assert refused.value.suggestion == "Check the spelling, or mount its disk."
+    said = {
+        "gone": (f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk."),
+        "a file": (f"{str(root)!r} is not a folder but a file.", f"Give its folder: {str(tmp_path)!r}."),
+    }
+    assert (refused.value.message, refused.value.suggestion) == said[kind]
     assert library.sources(OWNER, "s") == []
 
 

@@ -42,6 +42,13 @@ def test_what_is_kept_is_read_as_it_was(reply: Reply) -> None:
     assert reply_forms.from_kept(json.loads(json.dumps(reply_forms.kept(reply)))) == reply
 
 
+def test_what_was_kept_before_passages_had_scores_is_read_as_well() -> None:
+    kept = json.loads(json.dumps(reply_forms.kept(REPLIES[0])))
+    for reference in kept["references"]:
+        del reference["score"], reference["relevant"]
+    assert reply_forms.from_kept(kept) == REPLIES[0]
+
+
 def test_a_heading_that_only_repeats_the_name_of_the_file_is_not_said_twice() -> None:
     [reference] = reply_of("", "notes/harbour.md").references
     assert reference.place == "port/notes/harbour.md"
@@ -56,6 +63,7 @@ def test_json_has_the_seeds_names() -> None:
     names = {"vault": "port", "rel_path": "a.md", "heading_path": "# Harbour", "chunk_index": 0}
     assert names.items() <= reference.items()
     assert reference["spans"] == [[12, 24]]
+    assert (reference["score"], reference["relevant"]) == (0.0, True)
     assert reference["link"] == "/files?store=port&path=a.md&passage=key"
     said = 'It "opens at six" [1], "at noon" [not in the passage] [1]. No. [no source]'
     assert written["answer"] == f"{said}\n\n- One [1] [no quote]"

@@ -17,7 +17,7 @@ from ui.deps import library
 from ui.file_actions import runs_now, show_actions, show_run
 from ui.messages import show_warning
 from ui.passages import Origin
-from ui.runs import show_start_error
+from ui.runs import show_outcome
 from ui.search_state import Params, last_search, searched
 
 FILES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "files.py"
@@ -51,7 +51,7 @@ def show_document(
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
     st.title(hits.label(file.title or passages.file_name(path)), anchor=False)
     _place(file, marked.start_line if marked else None)
-    show_start_error()
+    show_outcome()
     if active:
         show_run(viewer, store)
     st.html(passages.facts(view))

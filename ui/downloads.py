@@ -19,15 +19,16 @@ _LONGEST_NAME = 40
 def show(answer: Answer, viewer: Viewer) -> None:
     """A button for each kind. The file is made when it is asked for, from the answer on the page."""
     name, count = file_name(answer), len(answer.hits)
+    which = f"{count:,}" if answer.convincing else f"{count:,} nearest"
     with st.container(horizontal=True, width="content"):
         st.download_button(
-            f"{count:,} as JSON", lambda: _made(answer, viewer, "json"), f"{name}.json",
+            f"{which} as JSON", lambda: _made(answer, viewer, "json"), f"{name}.json",
             "application/json", key="download_json", on_click="ignore", type="tertiary",
             icon=":material/download:",
             help=f"The {plural(count, 'passage')} shown here, for programs",
         )  # fmt: skip
         st.download_button(
-            f"{count:,} as CSV", lambda: _made(answer, viewer, "csv"), f"{name}.csv", "text/csv",
+            f"{which} as CSV", lambda: _made(answer, viewer, "csv"), f"{name}.csv", "text/csv",
             key="download_csv", on_click="ignore", type="tertiary", icon=":material/download:",
             help=f"The {plural(count, 'passage')} shown here, for a spreadsheet",
         )  # fmt: skip

@@ -7,13 +7,18 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
 from ui import file_table, hits
 from ui.deps import library
 from ui.job_status import describe
-from ui.runs import ask, is_active, newest_job
+from ui.runs import ask, is_active, newest_job, remember_done
 
 _POLL_S: Final = 0.5
+_INCLUDE: Final = "Include again"
+_READ: Final = "Read again"
+_WITHOUT_TEXT: Final = {"failed": "could not be read", "skipped": "was skipped"}
+_ASKED: Final = "file_asked"  # what was asked for last, until its run has ended
 _EXCLUDE: Final = (
     "Leaves it out from now on, whatever the folder's patterns say. The file itself stays as it is; "
     "moved to another path, it is a file like any other."
@@ -24,14 +29,14 @@ def show_actions(viewer: Viewer, file: Document) -> None:
     """The buttons for ``file``."""
     own = library()
     if file.state == "excluded":
-        _button(viewer, file, "Take back", ":material/undo:", _take_back, "Reads it again.")
+        _button(viewer, file, _INCLUDE, ":material/undo:", _include, "Reads it again.")
         return
     if file.state == "missing":
         looks = "Finds it where it has moved to in its folder, or forgets it."
         _button(viewer, file, "Look for it", ":material/search:", own.request_file, looks)
     else:
         reads = "Reads this one file, changed or not."
-        _button(viewer, file, "Read again", ":material/refresh:", own.request_file, reads)
+        _button(viewer, file, _READ, ":material/refresh:", own.request_file, reads)
     _button(viewer, file, "Exclude", ":material/block:", own.exclude_file, _EXCLUDE)
 
 
@@ -40,17 +45,21 @@ def _button(
 ) -> None:
     st.button(
         name, key=f"file_{name}", icon=icon, help=helped,
-        on_click=_do, args=(act, viewer, file.store, file.path),
+        on_click=_do, args=(act, name, viewer, file.store, file.path),
     )  # fmt: skip
 
 
-def _take_back(viewer: Viewer, store: str, path: str) -> None:
+def _include(viewer: Viewer, store: str, path: str) -> None:
     library().take_back_file(viewer, store, path)
     st.session_state.pop(file_table.CHOSEN, None)  # it is done with, and the list shows what became of it
 
 
-def _do(act: Callable[[Viewer, str, str], None], viewer: Viewer, store: str, path: str) -> None:
-    ask(viewer, store, lambda: act(viewer, store, path))
+def _do(act: Callable[[Viewer, str, str], None], name: str, viewer: Viewer, store: str, path: str) -> None:
+    def request() -> None:
+        act(viewer, store, path)
+        st.session_state[_ASKED] = (name, store, path)
+
+    ask(viewer, store, request)
     file_table.forget()
 
 
@@ -58,9 +67,29 @@ def runs_now(viewer: Viewer, store: str) -> bool:
     """Whether the store is being indexed; only the owner is told.
 
     To be asked before anything is read of the store: else a run that ends in between leaves a page
-    that shows the state before, and nothing to draw it again.
+    that shows the state before, and nothing to draw it again. What a run that was asked for here has
+    done is kept for `show_outcome`.
     """
-    return viewer.is_owner and is_active(viewer, store)
+    active = viewer.is_owner and is_active(viewer, store)
+    name, of, path = st.session_state.get(_ASKED, ("", "", ""))
+    if of == store and viewer.is_owner and not active:
+        del st.session_state[_ASKED]
+        remember_done(_became(viewer, name, store, path))
+    return active
+
+
+def _became(viewer: Viewer, name: str, store: str, path: str) -> str:
+    """What has become of a file, in a sentence; '' where its run did not come to its end, which says why."""
+    job = newest_job(viewer, store)
+    if job is None or job.state != "done":
+        return ""
+    try:
+        state = library().file(viewer, store, path).state
+    except NotFound:
+        return f"{path!r} is not there any more: it was forgotten, or is listed where it has moved to."
+    if state == "fresh":
+        return f"{path!r} is included again." if name == _INCLUDE else f"{path!r} was read again."
+    return f"{path!r} {_WITHOUT_TEXT.get(state, f'is {state} now')}."
 
 
 def show_run(viewer: Viewer, store: str) -> None:

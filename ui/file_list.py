@@ -19,7 +19,7 @@ from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, fetch_ahead, lis
 from ui.links import address
 from ui.missing_file import show_missing_file
 from ui.results import INDEX_PAGE, nothing_indexed
-from ui.runs import show_start_error
+from ui.runs import show_outcome
 
 _HOW: Final = (
     "Open shows a file. Tick its row to read it again or leave it out; with the keyboard, go to the row and"
@@ -44,7 +44,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     file_filters.restore(
         {"state": _offered_states(found), "type": list(found.types), "tag": list(found.tags)}
     )
-    show_start_error()
+    show_outcome()
     if active:
         show_run(viewer, store)
     if found.rows.empty:

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from rag_core import render
 from rag_core.snippet import pieces
 from rag_core.types import Hit, Neighbour
-from rag_core.wording import lines, on_disk, only_title
+from rag_core.wording import lines, on_disk, only_title, shown_score
 from ui.links import address
 
 Span = tuple[int, int]
@@ -131,7 +131,8 @@ def _score(score: float) -> str:
     width = round(max(0.0, min(1.0, score)) * 100)
     return (
         f'<span class="cp-score" title="Relevance from 0 to 1"><span class="cp-meter" aria-hidden="true">'
-        f'<i style="width:{width}%"></i></span><span class="cp-hidden">Score </span>{score:.2f}</span>'
+        f'<i style="width:{width}%"></i></span><span class="cp-hidden">Score </span>'
+        f"{shown_score(score)}</span>"
     )
 
 
@@ -210,6 +211,12 @@ def paragraphs(*sentences: str, status: bool = False) -> str:
     role = ' role="status"' if status else ""
     said = "".join(f'<p class="cp-quiet">{html.escape(sentence)}</p>' for sentence in sentences if sentence)
     return f'<div class="cp"{role}>{said}</div>'
+
+
+def name(text: str) -> str:
+    """What somebody is called, in bold, to be copied as it stands: in Markdown a joiner would keep an address
+    from becoming a link."""
+    return f'<div class="cp"><p><strong>{html.escape(one_line(text))}</strong></p></div>'
 
 
 def sentences(*texts: str, status: bool = False) -> str:

@@ -73,7 +73,7 @@ def fill_in(login: str) -> None:
 
 def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{hits.label(person.login)}**", width="content")
+        st.html(hits.name(person.login), width="content")
         if person.is_owner:
             st.badge("Owner", icon=":material/shield_person:", color="violet")
         else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from rag_core import jobs
 from rag_core.errors import InvalidInput, RagError
@@ -24,9 +25,10 @@ _NOTE: Final = "placement_note"
 _ADDRESS: Final = "stores_attach_address"
 _NAME: Final = "stores_attach_name"
 _BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
-_LOCAL: Final = "local"
+LOCAL: Final = "local"
+"""The index of a store in its own file."""
 _KINDS: Final = {
-    _LOCAL: "In the store's own file",
+    LOCAL: "In the store's own file",
     "s3vectors": "Amazon S3 Vectors",
     "qdrant": "Qdrant",
     "chroma": "Chroma",
@@ -42,8 +44,17 @@ class Placed:
     sends_private: bool
 
 
-def choose(viewer: Viewer, key: str, embedder: str, backend: str, *, sends_private: bool = False) -> Placed:
-    """Boxes for the embedder, the vector index and private notes; the first two show where text goes."""
+def choose(
+    viewer: Viewer,
+    key: str,
+    embedder: str,
+    backend: str,
+    more: DeltaGenerator | None = None,
+    *,
+    sends_private: bool = False,
+) -> Placed:
+    """Boxes for the embedder, the vector index and private notes; the first two show where text goes. The one
+    for the index stands in ``more``, if that is given."""
     offered = at_hand(viewer, embedder)
     chosen = st.selectbox(
         "Embedder", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
@@ -52,15 +63,16 @@ def choose(viewer: Viewer, key: str, embedder: str, backend: str, *, sends_priva
     st.html(hits.paragraphs(f"What it embeds {goes}."))
     look_for_others(viewer, key)
     kinds = library().backends(viewer)
-    where = st.selectbox(
-        "Vectors", list(kinds), key=f"{key}_backend",
-        index=list(kinds).index(backend if backend in kinds else _LOCAL),  # its package may be gone
-        format_func=lambda kind: _KINDS.get(kind, kind),
-    )  # fmt: skip
-    st.html(hits.paragraphs(
-        "Vectors are the numbers by which passages of like meaning are found. What is kept there"
-        f" {kinds[where]}."
-    ))  # fmt: skip
+    with more or st.container():
+        where = st.selectbox(
+            "Vectors", list(kinds), key=f"{key}_backend",
+            index=list(kinds).index(backend if backend in kinds else LOCAL),  # its package may be gone
+            format_func=lambda kind: _KINDS.get(kind, kind),
+        )  # fmt: skip
+        st.html(hits.paragraphs(
+            "Vectors are the numbers by which passages of like meaning are found. What is kept there"
+            f" {kinds[where]}."
+        ))  # fmt: skip
     leaves = any("stays" not in each for each in (goes, kinds[where]))
     private = leaves and st.checkbox(
         "Private notes, too", sends_private, key=f"{key}_private",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 _EVERY_S: Final = 1.0
+_KINDS: Final = {"http": "an HTTP", "websocket": "a WebSocket"}
 _LOG = logging.getLogger(__name__)
 
 
@@ -28,4 +29,4 @@ class RefusalLog:
         more = self._more.pop(reason, 0)
         self._written[reason] = now
         said = f" {more:,} more before it." if more else ""
-        _LOG.warning("Refused a %s request: %s.%s", kind, reason, said)
+        _LOG.warning("Refused %s request: %s.%s", _KINDS.get(kind, f"a {kind}"), reason, said)

@@ -13,7 +13,7 @@ import streamlit as st
 from rag_core import render
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
-from rag_core.wording import found, nothing_fits, plural
+from rag_core.wording import found, nothing_fits, plural, shown_score
 from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
 from ui.document_page import FILES_PAGE
@@ -236,7 +236,7 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
     found = answer.hits
     columns: dict[str, list[object]] = {
         "#": [hit.rank for hit in found],
-        "Score": [hit.score for hit in found],
+        "Score": [float(shown_score(hit.score)) for hit in found],
         "Title": [hits.one_line(hit.document.title) for hit in found],
         "Place": [hits.place(hit) for hit in found],
         "Passage": [hits.extract(hit) for hit in found],

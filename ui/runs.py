@@ -1,6 +1,6 @@
 """A store's indexing runs, as the pages need them: is one under way, and asking for one.
 
-What asks is a callback, so what goes wrong waits for ``show_start_error``.
+What asks is a callback, so what goes wrong waits for ``show_outcome``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from rag_core.reports import Asked, Problem
 from rag_core.types import Job, Viewer
 from rag_core.wording import plural
 from ui.deps import library
-from ui.messages import show_error
+from ui.messages import show_done, show_error
 
 _ERROR: Final = "index_start_error"
+_DONE: Final = "index_done"
 
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:
@@ -80,8 +81,14 @@ def remember_error(error: RagError) -> None:
     st.session_state[_ERROR] = error
 
 
-def show_start_error() -> None:
-    """Say once why the last thing asked for could not be done, if it could not."""
+def remember_done(text: str) -> None:
+    """Keep what was done until the page is drawn."""
+    st.session_state[_DONE] = text
+
+
+def show_outcome() -> None:
+    """Say once why the last thing asked for could not be done, if it could not, or what came of it."""
+    show_done(st.session_state.pop(_DONE, ""))
     error = st.session_state.pop(_ERROR, None)
     if error is not None:
         show_error(error)

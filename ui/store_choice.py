@@ -122,7 +122,7 @@ def _new_store(viewer: Viewer, *, has_others: bool) -> None:
 
 
 def _name_new_store(viewer: Viewer, folder: Path) -> None:
-    st.header("Name of the store", anchor=False)
+    st.header("Store", anchor=False)
     st.write("A store holds what was read, ready to be searched. Both boxes may stay as they are.")
     if st.session_state.get(_NAMED_AFTER) != folder or _NAME not in st.session_state:
         st.session_state[_NAME] = library().name_after(viewer, folder, free=True)

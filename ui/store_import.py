@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +25,7 @@ from ui.tasks import Report
 
 _PATH: Final = "stores_import_path"
 _NAME: Final = "stores_import_name"
+_EXPORTED: Final = "stores_import_exported"
 _UPLOAD: Final = "stores_import_upload"
 _ERROR: Final = "stores_import_error"
 _LONGEST_NAME: Final = 60
@@ -36,6 +39,11 @@ def offer_import(viewer: Viewer) -> None:
             " in, and its folders that are not on this computer are paused."
         )
     )
+    if found := _exported():
+        st.selectbox(
+            "Exported before", found, None, key=_EXPORTED, on_change=_fill_in,
+            placeholder=f"Choose a file of {shown(exports())}",
+        )  # fmt: skip
     st.text_input(
         "File on this computer", key=_PATH, placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
         autocomplete="off",
@@ -47,6 +55,24 @@ def offer_import(viewer: Viewer) -> None:
     st.button("Import", key="stores_import", type="primary", on_click=_start, args=(viewer,))
     if error := st.session_state.pop(_ERROR, None):
         show_error(error)
+
+
+def exports() -> Path:
+    """Where exports go, if nothing else is said."""
+    return library().settings.data_dir / "exports"
+
+
+def _exported() -> list[str]:
+    """The names of the files there, the newest first."""
+    with suppress(OSError), os.scandir(exports()) as there:
+        files = [(file.stat().st_mtime, file.name) for file in there if file.name.endswith(SUFFIX)]
+        return [name for _, name in sorted(files, reverse=True)]
+    return []  # there is no such folder yet
+
+
+def _fill_in() -> None:
+    if name := st.session_state[_EXPORTED]:
+        st.session_state[_PATH] = shown(exports() / name)
 
 
 def _start(viewer: Viewer) -> None:
@@ -64,6 +90,7 @@ def _start(viewer: Viewer) -> None:
         st.session_state[_ERROR] = error
     else:
         st.session_state[_PATH] = st.session_state[_NAME] = ""
+        st.session_state[_EXPORTED] = None
 
 
 def _begin(file: str, act: Callable[[Report], StoreInfo]) -> None:

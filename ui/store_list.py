@@ -12,7 +12,7 @@ from rag_core.types import METRICS, StoreInfo, Viewer
 from ui import hits, store_facts
 from ui.deps import library
 from ui.messages import show_done, show_error
-from ui.placement import choose, offer_attaching
+from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_first_folder
 from ui.runs import is_active
 from ui.store_import import offer_import
@@ -93,13 +93,23 @@ def _name(name: str, badge: str = "", icon: str = "", colour: str = "") -> None:
 
 def _new_store(viewer: Viewer) -> None:
     name = st.text_input("Name", key="stores_new_name", placeholder="notes", autocomplete="off")
+    refused = st.container()  # below the box that it is nearly always about
     usual = library().settings
-    placed = choose(viewer, "stores", usual.embedder, usual.backend)
-    dimension = _dimension(placed.embedder)
-    metric = st.selectbox(
-        "Metric: how two vectors are compared", METRICS, key="stores_metric", format_func=store_facts.metric
+    boxes = st.container()
+    more = st.expander(
+        "More", expanded=usual.backend != LOCAL, key="stores_more", type="compact", on_change="rerun"
     )
-    st.html(hits.paragraphs(f"{store_facts.SAME_ORDER} It matters to other programs that read the index."))
+    with boxes:
+        placed = choose(viewer, "stores", usual.embedder, usual.backend, more)
+    with more:
+        dimension = _dimension(placed.embedder)
+        metric = st.selectbox(
+            "Metric: how two vectors are compared", METRICS, key="stores_metric",
+            format_func=store_facts.metric,
+        )  # fmt: skip
+        st.html(hits.paragraphs(
+            f"{store_facts.SAME_ORDER} It matters to other programs that read the index."
+        ))  # fmt: skip
     if not st.button("Create store", key="stores_create", type="primary"):
         return
     try:
@@ -109,7 +119,8 @@ def _new_store(viewer: Viewer) -> None:
             sends_private=placed.sends_private,
         )  # fmt: skip
     except RagError as error:
-        show_error(error)
+        with refused:
+            show_error(error)
     else:
         open_store(made)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -19,12 +18,13 @@ from ui import hits, store_facts, tasks
 from ui.deps import library
 from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_run
-from ui.folders import shown, typed_folder
+from ui.folders import open_picker, shown, typed_folder
 from ui.last_store import remember
 from ui.messages import show_error
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
 from ui.results import INDEX_PAGE
+from ui.store_import import exports
 from ui.store_list import open_store, say_later, show_stores
 from ui.task_status import STORES_PAGE, forget, forget_store, found, library_name, show_tasks, under_way
 from ui.tasks import Kind
@@ -49,7 +49,10 @@ def show_store(viewer: Viewer, name: str) -> None:
         return
     remember(name)
     _title(name)
-    _links(info)
+    if info.sources or info.file_count or info.attached:
+        _links(info)
+    else:
+        _offer_folder(name)
     if running and not info.switching:
         show_run(viewer, name)
     st.html(store_facts.sheet(info))
@@ -76,6 +79,16 @@ def _links(info: StoreInfo) -> None:
     with st.container(horizontal=True):
         for page, name, icon in pages if info.file_count else pages[2:]:
             st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
+
+
+def _offer_folder(name: str) -> None:
+    """What comes first in an empty store: the picker of the Index page."""
+    st.html(hits.paragraphs("The store is empty. Add a folder to have its files read."))
+    if st.button(
+        "Add a folder", key=f"store_add_folder_{name}", type="primary", icon=":material/create_new_folder:",
+        on_click=open_picker,
+    ):  # fmt: skip
+        st.switch_page(INDEX_PAGE, query_params={"store": name})
 
 
 def _contents(info: StoreInfo) -> None:
@@ -178,7 +191,7 @@ def _export(viewer: Viewer, name: str) -> None:
         )
     )
     box, force = f"store_export_{name}", f"store_export_force_{name}"
-    st.session_state.setdefault(box, shown(_exports()))
+    st.session_state.setdefault(box, shown(exports()))
     st.text_input("Folder or file", key=box, autocomplete="off")
     st.checkbox(f"Replace a file of the same name ({name}{SUFFIX})", key=force)
     at_work = under_way(("export",), name)
@@ -191,12 +204,8 @@ def _export(viewer: Viewer, name: str) -> None:
     show_tasks(("export",), name, polling=at_work)
 
 
-def _exports() -> Path:
-    return library().settings.data_dir / "exports"
-
-
 def _start_export(viewer: Viewer, name: str, box: str, force: str) -> None:
-    own, usual = library(), _exports()
+    own, usual = library(), exports()
     replace = bool(st.session_state[force])
     try:
         target = typed_folder(st.session_state[box]) or usual

@@ -51,7 +51,7 @@ def _show_knocks(refused: Sequence[Visit]) -> None:
         by_login[visit.login].append(visit)
     for login, visits in list(by_login.items())[:_MOST_KNOCKS]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"settings_knock_{login}"):
-            st.markdown(f"**{hits.label(login)}**", width="content")
+            st.html(hits.name(login), width="content")
             requests = plural(sum(visit.requests for visit in visits), "request")
             st.html(hits.paragraphs(f"was refused: {requests}, last {moment(visits[0].last_at)}"))
             st.button(

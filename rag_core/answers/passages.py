@@ -75,6 +75,8 @@ def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
         anchor_ref=first.anchor_ref,
         content=_joined(run, around),
         private=any(hit.document.private for hit in run),
+        score=round(max(hit.score for hit in run), 4),
+        relevant=any(hit.relevant for hit in run),
     )
 
 

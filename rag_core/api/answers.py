@@ -251,6 +251,8 @@ SCHEMAS: Mapping[str, Schema] = {
         private=YES_NO,
         spans=SPANS,
         cited=YES_NO,
+        score={"type": "number", "minimum": 0, "maximum": 1},
+        relevant={**YES_NO, "description": "Whether it is good enough; otherwise it is a near miss."},
         link=TEXT,
     ),
     "Statement": _has(

@@ -151,7 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     except click.ClickException as error:
         message = " ".join(error.format_message().split())
-        _fail(RagError(message, f"See `{_command(error)} --help`."), words, error.exit_code)
+        quotes = "Put what has a space in it in quotes. " if "unexpected extra argument" in message else ""
+        _fail(RagError(message, f"{quotes}See `{_command(error)} --help`."), words, error.exit_code)
 
 
 def _status(error: RagError) -> int:

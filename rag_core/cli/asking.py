@@ -12,7 +12,9 @@ from rag_core.cli.options import json_option, library_of_owner, print_json
 from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.screen import Line, line, plain
+from rag_core.terminal import near_miss
 from rag_core.types import OWNER, Filters
+from rag_core.wording import ONLY_TITLE
 
 NOTHING_FOUND = 3
 """The exit status where no passage fits the question."""
@@ -114,7 +116,8 @@ def _show_references(found: Sequence[Reference], *, with_text: bool) -> None:
     """The passages that were cited, or all; without an answer with their text."""
     for each in [each for each in found if each.cited] or found:
         click.echo()
-        click.secho(f"[{each.number}] {line(reply_forms.where(each))}", bold=True)
+        place = click.style(f"[{each.number}] {line(reply_forms.where(each))}", bold=True)
+        click.echo(place + near_miss(relevant=each.relevant or not with_text))
         quoted = [each.content[start:end] for start, end in each.spans]
-        for text in [each.content] if with_text else quoted:
+        for text in [each.content.strip() or ONLY_TITLE] if with_text else quoted:
             click.echo("    " + plain(text).strip().replace("\n", "\n    "))

@@ -15,12 +15,13 @@ from rag_core.cli.runs import work_off
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
-from rag_core.screen import plain
+from rag_core.screen import line, plain
 from rag_core.terminal import show_plans
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import said_of_covered, said_of_label, shared_files
+from rag_core.wording import plural, said_of_covered, said_of_label, shared_files
 
 _Wanted = list[tuple[Path, list[str]]]
+_MOST_NAMED = 3
 
 yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk or home folder.")
 
@@ -56,8 +57,8 @@ def _next_steps(info: StoreInfo) -> str:
     if not info.chunk_count:
         index_it = f"commonplace index --store {info.name}"
         return f"\nThere is nothing to ask yet. Put notes into the folder, then:  {index_it}"
-    ask = f"commonplace query 'a few words' --store {info.name}"
-    return f"\nNow ask:  {ask}\nOr open:  commonplace serve --open"
+    search = f"commonplace query 'a few words' --store {info.name}"
+    return f"\nNow search:  {search}\nOr open:  commonplace serve --open"
 
 
 def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
@@ -114,8 +115,8 @@ def index(
     sources = [library.add_source(OWNER, store, r, chosen, exclude) for r, chosen in wanted]
     ids = [source.id for source in sources] or None
     library.request_index(OWNER, store, ids, force=not incremental)
-    resume = "" if wanted else _how_to_resume(library, store)
-    work_off(library, store, as_json=as_json, then=lambda: resume)
+    paused = "" if wanted else _said_of_paused(library, store)
+    work_off(library, store, as_json=as_json, then=lambda: paused)
 
 
 def _known(library: Library, store: str) -> StoreInfo:
@@ -140,8 +141,8 @@ def _show_dry_run(
 ) -> None:
     for folder, chosen in wanted:
         _explain(library, store, folder, chosen, exclude)
-    if not wanted and (resume := _how_to_resume(library, store)):
-        _say(f"Every folder of {store!r} is paused, so none is looked at. {resume}")
+    if not wanted:
+        _say(_said_of_paused(library, store))
     drafts = [library.draft_source(OWNER, store, root, chosen, exclude) for root, chosen in wanted]
     plans = [library.plan(OWNER, store, draft, force=force) for draft in drafts]
     plans = plans or library.plans(OWNER, store, force=force)
@@ -179,12 +180,18 @@ def _if_written_out(patterns: Sequence[str]) -> str:
     return "These are single files: new ones will not be taken. Put a pattern in quotes, like '**/*.md'."
 
 
-def _how_to_resume(library: Library, store: str) -> str:
-    """The command by which a store goes on whose folders are all paused; '' for any other."""
-    kept = [each for each in library.store_info(OWNER, store).sources if not each.removed]
-    if not kept or not all(each.paused for each in kept):
+def _said_of_paused(library: Library, store: str) -> str:
+    """The folders of a store that no run reads, and the command by which it goes on with one; '' for none."""
+    paused = [each for each in library.store_info(OWNER, store).sources if each.paused and not each.removed]
+    if not paused:
         return ""
-    return f"To go on with one: commonplace source resume {kept[0].id} --store {store}"
+    one = len(paused) == 1
+    are, roots = "is" if one else "are", line(", ".join(each.root for each in paused[:_MOST_NAMED]))
+    resume = f"commonplace source resume {paused[0].id} --store {store}"
+    return (
+        f"{plural(len(paused), 'folder')} {are} paused and not read: {roots}."
+        f" To go on with {'it' if one else 'one'}: {resume}"
+    )
 
 
 def _explain(

@@ -166,7 +166,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "stores", Stores(), (), "Stores that `commonplace serve` makes at its start, if they are not there.",
-        _NEW, otherwise="none",
+        _NEW, otherwise="none but those you make yourself",
     ),
     Key(
         "ollama_url", Address(11434), None, "Where Ollama is, for the embedders `ollama:MODEL`.",

@@ -178,11 +178,11 @@ def _check(pattern: str, typed: str) -> None:
         if plain.startswith(("/", "~/")) or plain == "~" or Path(plain).drive:
             raise InvalidInput(
                 f"The pattern {pattern!r} is absolute.",
-                "Patterns start below the source's folder: choose that folder and a pattern like '**/*.md'.",
+                "Patterns start below the folder: choose that one, and a pattern like '**/*.md'.",
             )
         if ".." in plain.split("/"):
             raise InvalidInput(
-                f"The pattern {pattern!r} leaves its folder.", "Add the other folder as a source of its own."
+                f"The pattern {pattern!r} leaves its folder.", "Add the other folder to the store, too."
             )
 
 

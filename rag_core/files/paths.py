@@ -70,6 +70,9 @@ def real_folder(root: str | Path) -> Path:
         folder = expanded(root).resolve()
         if folder.is_dir():
             return folder
+        if folder.is_file():
+            said = f"{str(root)!r} is not a folder but a file."
+            raise InvalidInput(said, f"Give its folder: {str(folder.parent)!r}.")
     raise InvalidInput(f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk.")
 
 
@@ -149,7 +152,7 @@ def _opened(root: Path, path: bytes) -> Iterator[int]:
     inside = real.removeprefix(with_sep(real_root))
     if inside == real or not inside:
         raise NotText(
-            f"The file {display(path)!r} lies outside its folder.", "Add its own folder as a source."
+            f"The file {display(path)!r} lies outside its folder.", "Add the folder that it lies in, too."
         )
     _require_regular(os.lstat(real), display(path))  # a device is not even opened
     file = _open_below(real_root, inside.split(SEP)) if _BY_FOLDER_FD else os.open(real, _READ)
