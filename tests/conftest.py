@@ -30,6 +30,7 @@ pytest_plugins = [
     "tests.sea_store",
     "tests.search_page",
     "tests.speakers",
+    "tests.stores_page",
     "tests.tailscale_program",
     "tests.vector_fixtures",
     "tests.remote_zoo",

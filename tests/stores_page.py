@@ -1,0 +1,59 @@
+"""The Stores page as its tests open and read it, and a store to look at."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core.library import Library
+from tests import pages
+from tests.conftest import index
+from tests.pages import drawn, markup
+from ui import tasks
+from ui.deps import library
+from ui.task_status import library_name
+
+
+@pytest.fixture
+def garden(owner: None, notes: Path) -> Library:
+    """A library with a store called garden: two notes, a script, and one that cannot be read."""
+    (notes / "rose.md").write_text("# Rose\n\nCut roses in late winter.\n", "utf-8")
+    (notes / "diary.md").write_text("---\nprivate: true\n---\nThe gardener's secret.\n", "utf-8")
+    (notes / "water.py").write_text("def water(roses):\n    return 'wet'\n", "utf-8")
+    (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    index(library(), "garden", notes)
+    return library()
+
+
+def page(**parameters: str) -> AppTest:
+    return pages.open_page("stores", **parameters)
+
+
+def texts(app: AppTest) -> str:
+    kinds = (app.title, app.header, app.error, app.warning, app.success)
+    said = "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+    return f"{said}\n{html.unescape(markup(app))}".replace("\u2060", "")
+
+
+def until(wanted: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not wanted():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def settled(app: AppTest) -> AppTest:
+    """The page once nothing is under way."""
+    until(lambda: not any(task.running for task in tasks.known(library_name())))
+    return drawn(app.run())
+
+
+def links(app: AppTest) -> dict[str, str]:
+    """The links of the page by their label, with the page and parameters that they lead to."""
+    found = [element.proto for element in app.get("page_link")]
+    return {link.label.strip("*").replace("\\", ""): f"{link.page}?{link.query_string}" for link in found}
