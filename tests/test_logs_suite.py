@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.command import pytest_of_its_own
 from tests.private_logs import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,8 +71,8 @@ def failed(folder: Path, bodies: dict[str, str]) -> set[str]:
     (folder / "conftest.py").write_text('pytest_plugins = ["tests.private_logs"]\n')
     for number, body in enumerate(bodies.values()):
         (folder / f"test_{number}.py").write_text(f"{BEGINNING}    {body}\n", "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-c", "/dev/null", "-p", "no:cacheprovider"]
-    done = subprocess.run([*command, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    command = [*pytest_of_its_own(folder), "-rA", "-c", "/dev/null", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     told = re.findall(r"^(PASSED|FAILED|ERROR) \S*test_(\d+)\.py::", done.stdout, re.MULTILINE)
     assert {int(number) for _, number in told} == {*range(len(bodies))}, done.stdout
     names = [*bodies]

@@ -23,7 +23,7 @@ from tests.consistency import check_library
 from tests.runner import REPOSITORY
 from tests.sea_store import leftovers, names_in
 from tests.stored import found, long_note
-from tests.unwritable import no_file_grows, without_rights
+from tests.unwritable import let_everybody_reach, no_file_grows, without_rights
 
 # --- stopped, full, not allowed ---------------------------------------------------------
 
@@ -120,22 +120,13 @@ def test_a_disk_without_enough_room_is_not_filled(sea: Library, exported: Path, 
 def test_a_folder_that_cannot_be_written_is_named(sea: Library, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
-    tmp_path.chmod(0o755)
-    for folder in (*(p for p in sea.settings.store_dir.parents if p.is_relative_to(tmp_path)), closed.parent):
-        folder.chmod(0o755)
     sea.settings.store_dir.chmod(0o777)
     for file in sea.settings.store_dir.iterdir():
         file.chmod(0o666)
-    above = [parent for parent in tmp_path.parents if not parent.stat().st_mode & 0o001]
-    modes = {parent: parent.stat().st_mode for parent in above}
-    for parent in above:
-        parent.chmod(0o755)
-    try:
-        with without_rights(), pytest.raises(StoreError, match="Permission denied") as refused:
-            sea.export_store(OWNER, "sea", closed)
-    finally:
-        for parent, mode in modes.items():
-            parent.chmod(mode)
+        let_everybody_reach(file)
+    let_everybody_reach(closed)
+    with without_rights(), pytest.raises(StoreError, match="Permission denied") as refused:
+        sea.export_store(OWNER, "sea", closed)
     assert str(closed) in refused.value.suggestion
 
 

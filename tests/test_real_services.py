@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from rag_core.embedders import open_embedder
 from rag_core.errors import Unreachable
+from tests.command import pytest_of_its_own
 from tests.ollama_server import Model, OllamaServer
 from tests.openai_server import OpenAIServer
 from tests.standin import nobody, serving
@@ -20,7 +20,7 @@ from tests.test_embedder_contract import ollama, openai
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_the_contract_can_be_pointed_at_other_servers() -> None:
+def test_the_contract_can_be_pointed_at_other_servers(tmp_path: Path) -> None:
     first = OllamaServer(models={"mine:v1": Model(dimension=64)})
     second = OpenAIServer(models={"yours": 96}, key="sk-sesame")
     with serving(first), serving(second):
@@ -32,8 +32,8 @@ def test_the_contract_can_be_pointed_at_other_servers() -> None:
             "COMMONPLACE_TEST_OPENAI_MODEL": "yours",
             "COMMONPLACE_TEST_OPENAI_KEY": second.key,
         }
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        command += ["tests/test_embedder_contract.py", "-k", "ollama or openai"]
+        only = ["tests/test_embedder_contract.py", "-k", "ollama or openai"]
+        command = [*pytest_of_its_own(tmp_path), *only]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     passed = re.search(r"(\d+) passed", done.stdout)

@@ -8,7 +8,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -23,7 +22,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Job
 from tests.command import Run
 from tests.conftest import index
-from tests.unwritable import for_reading_only, no_file_grows, without_rights
+from tests.unwritable import for_reading_only, let_everybody_reach, no_file_grows, without_rights
 
 
 def found(library: Library, query: str) -> list[str]:
@@ -287,13 +286,9 @@ def test_a_store_whose_last_changes_are_in_a_log_that_cannot_be_read_says_what_t
     small: Library, notes: Path
 ) -> None:
     path = leave_a_log(small)
-    above = [parent for parent in path.parents if parent.is_relative_to(tempfile.gettempdir())]
-    for folder in above:
-        folder.chmod(0o555)
+    let_everybody_reach(path)
     with without_rights(), pytest.raises(StoreError, match="'s' cannot be opened") as refused:
         small.search(OWNER, "zebra")
-    for folder in above:
-        folder.chmod(0o755)
     assert "copy its files to a folder that can be written" in refused.value.suggestion
     assert found(small, "zebra") == ["old.md"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +29,7 @@ from rag_core.vectors.qdrant import Qdrant
 from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
 from rag_core.vectors.s3_place import S3Metric, S3Place, bucket_name
 from rag_core.vectors.s3vectors import S3Vectors
+from tests.command import pytest_of_its_own
 from tests.qdrant_server import QdrantServer
 from tests.relay import Relay
 from tests.s3vectors import Server
@@ -316,7 +316,7 @@ def test_an_index_opened_again_knows_everything(bench: OpenBench) -> None:
 
 
 @pytest.mark.skipif(bool({*SWITCHES} & {*os.environ}), reason="one is set already")
-def test_the_environment_points_this_suite_at_other_services(services: Services) -> None:
+def test_the_environment_points_this_suite_at_other_services(services: Services, tmp_path: Path) -> None:
     with (
         Server() as s3,
         serving(QdrantServer(key="sesame")) as qdrant,
@@ -332,7 +332,7 @@ def test_the_environment_points_this_suite_at_other_services(services: Services)
             f"{QDRANT_SWITCH}_KEY": "sesame",
             CHROMA_SWITCH: chroma.url,
         }
-        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+        run = [*pytest_of_its_own(tmp_path), __file__]
         kinds = "s3vectors_cosine or qdrant_server or chroma_server"
         only = ["-k", f"({kinds}) and (replaced_whole or empty_index)"]
         result = subprocess.run([*run, *only], env=env, capture_output=True, text=True, timeout=120)

@@ -42,11 +42,10 @@ def without_rights() -> Iterator[None]:
 @contextmanager
 def for_reading_only(*folders: Path) -> Iterator[None]:
     """Let everybody read what is in these folders, and nobody write there."""
-    above = {each for folder in folders for each in folder.parents if each.is_relative_to(_TEMPORARY)}
     inside = {path for folder in folders for path in (folder, *folder.rglob("*"))}
-    modes = {path: path.stat().st_mode for path in above | inside}
-    for path in above - inside:
-        path.chmod(modes[path] | 0o555)
+    modes = {path: path.stat().st_mode for path in inside}
+    for folder in folders:
+        let_everybody_reach(folder)
     for path in inside:
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
@@ -55,6 +54,14 @@ def for_reading_only(*folders: Path) -> Iterator[None]:
         for path, mode in modes.items():
             if path.exists():
                 path.chmod(mode)
+
+
+def let_everybody_reach(path: Path) -> None:
+    """Open the temporary folders above ``path`` for passing, and leave them so: tests of other
+    processes work below the same folders, and would find them closed."""
+    for folder in path.parents:
+        if folder.is_relative_to(_TEMPORARY):
+            folder.chmod(folder.stat().st_mode | 0o555)
 
 
 _TEMPORARY = tempfile.gettempdir()
