@@ -20,19 +20,20 @@ unlike them it says when nothing fits. Pure functions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import merge as heap_merge
 from itertools import islice
 
-from rag_core.snippet import stem
+from rag_core.inflections import forms_of
 from rag_core.types import Hit, Mode
 from rag_core.words import bigrams, is_unspaced
 
 RELEVANT = 0.5
 _HARDLY = 1e-6  # keeps the order of those that are lifted, and says no more
 _BM25_BOUND = 2.2  # k1 + 1 in SQLite's FTS5, which has k1 = 1.2
-_TAILS = frozenset(("", "s", "es", "ed", "ing", "ings", "er", "ers"))
+_WORD = re.compile(r"[^\W_]*")
 FEW_HOLDERS = 20
 """So many passages with every word of a query are looked through at a glance."""
 _NAME_BONUS = 0.3  # a query that is a document's name or alias asks for that document
@@ -127,11 +128,13 @@ def rank(
     """The candidates, best first. ``words`` are the query's, ``idf`` the weight of each unit; ``is_exact``
     says that it has a phrase, which every candidate holds then."""
     parts = {word: units([word]) for word in words}
-    present = [{unit for unit in idf if occurs(item.text, unit)} for item in found]
+    present = [frozenset(unit for unit in idf if occurs(item.text, unit)) for item in found]
+    told = {held: _words_held(parts, held) for held in {*present}}  # many passages hold the same ones
     whole = sum(bool(idf) and len(units_held) == len(idf) for units_held in present)
     lifts = mode == "hybrid" and (is_exact or whole <= FEW_HOLDERS)
     placed = [
-        _place(*pair, parts, idf, mode, calibration, lifts=lifts) for pair in zip(found, present, strict=True)
+        _place(item, held, told[held], idf, mode, calibration, lifts=lifts)
+        for item, held in zip(found, present, strict=True)
     ]
     placed.sort(key=lambda pair: (-pair[0], pair[1].found.chunk_id))
     return [ranked for _, ranked in placed]
@@ -139,16 +142,16 @@ def rank(
 
 def _place(
     found: Found,
-    present: set[str],
-    parts: Mapping[str, list[str]],
+    present: Set[str],
+    told: str,
     idf: Mapping[str, float],
     mode: Mode,
     calibration: Calibration,
     *,
     lifts: bool,
 ) -> tuple[float, Ranked]:
-    """The value of a candidate that holds the units ``present``, and it with its score; ``lifts`` says that
-    holding them all is enough to be relevant."""
+    """The value of a candidate that holds the units ``present``, and it with its score; ``told`` says which
+    words they are, ``lifts`` that holding them all is enough to be relevant."""
     total = sum(idf.values())
     coverage = sum(idf[unit] for unit in present) / total if total else 0.0
     bm25 = (found.bm25 or 0.0) / (_BM25_BOUND * total) if total else 0.0
@@ -165,22 +168,14 @@ def _place(
         if lifts and idf and len(present) == len(idf):
             value = max(value, calibration.hybrid.middle + (1 + value) * _HARDLY)
         score = calibration.hybrid(value)
-    return value, Ranked(found, score, _reasons(found, parts, present, calibration))
+    return value, Ranked(found, score, _reasons(found, told, calibration))
 
 
-def _reasons(
-    found: Found, parts: Mapping[str, list[str]], present: set[str], calibration: Calibration
-) -> tuple[str, ...]:
-    """Why this passage was found, in a few words for people."""
-    held = [word for word, its_units in parts.items() if present.issuperset(its_units)]
+def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, ...]:
+    """Why this passage was found, in a few words for people; ``words`` is of `_words_held`."""
     reasons = ["its name"] if found.is_named else []
-    if held and len(held) == len(parts):
-        reasons.append("every word" if len(parts) > 1 else "the word")
-    elif held:
-        lacking = [word for word in parts if word not in held]
-        reasons.append(f"{len(held)} of {len(parts)} words: {_few(held)}; not {_few(lacking)}")
-    elif present:
-        reasons.append("parts of words")
+    if words:
+        reasons.append(words)
     elif found.bm25 is not None:
         reasons.append("a form of the words")
     if found.similarity is not None and found.similarity >= calibration.hybrid.middle:
@@ -188,6 +183,17 @@ def _reasons(
     elif found.similarity is not None and found.similarity >= calibration.vector.middle:
         reasons.append("related in meaning")
     return tuple(reasons) or ("distantly related",)
+
+
+def _words_held(parts: Mapping[str, list[str]], present: Set[str]) -> str:
+    """Which words a passage with the units ``present`` holds; '' where it holds no part of any."""
+    held = [word for word, its_units in parts.items() if present >= {*its_units}]
+    if held and len(held) == len(parts):
+        return "every word" if len(parts) > 1 else "the word"
+    if held:
+        lacking = [word for word in parts if word not in held]
+        return f"{len(held)} of {len(parts)} words: {_few(held)}; not {_few(lacking)}"
+    return "parts of words" if present else ""
 
 
 def _few(words: Sequence[str]) -> str:
@@ -198,22 +204,13 @@ def occurs(text: str, word: str) -> bool:
     """Whether ``word`` or an inflection of it begins a word of ``text`` (both folded)."""
     if is_unspaced(word):
         return word in text
-    beginning = stem(word)
-    at = text.find(beginning)
+    forms = forms_of(word)
+    at = text.find(forms.beginning)
     while at >= 0:
-        end = at + len(beginning)
-        if (at == 0 or not text[at - 1].isalnum()) and (len(beginning) > 3 or _inflects(text, end)):
+        if (at == 0 or not text[at - 1].isalnum()) and forms.include(_WORD.match(text, at)[0]):  # type: ignore[index]
             return True
-        at = text.find(beginning, at + 1)
+        at = text.find(forms.beginning, at + 1)
     return False
-
-
-def _inflects(text: str, end: int) -> bool:
-    """Whether the word that has begun with a short stem goes on as an inflection: bug·s, plan·ning."""
-    tail = ""
-    while end + len(tail) < len(text) and text[end + len(tail)].isalnum() and len(tail) < 5:
-        tail += text[end + len(tail)]
-    return tail in _TAILS or (tail[:1] == text[end - 1] and tail[1:] in _TAILS)
 
 
 def merge(lists: Sequence[Sequence[Hit]], top_k: int) -> list[Hit]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from rag_core.inflections import Forms, forms_of
 from rag_core.words import (
     STOP_WORDS,
     Span,
@@ -44,15 +45,20 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
 def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
     runs = [word for word in words if is_unspaced(word)]
     whole = {word for word in words if len(word) < 3 or word in STOP_WORDS}
-    beginnings = tuple(stem(word) for word in words if word not in whole and word not in runs)
+    others = [forms_of(word) for word in words if word not in whole and word not in runs]
+    beginnings = tuple(forms.beginning for forms in others)
     for word, place in spaced_words(text):
-        if word in whole or word.startswith(beginnings):
+        if word in whole or (word.startswith(beginnings) and _is_of(others, word)):
             yield place
     for part in dict.fromkeys(pair for run in runs for pair in bigrams(run)):
         at = text.find(part)
         while at >= 0:
             yield at, at + len(part)
             at = text.find(part, at + 1)
+
+
+def _is_of(asked: Iterable[Forms], word: str) -> bool:
+    return any(word.startswith(forms.beginning) and forms.include(word) for forms in asked)
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
@@ -73,21 +79,6 @@ def _fold_in_place(text: str) -> tuple[str, list[Span]]:
 
 
 _fold = lru_cache(maxsize=4096)(fold)
-
-
-_ENDINGS = "ations ation ings ing ies ied ers ed es er ly s e y".split()
-_DOUBLING = ("ing", "ings", "ed", "er", "ers")
-
-
-@lru_cache(maxsize=1024)
-def stem(word: str) -> str:
-    """A beginning that the inflections of an English word share: ``stop`` for stopped, ``bug`` for bugs."""
-    for ending in _ENDINGS:
-        rest = word.removesuffix(ending)
-        if rest != word and len(rest) >= (3 if ending == "s" else 4):
-            doubled = ending in _DOUBLING and rest[-1] == rest[-2] and rest[-1] not in "aeiouflsz"
-            return rest[:-1] if doubled else rest
-    return word
 
 
 def best_window(

@@ -18,7 +18,7 @@ MAX_LINES = 500
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc", "core", "base"}
 
 VALUES = {"types", "reports", "replies", "errors"}
-STEPS = {"words", "query", "snippet", "rank", "chunk", "files", "extract", "embedders"}
+STEPS = {"words", "inflections", "query", "snippet", "rank", "chunk", "files", "extract", "embedders"}
 STATE = {"migrations", "store", "vectors"}
 WRITE = {"plan", "runlog", "embedding", "index"}
 READ = {"search"}
@@ -38,8 +38,9 @@ ALLOWED: dict[str, set[str]] = {
     "logs": set(),
     "words": set(),
     "query": VALUES | {"words"},
-    "snippet": VALUES | {"words"},
-    "rank": VALUES | {"words", "snippet"},
+    "inflections": set(),
+    "snippet": VALUES | {"words", "inflections"},
+    "rank": VALUES | {"words", "inflections"},
     "files": VALUES,
     "extract": VALUES | {"extensions"},
     "chunk": VALUES | {"extract"},

@@ -26,7 +26,7 @@ FEW = 2000
 """So many matches are scored at once in a millisecond; there is nothing to spare."""
 
 _MOST_OF_A_WORD = 2.2  # FTS5's k1 + 1: what BM25 of one word tends to, as a multiple of its weight
-_WORTH_WHILE = 0.6  # leaving out fewer than the other matches saves less than it costs
+_WORTH_WHILE = 0.5  # leaving out fewer than the other matches saves less than it costs
 
 Scored = list[tuple[int, float]]
 
@@ -43,22 +43,32 @@ class _Search:
 
     def all(self) -> Scored:
         """The best of those with any of the words; FTS5 sorts them."""
-        return self._best("", "words.rank")
+        found = f"{self._matching} ORDER BY words.rank LIMIT ?"
+        return self._scored(found, match_any(self.words), *self.values, self.limit)
 
     def with_any(self, needed: Sequence[str]) -> Scored:
-        """The best of those with any of the words ``needed``, by all their words; no other is scored."""
-        among = "+words.rowid IN (SELECT rowid FROM words WHERE words MATCH ?) AND"
-        return self._best(among, "score DESC", match_any(needed))
+        """The best of those with any of the words ``needed``, by all their words; no other is scored.
 
-    def _best(self, among: str, order: str, *needed: str) -> Scored:
-        best = f"""SELECT words.rowid, -words.rank AS score FROM words
-                   {"" if self.condition == "1" else _JOINS}
-                   WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})' AND {among} {self.condition}
-                   ORDER BY {order} LIMIT ?"""
-        sql = f"WITH best (id, score) AS ({best}) SELECT id, {exact('score')} FROM best"
-        values = (match_any(self.words), *needed, *self.values, self.limit)
-        found = rows_at_once(self.db, ["id", "score"], sql, values)
-        return [(chunk_id, float(score)) for chunk_id, score in found]
+        Those with another word beside them come first, as FTS5 leaps over what has only others.
+        """
+        rare = match_any(needed)
+        both = f"({rare}) AND ({match_any([word for word in self.words if word not in needed])})"
+        found = f"""WITH more (id, score) AS MATERIALIZED ({self._matching})
+                    SELECT * FROM more
+                    UNION ALL {self._matching} AND +words.rowid NOT IN (SELECT id FROM more)
+                    ORDER BY score DESC, id LIMIT ?"""
+        return self._scored(found, both, *self.values, rare, *self.values, self.limit)
+
+    @property
+    def _matching(self) -> str:
+        """The SELECT of the matches of an expression, which is bound first."""
+        return f"""SELECT words.rowid, -words.rank FROM words {"" if self.condition == "1" else _JOINS}
+                   WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})' AND {self.condition}"""
+
+    def _scored(self, found: str, *values: Any) -> Scored:
+        sql = f"WITH best (id, score) AS ({found}) SELECT id, {exact('score')} FROM best"
+        rows = rows_at_once(self.db, ["id", "score"], sql, values)
+        return [(chunk_id, float(score)) for chunk_id, score in rows]
 
 
 WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
@@ -75,7 +85,7 @@ def best(
     search = _Search(db, words, condition, values, limit)
     counts = holders(db, words)
     total = sum(counts.values())
-    if len(words) == 1 or total < FEW:
+    if len(words) == 1 or total <= FEW:
         return search.all()
     # The rarest first; a run of pairs has no single weight, so it is always needed.
     order = sorted(words, key=lambda word: (not is_unspaced(word), counts[word]))

@@ -1,0 +1,52 @@
+"""Which words count as forms of a word that was asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag_core.rank import occurs
+from rag_core.snippet import highlight
+
+FORMS = [
+    *("stop stopped", "bug bugs", "plan planning", "plan planned", "story stories", "party parties"),
+    *("note notes", "store storing", "close closed", "letter letters", "runner runners", "quick quickly"),
+    *("computer computing", "configure configuration", "develop developer", "summer summers"),
+]
+OTHERS = [
+    *("letter let", "butter but", "dinner dine", "summer sum", "summer summary", "corner corn"),
+    *("party part", "party partial", "story stored", "store story", "store storm", "share sharp"),
+    *("plane plan", "number numb", "art party", "art artichoke", "bug bugle", "wedge wedding"),
+]
+LONGER = ["config configuration", "file filename", "vertrag vertragsbruch", "letter letterhead"]
+
+
+def counts(query: str, word: str) -> bool:
+    """Whether ``word`` of a text counts as ``query``; it is highlighted if so, and only then."""
+    text = f"we {word} here"
+    held = occurs(text, query)
+    assert held == bool(highlight(text, [query]))
+    return held
+
+
+@pytest.mark.parametrize("pair", FORMS)
+def test_forms_of_a_word_count_as_each_other(pair: str) -> None:
+    first, second = pair.split()
+    assert counts(first, second)
+    assert counts(second, first)
+
+
+@pytest.mark.parametrize("pair", OTHERS)
+def test_other_words_with_the_same_beginning_do_not_count(pair: str) -> None:
+    first, second = pair.split()
+    assert not counts(first, second)
+
+
+@pytest.mark.parametrize("pair", LONGER)
+def test_a_longer_word_that_begins_with_the_whole_one_counts(pair: str) -> None:
+    first, second = pair.split()
+    assert counts(first, second)
+
+
+def test_what_is_inside_a_word_does_not_count() -> None:
+    assert not occurs("the artist reindexed it", "index")
+    assert occurs("the artist reindexed the index", "index")
