@@ -8,13 +8,13 @@ allows, so a passage with only such words as stay together below the last of the
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_core.store.counts import holders
 from rag_core.store.rows import exact, rows_at_once
 from rag_core.words import is_unspaced, match_any
 
@@ -102,15 +102,6 @@ def best(
         return found
     worth_while = _matches(order[:needed], counts) <= total * _WORTH_WHILE
     return search.with_any(order[:needed]) if worth_while else search.all()
-
-
-def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
-    """How many passages hold each of ``words``, of those that meet ``condition`` on ``words.rowid``."""
-    sql = f"""SELECT value, (SELECT count(*) FROM words WHERE words MATCH wanted.value AND {condition})
-              FROM json_each(?) wanted ORDER BY wanted.key"""
-    matches = [match_any([word]) for word in words]
-    found = rows_at_once(db, ["match", "holders"], sql, (json.dumps(matches),))
-    return {word: count for word, (_, count) in zip(words, found, strict=True)}
 
 
 def _matches(words: Sequence[str], counts: dict[str, int]) -> int:

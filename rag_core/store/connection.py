@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from rag_core.errors import RagError, StoreError
 from rag_core.migrations import APPLICATION_ID
+from rag_core.store.counts import Reading
 from rag_core.words import has_phrase
 
 READERS = 4
@@ -91,6 +92,7 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
             isolation_level=None,
             timeout=busy_timeout_s,
             check_same_thread=False,
+            factory=sqlite3.Connection if mode == "rw" else Reading,
         )
     except sqlite3.Error as error:
         raise _cannot_open(path, error) from error

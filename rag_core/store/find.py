@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rag_core.extract import frontmatter, type_of_suffix
-from rag_core.store import bm25, shared_bm25
+from rag_core.store import bm25, counts, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
 from rag_core.store.rows import rows_at_once
@@ -178,13 +178,12 @@ def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
     """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or
     a pair) occurs: a score must not tell whether a private note holds a word."""
-    total = db.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    holders = bm25.holders(db, units)
+    total, holders = counts.count(db, "SELECT 1 FROM chunks"), counts.holders(db, units)
     if _sees_all(db, viewer):
         return total, holders
-    hidden = db.execute(f"SELECT count(*) FROM ({HIDDEN})").fetchone()[0]
-    held = bm25.holders(db, units, f"+words.rowid IN ({HIDDEN})")
-    return total - hidden, {unit: count - held[unit] for unit, count in holders.items()}
+    hidden = counts.holders(db, units, f"+words.rowid IN ({HIDDEN})")
+    seen = {unit: held - hidden[unit] for unit, held in holders.items()}
+    return total - counts.count(db, HIDDEN), seen
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_core.store import bm25
+from rag_core.store import counts
 from rag_core.store.bm25 import WEIGHTS
 from rag_core.store.rows import exact, rows_at_once
 from rag_core.words import bigrams, is_unspaced, match_any
@@ -59,7 +59,7 @@ def scores(
     lengths = _lengths(db, ids)
     found = dict.fromkeys(ids, 0.0)
     wanted = phrases(words)
-    for phrase, holders_of_all in bm25.holders(db, wanted).items():
+    for phrase, holders_of_all in counts.holders(db, wanted).items():
         weight, weight_here = every.idf(holders_of_all), shared.idf(holders[phrase])
         for chunk_id, score in _of_phrase(db, phrase, ids):
             count = _count_of(score / weight, every.norm(lengths[chunk_id]))
