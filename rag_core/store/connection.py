@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
@@ -85,14 +86,14 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
 
     Raises StoreError when it is missing, unreadable or not a store.
     """
+    opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=Reading)
     try:
-        db = sqlite3.connect(
+        db = opened(
             f"file:{quote(str(path))}?mode={mode}",
             uri=True,
             isolation_level=None,
             timeout=busy_timeout_s,
             check_same_thread=False,
-            factory=sqlite3.Connection if mode == "rw" else Reading,
         )
     except sqlite3.Error as error:
         raise _cannot_open(path, error) from error
