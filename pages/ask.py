@@ -16,13 +16,13 @@ from ui.messages import show_error
 def main() -> None:
     """The page, top to bottom."""
     viewer = require_viewer()
-    st.set_page_config(layout="wide")
     st.title("Ask", anchor=False)
     library().check_may_ask(viewer)
     stores = library().store_names(viewer)
     if not stores:
         results.first_run(viewer)
         return
+    st.set_page_config(layout="wide")
     start_anew()
     show_conversation(viewer, stores)
     show_history(viewer)

@@ -46,9 +46,9 @@ def main() -> None:
     info = store.info
     show_model_notice(info)
     scroll_to_the_run()
-    show_job_status(viewer, info, active=store.active)
+    show_job_status(viewer, info, active=store.active, read=store.has_read)
     show_outcome()
-    show_sources(viewer, info, active=store.active)
+    show_sources(viewer, info, active=store.active, read=store.has_read)
     show_problems(viewer, info)
     try:
         add_folder(viewer, info)

@@ -23,10 +23,10 @@ def page(viewer: Viewer) -> None:
     SEARCH.restore(offered)
     _box()
     filters.show(offered, SEARCH)
-    if gone := SEARCH.unknown_store(stores):
-        deps.library().store_info(viewer, gone)  # says that it is not there, and which are
     request = SEARCH.current()
     st.set_page_config(layout="wide" if request.view == "table" else "centered")
+    if gone := SEARCH.unknown_store(stores):
+        deps.library().store_info(viewer, gone)  # says that it is not there, and which are
     if request.asks:
         results.show(viewer, request)
     elif offered.types:

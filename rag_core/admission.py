@@ -84,6 +84,11 @@ class Admission(Reader):
         kept = [each for each in self._people.all() if each.login not in self.settings.access_owners]
         return sorted((*configured, *kept), key=lambda each: (not each.is_owner, each.login))
 
+    def guests(self, viewer: Viewer, store: str) -> tuple[str, ...]:
+        """The logins of those whom ``store`` is shared with; owners, who see everything, are not among
+        them."""
+        return tuple(each.login for each in self.people(viewer) if store in each.stores)
+
     def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
         """The last visits through the network, the latest first; never what was asked for."""
         owner_only(viewer, "see visits")

@@ -20,13 +20,13 @@ from rag_core.answers.prompt import RULES, SYSTEM_PROMPT
 from rag_core.conversations import Conversations
 from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
 from rag_core.llm import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
-from rag_core.query import MAX_LENGTH, parse
+from rag_core.query import MAX_LENGTH, asked, parse
 from rag_core.reader import Reader, llm_options
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
 from rag_core.wording import GET_A_MODEL
 
-_NOTHING = "Nothing in the notes fits this question well enough to answer it from."
+_NOTHING = "Nothing here fits this question well enough to answer it from."
 _NO_ANSWER = "There is no answer; these are the passages that fit best."
 _SAID_NOTHING = "The model said nothing; these are the passages that it had."
 _NO_BUDGET = 10**9  # tokens: how much fits is for the prompt to say
@@ -83,6 +83,7 @@ class Asking(Reader):
             raise InvalidInput(f"k is {k}.", f"Use a number from 1 to {MAX_K}.")
         if not question.strip():
             raise EmptyQuery("There is no question.", "Type one.")
+        asked(question, filters)
         hear, stop = on_text or _nobody, stop or threading.Event()
         hear(Draft(looking=True))
         search = partial(

@@ -1,4 +1,5 @@
-"""What patterns choose in a folder: nothing at all, or nothing that another folder has not chosen already."""
+"""What patterns choose in a folder: nothing at all, or nothing that another folder has not chosen already;
+and those that leave nothing out."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from rag_core.errors import InvalidInput
-from rag_core.files import EVERYTHING, MANY_FILES, preview, why_skipped
+from rag_core.files import EVERYTHING, MANY_FILES, leaves_out, preview, why_skipped
 from rag_core.types import Source
 from rag_core.wording import plural
 
@@ -33,20 +34,16 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
     """That patterns choose no file of a folder, and what would."""
     said = f"No file below {str(root)!r} matches {' '.join(include)!r}"
     if open_ended := next(filter(_is_open, include), None):
-        return InvalidInput(
-            f"{said}.",
-            f"The brace in {open_ended!r} is not closed. '{{md,txt}}' lists alternatives; '[{{]' is a brace.",
-        )
+        return InvalidInput(f"{said}.", _not_closed(open_ended))
     if exclude and preview(root, include, max_files=_A_LOOK).count:
         return InvalidInput(
             f"{said} that {' '.join(exclude)!r} does not leave out.", "Leave out less, or take more."
         )
-    deeper = tuple(f"**/{glob}" for glob in include)
-    below = preview(root, deeper, exclude, max_files=_A_LOOK)
-    if below.count:
-        return InvalidInput(
-            f"{said}.", f"Did you mean {' '.join(deeper)!r}? That matches {plural(below.count, 'file')}."
-        )
+    for meant in _perhaps_meant(root, include):
+        if count := preview(root, meant, exclude, max_files=_A_LOOK).count:
+            return InvalidInput(
+                f"{said}.", f"Did you mean {' '.join(meant)!r}? That matches {plural(count, 'file')}."
+            )
     there = preview(root, EVERYTHING, max_files=_A_LOOK)
     if not there.count:
         return InvalidInput(f"{said}.", "The folder holds no files that are read.")
@@ -56,9 +53,49 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
     return InvalidInput(f"{said}.", f"Its files end in {ends}. Name what to take, like {such!r}.")
 
 
+def leave_nothing_out(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    """Two sentences for each pattern that was to leave something out of a folder and meets nothing there:
+    that, and what would. A folder too large to be looked through here is let pass."""
+    idle = [glob for glob in exclude if not leaves_out(root, glob)]
+    said = "The pattern {!r} leaves nothing out. {}"
+    return [said.format(glob, _instead(root, include, exclude, glob)).rstrip() for glob in idle]
+
+
+def _instead(root: Path, include: Sequence[str], exclude: Sequence[str], glob: str) -> str:
+    if _is_open(glob):
+        return _not_closed(glob)
+    if not (candidates := _perhaps_meant(root, (glob,))):
+        return ""
+    taken = preview(root, include, exclude, max_files=MANY_FILES)
+    for meant in () if taken.truncated else candidates:
+        left = preview(root, include, (*exclude, *meant), max_files=MANY_FILES).count
+        if left < taken.count:
+            return f"Did you mean {meant[0]!r}? That leaves out {plural(taken.count - left, 'file')}."
+    return "Patterns start at the folder."
+
+
+def _perhaps_meant(root: Path, globs: Sequence[str]) -> list[tuple[str, ...]]:
+    """The same patterns from inside the folder, where they begin with its own name, and from anywhere."""
+    inside = tuple(_inside(root, glob) for glob in globs)
+    anywhere = tuple(f"**/{glob.removeprefix('**/')}" for glob in globs)
+    return [each for each in (inside, anywhere) if each != tuple(globs)]
+
+
+def _inside(root: Path, glob: str) -> str:
+    """A pattern without the folder's own name, or the end of its path, before it."""
+    names = root.parts[1:]
+    ends = ("/".join(names[at:]) + "/" for at in range(len(names)))
+    end = next((end for end in ends if glob.casefold().startswith(end.casefold())), "")
+    return glob[len(end) :] or glob
+
+
 def _is_open(glob: str) -> bool:
     plain = _CLASS.sub("", glob)
     return plain.count("{") > plain.count("}")
+
+
+def _not_closed(glob: str) -> str:
+    return f"The brace in {glob!r} is not closed. '{{md,txt}}' lists alternatives; '[{{]' is a brace."
 
 
 def covers(outer: Source, inner: Source) -> bool:

@@ -23,7 +23,7 @@ from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, find, privacy
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
 from rag_core.types import OWNER, Query, Source
-from rag_core.wording import command, moment, plural, take_back
+from rag_core.wording import EMPTY, command, moment, plural, take_back
 
 _NAMESAKES = 3
 _READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."
@@ -123,9 +123,14 @@ def _in_no_folder(db: sqlite3.Connection, store: str, path: str, here: Path) -> 
     files = _absolute(path, here)
     if not files or any(map(os.path.lexists, files)):
         return f"No folder of store {store!r} contains it. Its folders: {folders}.", _ADD_FOLDER
+    near = documents.like(db, path)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
     if os.fsencode(path) in files:
-        return f"There is no file {path!r} on this computer. The store's folders: {folders}.", _SPELLING
-    return f"There is no file {path!r} below the folders of store {store!r}: {folders}.", _SPELLING
+        return (
+            f"There is no file {path!r} on this computer. The store's folders: {folders}.{meant}",
+            _SPELLING,
+        )
+    return f"There is no file {path!r} below the folders of store {store!r}: {folders}.{meant}", _SPELLING
 
 
 def _diagnosis(store: str, path: str, steps: Sequence[Step], advice: _Advice) -> Diagnosis:
@@ -249,6 +254,10 @@ def _index(store: str) -> _Advice:
     return _or_with(f"commonplace index --store {store}", "Index the store again on the Index page")
 
 
+def _fill(store: str) -> _Advice:
+    return _or_with(f"commonplace index --store {store}", "Write into it; then index again on the Index page")
+
+
 def _reindex(store: str, row: sqlite3.Row) -> _Advice:
     return _or_with(command("reindex", row["display"], f"--store {store}"), "Read it again on the Files page")
 
@@ -330,7 +339,10 @@ def _rule_advice(store: str, source: Source, raw: bytes, reason: str) -> _Advice
         add = command("index", named, f"--root {quote(source.root)} --store {store}")
         return _or_with(add, "Add a pattern that names it to the folder on the Index page")
     if "exclude pattern" in reason:
-        return _said("Change the folder's exclude patterns.")
+        change = "Change the folder's exclude patterns"
+        edit = f"commonplace source edit {source.id} --store {store}"
+        others = f"`{edit} --exclude PATTERN` puts others in their place, `{edit} --no-exclude` none"
+        return _Advice(f"{change} on the Index page, with Edit at the folder.", f"{change}: {others}.")
     rule = ", or change the rule that is named" if " line " in reason else ""
     return _said(f"Move or rename the file{rule}.")
 
@@ -345,7 +357,7 @@ def _row(db: sqlite3.Connection, source: Source, raw: bytes) -> sqlite3.Row | No
 
 
 def _reading(store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
-    passages = plural(row["chunk_count"], "passage")
+    passages, changed = plural(row["chunk_count"], "passage"), file_state_by_hash(row) == "changed"
     match row["state"]:
         case "failed" if row["chunk_count"]:
             reason = f"It could not be read: {row['reason']} Its last good text is found."
@@ -358,10 +370,12 @@ def _reading(store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
             yield Step("no", f"It was skipped: {row['reason']}"), _unread(row["display"]) or _said(_ONLY_TEXT)
         case _:
             read = f"It was read as {row['file_type']}{_reader(row)} on {moment(row['indexed_at'])}"
-            yield Step("ok", f"{read}: {passages}."), _NOTHING
+            yield Step("ok", f"{read}: {passages}." if row["size"] else f"{read}."), _NOTHING
+            if not row["size"]:
+                yield Step("note", EMPTY), _NOTHING if changed else _fill(store)
             if documents.TAKEN_OUT in json.loads(row["warnings"]):
                 yield Step("note", documents.TAKEN_OUT), _reindex(store, row)
-    if file_state_by_hash(row) == "changed":
+    if changed:
         yield Step("note", "The file has changed since it was read."), _index(store)
     elif row["state"] != "failed" and not _reader(row):
         reader = reader_of(PurePosixPath(row["display"]))
@@ -378,8 +392,8 @@ def _vectors(
     db: sqlite3.Connection, store: str, row: sqlite3.Row, missing: Missing
 ) -> Iterator[tuple[Step, _Advice]]:
     counts = embeddings.counts_of(db, row["id"])
-    if counts.bare:
-        yield Step("note", "It has no text to be found by meaning."), _NOTHING
+    if counts.bare and row["size"]:
+        yield Step("note", "It has no text to be found by meaning; its name finds it."), _NOTHING
     if counts.refused:
         sentence = f"{plural(counts.refused, 'passage')} could not be embedded: {counts.error}"
         yield Step("note", sentence), _said("Words find it; the next run tries again.")

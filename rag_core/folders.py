@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rag_core import plan
-from rag_core.choice import covers, refuse_no_match
+from rag_core.choice import covers, leave_nothing_out, refuse_no_match
 from rag_core.errors import Forbidden, InvalidInput, NotFound
 from rag_core.files import real_folder, validate_globs
 from rag_core.plan import Plan
@@ -138,7 +138,11 @@ class Folders(Reader):
         """What a run would do to ``source``, which may be only a draft; changes nothing."""
         owner_only(viewer, "plan a run")
         opened = self._stores.open(viewer, store).store
-        return plan.make_plan(opened, source, force=force, max_bytes=self.settings.max_file_bytes)
+        found = plan.make_plan(opened, source, force=force, max_bytes=self.settings.max_file_bytes)
+        if source.removed:
+            return found
+        idle = leave_nothing_out(Path(source.root), source.include, source.exclude)
+        return replace(found, warnings=(*found.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
         """What a run over all folders would do; the paused ones are left out."""
@@ -148,6 +152,14 @@ class Folders(Reader):
             for source in due
             if source.removed or not source.paused
         ]
+
+    def idle_excludes(
+        self, viewer: Viewer, root: str | Path, include: Sequence[str], exclude: Sequence[str]
+    ) -> list[str]:
+        """A sentence or two for each pattern of ``exclude`` that leaves nothing out of a folder, with what
+        may be meant; ``plan`` gives them, too."""
+        owner_only(viewer, "choose folders")
+        return leave_nothing_out(Path(root), include, exclude)
 
     def _own(self, viewer: Viewer, name: str) -> Store:
         """The store called ``name``, to be changed. Raises NotFound, InvalidInput for an attached one."""

@@ -118,7 +118,8 @@ class Runner:
         self._waiting: list[work.Request] = []  # seen, and not yet begun
         self._left_over = False  # whether the run before may have left vectors that nobody needs
         self._worker = Worker(limits.extractor_timeout_s)  # where the extractors of packages work
-        self._counted: dict[int, tuple[int, bool]] = {}  # unchanged files of each source, and whether of all
+        # How many files of each source were left alone, and whether all of them were looked at.
+        self._counted: dict[int, tuple[dict[str, int], bool]] = {}
         self._log: RunLog
         self._embedding: Embedding
 
@@ -247,22 +248,22 @@ class Runner:
             plan = taken_out(self._store, source, only)  # also while its disk is not there
             self._apply(plan)
             return bool(plan.deleted)
-        self._count_unchanged(source, plan, is_whole=only is None)
+        self._count_left_alone(source, plan, is_whole=only is None)
         self._apply(plan)
         if source.removed:
             with self._store.write() as db:
                 sources.drop_source(db, source.id)
         return bool(plan.deleted)
 
-    def _count_unchanged(self, source: Source, plan: Plan, *, is_whole: bool) -> None:
-        """Count the unchanged files of a source, each once: a second look finds the same ones, and a look at
-        all of them those of a part."""
-        known, is_done = self._counted.get(source.id, (0, False))
-        if is_done or (known and not is_whole):
+    def _count_left_alone(self, source: Source, plan: Plan, *, is_whole: bool) -> None:
+        """Count the files of a source that stay as they are, each once: a second look finds the same ones,
+        and a look at all of them those of a part."""
+        known, is_done = self._counted.get(source.id, ({}, False))
+        if is_done or (any(known.values()) and not is_whole):
             return
-        count = plan.unchanged + len(plan.touched)
-        self._counted[source.id] = count, is_whole
-        self._log.unchanged(max(count - known, 0))
+        left = plan.left_alone()
+        self._counted[source.id] = left, is_whole
+        self._log.left_alone({name: max(count - known.get(name, 0), 0) for name, count in left.items()})
 
     def _failed_source(self, source: Source, error: RagError) -> None:
         self._log.say(str(error))

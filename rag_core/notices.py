@@ -11,9 +11,9 @@ from pathlib import PurePath
 
 from rag_core.errors import RagError
 from rag_core.extract import hardly_text
-from rag_core.store import Store, find
+from rag_core.store import Store, find, view
 from rag_core.store.sources import all_sources
-from rag_core.types import Filters, Hit, Notice, Viewer
+from rag_core.types import Filters, Hit, Notice, Query, Viewer
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
@@ -71,7 +71,12 @@ def over_budget(hits: Sequence[Hit], tokens: int, max_tokens: int, *, goes_on: b
 
 def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
     """One notice for each type, tag, path, file and page in ``filters`` that nothing ``viewer`` may see in
-    ``stores`` has."""
+    ``stores`` has, and one for days that none of it is of."""
+    undated = [_undated(stores, filters, viewer)] if filters.after or filters.before else []
+    return [*_unknown(stores, filters, viewer), *filter(None, undated)]
+
+
+def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
     if not (filters.types or filters.tags or filters.paths or filters.files or filters.pages):
         return []
     lacking: list[list[tuple[str, str]]] = []
@@ -80,6 +85,31 @@ def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) ->
             lacking.append(find.unknown(db, filters, viewer))
     everywhere = [pair for pair in lacking[0] if all(pair in others for others in lacking)]
     return [_nothing_has(facet, value, stores, viewer) for facet, value in dict.fromkeys(everywhere)]
+
+
+def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice | None:
+    """That nothing is of the days between ``after`` and ``before``, if so, and of which days there is."""
+    after, before = filters.after, filters.before
+    if after and before and after >= before:
+        return Notice(f"No day is {after} or later and also before {before}.")
+    alone = find.eligible(Query("", "", (), filters=Filters(after=after, before=before)), viewer)
+    known: list[str] = []
+    for store in stores:
+        with store.read() as db:
+            if find.few(db, alone, 0) is None:
+                return None
+            known += view.days(db, viewer) or ()
+    wanted = " and ".join(filter(None, (after and f"{after} or later", before and f"before {before}")))
+    names = tuple(store.name for store in stores)
+    return Notice(f"No document in {_named(names, 's')} is of a day {wanted}.{_between(known)}", names)
+
+
+def _between(days: Sequence[str]) -> str:
+    """Of which days there is something, of the first and last ones of each store."""
+    if not days:
+        return ""
+    first, last = min(days), max(days)
+    return f" All are of {first}." if first == last else f" The first is of {first}, the last of {last}."
 
 
 def _nothing_has(facet: str, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
@@ -134,11 +164,14 @@ def _unlabelled(path: str, stores: Iterable[Store]) -> str:
 
 
 def _closest(value: str, known: Iterable[str]) -> str:
-    """The most similar of ``known`` and of the tags above them (``a`` of ``a/b``), if any is similar."""
+    """The most similar of ``known`` and of the tags above them (``a`` of ``a/b``), if any is similar; by its
+    last name alone, too."""
     folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in _path(name)}
+    last = {name.rpartition("/")[2]: name for name in reversed(folded)}  # of equal ones the first
     asked = value.strip("/").casefold()
-    close = difflib.get_close_matches(asked, folded, n=1)
+    close = [last[asked]] if asked in last else difflib.get_close_matches(asked, folded, n=1)
     close = close or [name for name in folded if asked and name.startswith(asked)]
+    close = close or [last[name] for name in difflib.get_close_matches(asked, last, n=1)]
     return folded[close[0]] if close else ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rag_core.errors import StoreError
 from rag_core.reports import Status
 from rag_core.runs import Runs
@@ -11,10 +13,10 @@ from rag_core.types import Job, StoreInfo, Viewer
 class Overview(Runs):
     """Every store of one owner, looked at together."""
 
-    def status(self, viewer: Viewer) -> Status:
-        """Every store that ``viewer`` may see, with a sentence about each that cannot be read; for the owner
-        also what runs, and what the last run of a store left undone."""
-        infos, warnings = self.store_infos(viewer)
+    def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
+        """The named stores (none: all that ``viewer`` may see), with a sentence about each that cannot be
+        read; for the owner also what runs, and what the last run of a store left undone. Raises NotFound."""
+        infos, warnings = self.store_infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
         latest = [job for info in infos for job in self.jobs(viewer, info.name, 1)]
@@ -25,12 +27,14 @@ class Overview(Runs):
             str(self.settings.data_dir),
         )
 
-    def store_infos(self, viewer: Viewer) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
-        """``store_info`` of every store that ``viewer`` may see, and a sentence about each that cannot be
-        read."""
+    def store_infos(
+        self, viewer: Viewer, names: Sequence[str] = ()
+    ) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
+        """``store_info`` of the named stores (none: all that ``viewer`` may see), and a sentence about each
+        that cannot be read. Raises NotFound."""
         infos: list[StoreInfo] = []
         warnings: list[str] = []
-        for name in self.store_names(viewer):
+        for name in dict.fromkeys(names or self.store_names(viewer)):
             try:
                 infos.append(self.store_info(viewer, name))
             except StoreError as error:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rag_core.choice import no_match
 from rag_core.errors import ExtractError, StoreError
@@ -58,7 +58,7 @@ class Move:
 class Plan:
     """The difference between a source's files and its documents; ``again`` are the files that are to be
     read once more although nothing says that they changed, ``excluded`` the paths of those among the
-    ``deleted`` that the owner took out."""
+    ``deleted`` that the owner took out. ``still_skipped`` have not changed since they were skipped."""
 
     source: Source
     new: tuple[FileRecord, ...] = ()
@@ -69,6 +69,7 @@ class Plan:
     deleted: tuple[Known, ...] = ()
     excluded: Set[bytes] = frozenset()
     unchanged: int = 0
+    still_skipped: int = 0
     warnings: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
@@ -89,7 +90,14 @@ class Plan:
         names: pictures, archives, …"""
         counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
         counts |= Counter[str](became for became, _, _ in self.rows())
-        return {**counts, "unchanged": self.unchanged + len(self.touched)}
+        return {**counts, **self.left_alone()}
+
+    def left_alone(self) -> dict[str, int]:
+        """How many files stay as they are; those that were skipped are told apart, where there are any."""
+        touched = Counter[str](move.known.state for move in self.touched)
+        skipped = self.still_skipped + touched["skipped"]
+        unchanged = self.unchanged + touched.total() - touched["skipped"]
+        return {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
 
     def expected(self) -> dict[str, int]:
         """As `counts`, for people, who are told that nobody is sure what will be skipped."""
@@ -166,7 +174,8 @@ def make_plan(
         touched=tuple(draft.touched),
         deleted=tuple(known for known in gone if known.path not in old),
         excluded=sides.excluded & {known.path for known in gone} - old,
-        unchanged=len(sides.files) - len(sides.unsettled),
+        unchanged=len(sides.files) - len(sides.unsettled) - sides.still_skipped,
+        still_skipped=sides.still_skipped,
         warnings=(*_nothing_matches(root, source, walk), *_warnings(walk, only)),
     )
 
@@ -193,12 +202,14 @@ def _taken_out(db: sqlite3.Connection, source: Source, only: Set[bytes] | None) 
 class _Sides(NamedTuple):
     """The files of a source that are looked at, and what the store remembers of them.
 
-    ``unsettled`` are those that may have changed; ``known`` is empty where nothing can have.
+    ``unsettled`` are those that may have changed, ``still_skipped`` of the others were skipped; ``known`` is
+    empty where nothing can have.
     ``beside`` are the files where one that is looked at may have moved to.
     """
 
     files: list[FileStat]
     unsettled: list[FileStat]
+    still_skipped: int
     known: dict[bytes, Known]
     beside: list[FileStat]
     excluded: Set[bytes]
@@ -219,16 +230,18 @@ def _sides(
     files = walk.files
     if left_out or only is not None:
         files = [f for f in files if f.path not in left_out and (only is None or f.path in only)]
-    settled = set() if force else _settled(db, source.id, max_bytes)
-    unsettled = [file for file in files if file not in settled]
+    settled = {} if force else _settled(db, source.id, max_bytes)
+    states = list(map(settled.get, files))
+    unsettled = [file for file, state in zip(files, states, strict=True) if state is None]
+    skipped = states.count("skipped")
     count = _count(db, source.id)
     known = _known(db, source.id) if unsettled or len(files) < count else {}
     if only is None:
-        return _Sides(files, unsettled, known, [], excluded, count)
+        return _Sides(files, unsettled, skipped, known, [], excluded, count)
     others = known.keys() | left_out | only
     beside = [file for file in walk.files if file.path not in others]
     asked = {path: row for path, row in known.items() if path in only}
-    return _Sides(files, unsettled, asked, beside, excluded, count)
+    return _Sides(files, unsettled, skipped, asked, beside, excluded, count)
 
 
 def _gone(sides: _Sides, walk: Walk) -> list[Known]:
@@ -294,21 +307,20 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
     return {known.path: known for known in map(Known._make, rows)}
 
 
-def _settled(db: sqlite3.Connection, source_id: int, max_bytes: int) -> set[FileStat]:
+def _settled(db: sqlite3.Connection, source_id: int, max_bytes: int) -> dict[tuple[Any, ...], str]:
     """What a scan finds again of the files that were read well, and had been as they were for a while by
-    then; also of those that are too large (skipped without a look at their bytes)."""
+    then, with their state; also of those that are too large (skipped without a look at their bytes)."""
     current, numbers = current_sql()
     cursor = db.cursor()
     cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
-    return set(
-        cursor.execute(
-            "SELECT path, size, mtime_ns, ctime_ns, inode FROM documents WHERE source_id = ?"
-            " AND max(mtime_ns, ctime_ns) < scanned_ns - ? AND state <> 'failed'"
-            f" AND {current}"
-            " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
-            (source_id, _FRESH_NS, *numbers, max_bytes),
-        )
+    rows = cursor.execute(
+        "SELECT path, size, mtime_ns, ctime_ns, inode, state FROM documents WHERE source_id = ?"
+        " AND max(mtime_ns, ctime_ns) < scanned_ns - ? AND state <> 'failed'"
+        f" AND {current}"
+        " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
+        (source_id, _FRESH_NS, *numbers, max_bytes),
     )
+    return {row[:-1]: row[-1] for row in rows}
 
 
 def _count(db: sqlite3.Connection, source_id: int) -> int:

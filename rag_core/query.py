@@ -2,7 +2,8 @@
 
 A minus before a filter (``-tag:draft``) leaves out what fits it.
 
-Whatever is no operator is looked for as it stands; an unknown ``key:`` is plain words.
+Whatever is no operator is looked for as it stands; an unknown ``key:`` is plain words. Signs without a
+letter or digit ask nothing, but in quotes they are found exactly.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import date
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.types import Filters, Query
 from rag_core.words import query_words
 
 MAX_LENGTH = 2000
 MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words
 MAX_OPERATORS = 100
+_SHOWN = 40
 _RANKED_LENGTH = 1000  # characters that are looked for word by word; no embedder reads much more
 
 _TOKEN = re.compile(
@@ -85,6 +87,7 @@ def parse(raw: str) -> Query:
         )
     _check_length(*phrases, *without)
     text = " ".join(" ".join(spoken).split())
+    text = text if query_words(text) else ""
     return Query(
         raw=raw,
         text=text,
@@ -94,6 +97,25 @@ def parse(raw: str) -> Query:
         stores=tuple(stores),
         filters=filters_from(pairs),
         excluded=filters_from(excluded),
+    )
+
+
+def asked(raw: str, filters: Filters | None = None) -> Query:
+    """A query as typed, with ``filters`` beside its own.
+
+    Raises InvalidInput as `parse`, and EmptyQuery for one that asks nothing.
+    """
+    query = parse(raw)
+    query = replace(query, filters=merge(query.filters, filters or Filters()))
+    narrowed = query.filters != Filters() or query.excluded != Filters()
+    if query.text or query.phrases or query.without or query.stores or narrowed:
+        return query
+    signs = " ".join(_storable(raw).replace('"', " ").split()).strip("- ")
+    if not signs:
+        raise EmptyQuery("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
+    raise EmptyQuery(
+        f"There is no letter or digit in {signs[:_SHOWN]!r}.",
+        f'Type a few words; to find signs exactly, put them in double quotes: "{signs[:_SHOWN]}".',
     )
 
 

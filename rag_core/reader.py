@@ -20,7 +20,6 @@ from rag_core.embedders.options import Prompts
 from rag_core.embedders.shared import SharedEmbedders
 from rag_core.errors import (
     EmbedderError,
-    EmptyQuery,
     InvalidInput,
     NotFound,
     RagError,
@@ -31,7 +30,7 @@ from rag_core.freshness import file_states_soon
 from rag_core.llm import LLMOptions
 from rag_core.notices import over_budget
 from rag_core.people import People
-from rag_core.query import merge, parse
+from rag_core.query import asked
 from rag_core.rank import calibration_for
 from rag_core.search import Scope, Wanted, search
 from rag_core.servers.ollama import OLLAMA_URL
@@ -149,11 +148,7 @@ class Reader:
         min_score = usual.min_score if min_score is None else min_score
         max_tokens = usual.max_tokens if max_tokens is None else max_tokens
         _check_range(top_k, min_score, max_tokens, offset)
-        query = parse(text)
-        query = replace(query, filters=merge(query.filters, filters or Filters()))
-        narrowed = query.filters != Filters() or query.excluded != Filters()
-        if not (query.text or query.without or query.stores or narrowed):
-            raise EmptyQuery("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
+        query = asked(text, filters)
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
@@ -267,7 +262,7 @@ class Reader:
             index = self._stores.index(opened)
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
-            trouble = error if may_know else EmbedderError("Its embedder is not at hand just now.")
+            trouble = error if may_know else EmbedderError("The embedder is not at hand just now.")
             return Scope(opened.store, opened.local, None, calibration, trouble=trouble)
         return Scope(opened.store, index, vector, calibration, identity_id)
 
@@ -284,13 +279,13 @@ class Reader:
             return 0, None
         identity_id, identity, canary = active
         if identity != embedder.identity:
-            raise EmbedderError(f"Its vectors are from {identity}, this machine has {embedder.identity}.")
+            raise EmbedderError(f"The vectors are from {identity}, this machine has {embedder.identity}.")
         if not embedder.reads(text):
-            raise _OtherScript("Its model reads only Latin script, and this query has another.")
+            raise _OtherScript("The model reads only Latin script, and this query has another.")
         if not identity.digest:  # then only vectors tell whether it is the same model still
             now = self._embedders.passage_vector(embedder, identities.CANARY_TEXT)
             if not identities.same_canary(canary, now):
-                raise EmbedderError(f"Its vectors are from another model that was called {identity.model!r}.")
+                raise EmbedderError(f"The vectors are from another model that was called {identity.model!r}.")
         return identity_id, self._embedders.query_vector(embedder, text)
 
 

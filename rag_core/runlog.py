@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -57,9 +57,9 @@ class RunLog:
         self._note()
         self._between()
 
-    def unchanged(self, count: int) -> None:
+    def left_alone(self, counts: Mapping[str, int]) -> None:
         """So many files were left as they are."""
-        self._counts["unchanged"] += count
+        self._counts.update(counts)
 
     def text_was_dropped(self) -> bool:
         """Whether a document lost text, so that vectors may be left over."""

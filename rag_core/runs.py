@@ -140,6 +140,12 @@ class Runs(Folders):
         with opened.read() as db:  # it ended between the two looks, or its process died
             return work.jobs(db, store, running=False, limit=limit)
 
+    def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
+        """When the last run of each of these stores had begun, in ISO time; '' where none had any."""
+        owner_only(viewer, "see runs")
+        last = [job.start_time for store in stores for job in self.jobs(viewer, store, 1)]
+        return min(last, default="")
+
     def job_results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
         """What became of each file of a run, failures first; unchanged ones are only counted."""
         owner_only(viewer, "see runs")

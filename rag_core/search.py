@@ -168,7 +168,7 @@ def _search_scope(scope: Scope, query: Query, wanted: Wanted, viewer: Viewer) ->
     try:
         return scope, _search_store(scope, query, wanted, viewer)
     except VectorError as error:
-        trouble = error if viewer.is_owner else VectorError("Its vector index is not at hand just now.")
+        trouble = error if viewer.is_owner else VectorError("The vector index is not at hand just now.")
         by_words = replace(scope, vector=None, trouble=trouble)
         return by_words, _search_store(by_words, query, wanted, viewer)
 
@@ -241,8 +241,8 @@ def _candidates(
 ) -> list[Ranked]:
     if query.text:
         return _ranked(db, scope, query, mode, reach, allowed, near)
-    ids = find.by_filters(db, allowed, reach)
-    return [Ranked(Found(i, ""), 1.0, ("matches the filters",)) for i in ids]
+    reason = "holds it exactly" if query.phrases else "matches the filters"
+    return [Ranked(Found(i, ""), 1.0, (reason,)) for i in find.by_filters(db, allowed, reach)]
 
 
 def _by_meaning(

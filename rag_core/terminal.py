@@ -18,6 +18,7 @@ from rag_core.wording import (
     embedder,
     fewer_vectors,
     found,
+    is_found_by_name_only,
     left_out,
     lines,
     moment,
@@ -168,8 +169,9 @@ def show_document(view: DocumentView) -> None:
 def _show_links(name: str, found: Sequence[DocumentLink]) -> None:
     if found:
         click.secho(f"\n{name}", bold=True)
-    for link in found:
-        click.echo(line(f"  {link.path or f'{link.target}  (nothing in this store)'}"))
+    shown = (line(f"  {link.path or f'{link.target}  (nothing in this store)'}") for link in found)
+    for each in dict.fromkeys(shown):  # a note may be linked to under several of its headings
+        click.echo(each)
 
 
 _FILES = ("files", "failed", "skipped", "excluded")
@@ -339,7 +341,7 @@ def _show_problems(job: Job, problems: Sequence[Problem]) -> None:
 
 
 def show_jobs(jobs: Sequence[Job]) -> None:
-    """The runs of a store, each in a line."""
+    """The runs of a store, each in a line, then what they had to say."""
     if not jobs:
         click.echo("There was no run yet.")
         return
@@ -350,11 +352,16 @@ def show_jobs(jobs: Sequence[Job]) -> None:
             job.state,
             _took(job),
             ", ".join(outcomes(job.counts)),
-            job.message,
         )
         for job in jobs
     ]
-    table(("number", "began", "state", "took", "files", ""), rows)
+    table(("number", "began", "state", "took", "files"), rows)
+    said: dict[str, list[str]] = {}
+    for job in jobs:
+        said.setdefault(job.message, []).append(str(job.id))
+    for message, numbers in said.items():
+        if message:
+            click.echo(f"{', '.join(numbers)}: {plain(message)}")
 
 
 def _took(job: Job) -> str:
@@ -388,8 +395,10 @@ def show_steps(steps: Sequence[Step]) -> None:
 def show_diagnoses(found: Sequence[Diagnosis]) -> None:
     """Why a file is found or not, store by store."""
     for diagnosis in found:
+        by_name = diagnosis.findable and is_found_by_name_only(diagnosis)
         verdict = "can be found" if diagnosis.findable else "cannot be found"
-        click.echo(f"{plain(diagnosis.path)} {verdict} in store {diagnosis.store!r}")
+        only = " only by its name" if by_name else ""
+        click.echo(f"{plain(diagnosis.path)} {verdict}{only} in store {diagnosis.store!r}")
         show_steps(diagnosis.steps)
         if diagnosis.query and diagnosis.findable:
             click.echo(f"      {plain(ranked(diagnosis))}")

@@ -216,7 +216,8 @@ MAX_DEPTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file of a source as last indexed, as the faces show it."""
+    """One file of a source as last indexed, as the faces show it. ``date_from`` is ``'front matter'`` where
+    its text says its ``date``, ``'file'`` where its name does or its last change."""
 
     store: str
     id: int
@@ -236,6 +237,7 @@ class Document:
     root: str
     path_in_source: str
     private_by: tuple[PrivateBy, ...] = ()
+    date_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePath
 from shlex import quote
 
 from rag_core.reports import Diagnosis, Privacy
-from rag_core.types import Answer, Hit, Job, Source, StoreInfo
+from rag_core.types import Answer, Document, Hit, Job, Source, StoreInfo
 
 EXAMPLE_MODEL = "llama3.2:3b"
 """A small model that answers at once, without thinking aloud first: 2 GB."""
@@ -28,11 +28,24 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-_OUTCOMES = {"reread": "read again", "deleted": "forgotten", "unlikely": "will probably be skipped"}
+_OUTCOMES = {
+    "reread": "read again",
+    "deleted": "forgotten",
+    "unlikely": "will probably be skipped",
+    "still_skipped": "still skipped",
+}
 _ORDER = (
-    "added", "changed", "reread", "moved", "deleted", "excluded", "unlikely", "unchanged", "skipped",
-    "failed",
+    "added", "changed", "reread", "moved", "deleted", "excluded", "unlikely", "unchanged",
+    "still_skipped", "skipped", "failed",
 )  # fmt: skip
+
+
+def some(names: Sequence[str], noun: str) -> str:
+    """A few of these with how many there are more: ``a, b and c``, ``a, b, c and 2 more guests``."""
+    if len(names) > _FEW:
+        return f"{', '.join(names[:_FEW])} and {plural(len(names) - _FEW, f'more {noun}')}"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def outcome(name: str) -> str:
@@ -77,9 +90,14 @@ def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
     return [f"{count:,} {kind}" for count, kind in kinds if count]
 
 
-def skips(count: int) -> str:
-    """How many files are chosen although their names promise no text."""
-    return f"{plural(count, 'file')} of these will probably be skipped, going by their names."
+_FEW = 3
+
+
+def skips(count: int, examples: Sequence[str]) -> str:
+    """How many files are chosen although their names promise no text; which, where they are few."""
+    names = "its name" if count == 1 else "their names"
+    which = f": {', '.join(examples)}" if count == len(examples) <= _FEW else ""
+    return f"{plural(count, 'file')} of these will probably be skipped, going by {names}{which}."
 
 
 def size(count: int) -> str:
@@ -90,6 +108,13 @@ def size(count: int) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def since_last_run(begun: str, stores: int) -> str:
+    """Which files of so many stores a search does not know; the last run of each had begun by then."""
+    if stores > 1 and begun:
+        return f"Files newer than {moment(begun)} may not be read yet."
+    return f"Files newer than the last run{f' ({moment(begun)})' if begun else ''} are not read yet."
 
 
 def duration(seconds: float) -> str:
@@ -228,6 +253,15 @@ def vectors_in(info: StoreInfo) -> str:
 _FIRST = 10  # so many passages a search shows, if nothing else is said
 
 
+EMPTY = "The file is empty; only its name finds it."
+"""The step of a diagnosis."""
+
+
+def is_found_by_name_only(found: Diagnosis) -> bool:
+    """Whether there is nothing else of a file to be found."""
+    return any(step.sentence == EMPTY for step in found.steps)
+
+
 def is_behind(found: Diagnosis) -> bool:
     """Whether a query was asked for which a file is not among the first that a search shows."""
     return bool(found.query) and (found.rank is None or found.rank > _FIRST)
@@ -289,7 +323,7 @@ def nothing(answer: Answer) -> str:
 def nothing_fits(answer: Answer) -> str:
     """That no passage is good enough, and by what alone that was judged: another mode may judge otherwise."""
     by = _judged_by(answer)
-    return f"Nothing fits well {by}." if by.endswith("alone") else "Nothing in the notes fits this well."
+    return f"Nothing fits well {by}." if by.endswith("alone") else "Nothing here fits this well."
 
 
 def unshown(answer: Answer) -> str:
@@ -303,11 +337,21 @@ def unshown(answer: Answer) -> str:
 ONLY_TITLE = "There is only the title"
 
 
+def is_empty(document: Document) -> bool:
+    """Whether there is nothing at all in a file that was read; a guest is not told."""
+    return bool(document.indexed_at) and not document.size
+
+
+def without_text(document: Document) -> str:
+    """What there is to say of a document without text."""
+    return "The file is empty" if is_empty(document) else ONLY_TITLE
+
+
 def only_title(hit: Hit) -> str:
     """What there is of a document without text."""
     names = f"also called {', '.join(hit.aliases)}" if hit.aliases else ""
     tags = " ".join(f"#{tag}" for tag in hit.document.tags)
-    return " · ".join(part for part in (ONLY_TITLE, names, tags) if part)
+    return " · ".join(part for part in (without_text(hit.document), names, tags) if part)
 
 
 _ANOTHER_STAT = "its size or time is another"

@@ -58,6 +58,13 @@ def serve(library: Library) -> Iterator[Serve]:
         yield cache(lambda viewer: opened.enter_context(serving_rest(library, viewer)))
 
 
+def test_files_of_no_store_are_those_of_the_only_one_that_there_is_to_see(serve: Serve) -> None:
+    refused = serve(OWNER).get("/documents")
+    said = "store: Which store is meant? Name one of these: mine, shared."
+    assert (refused.status, refused.error) == (400, said)
+    assert serve(GUEST).get("/documents").json == serve(GUEST).get("/documents?store=shared").json
+
+
 # --- a guest ----------------------------------------------------------------------------
 
 

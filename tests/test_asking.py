@@ -135,6 +135,13 @@ def test_an_empty_question_is_refused(answering: Answering) -> None:
         answering("x").ask(OWNER, " \n")
 
 
+def test_a_question_of_signs_is_refused_before_anything_is_heard(answering: Answering) -> None:
+    heard: list[Draft] = []
+    with pytest.raises(InvalidInput, match="There is no letter or digit in '\\?!'"):
+        answering("x").ask(OWNER, "?!", on_text=heard.append)
+    assert heard == []
+
+
 def test_folders_and_filters_apply(answering: Answering) -> None:
     library = answering("x")
     assert paths(library.ask(OWNER, "harbour", filters=Filters(paths=("deep",))).references) == {

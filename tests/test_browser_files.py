@@ -131,6 +131,12 @@ def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     tops = [link.bounding_box() for link in pages.locator("a").all()]
     assert len({box["y"] for box in tops if box}) == 1, "the pages fit into one line"
+    page.set_viewport_size({"width": 390, "height": 500})
+    why = page.get_by_text("Why is a file not found?")
+    why.scroll_into_view_if_needed()
+    app.rest()
+    why.click()
+    expect(page.get_by_role("button", name="Tell me why")).to_be_in_viewport()
     page.get_by_role("link", name="map.md").click()
     expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
     pages.get_by_role("link", name="Stores").click()

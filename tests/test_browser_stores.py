@@ -49,7 +49,7 @@ def test_a_store_is_exported_downloaded_deleted_and_dropped_back(tmp_path: Path)
         expect(page.get_by_role("button", name="Remove garden.commonplace")).to_be_visible()
         app.rest()  # a press while the page takes the file in is lost
         page.get_by_role("button", name="Import", exact=True).click()
-        expect(page.get_by_text("Store 'garden' is ready: 1 passage of 1 file.")).to_be_visible()
+        expect(page.get_by_text("Store 'garden' is ready: 1 passage of 1 file.")).to_be_in_viewport()
         page.get_by_role("link", name="Look at it").click()
         expect(page.get_by_role("heading", name="garden", level=1)).to_be_visible()
 

@@ -400,6 +400,15 @@ def test_damaged_store_is_named_and_the_others_are_shown(
     assert "'broken' cannot be opened" in run(*command, "--json").json["warnings"][0]
 
 
+def test_status_of_one_store_is_of_no_other(run: Run, garden: Path) -> None:
+    run("store", "create", "zoo", "--embedder", "hashing")
+    for words in (["--store", "zoo"], ["zoo"]):
+        assert [each["name"] for each in run("status", *words, "--json").json["stores"]] == ["zoo"]
+    assert "garden" not in run("status", "--store", "zoo").out
+    refused = run("status", "--store", "zo")
+    assert (refused.status, "Did you mean 'zoo'?" in refused.err) == (1, True)
+
+
 def test_status_without_stores_says_how_to_make_one(run: Run) -> None:
     assert run("status").out == "There is no store yet. Make one: commonplace init FOLDER\n"
 

@@ -84,6 +84,12 @@ def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
     assert [each["file_path"] for each in shown["links_in"]] == ["rose.md"]
 
 
+def test_show_names_each_note_once_however_often_it_is_linked_to(run: Run, garden: Path) -> None:
+    (garden / "hub.md").write_text("[[bee]], [[bee#Hive]], [[bee|the bee]], [[gnat]] and [[gnat#Wing]].\n")
+    run("index", "--store", "garden")
+    assert run("show", "hub.md").out.endswith("Links to\n  bee.md\n  gnat  (nothing in this store)\n")
+
+
 def test_show_of_a_file_that_is_not_there_fails_with_two_sentences(run: Run, garden: Path) -> None:
     result = run("show", "gone.md", "--store", "garden")
     assert (result.status, result.out) == (1, "")

@@ -108,6 +108,30 @@ def test_another_word_for_a_command_leads_to_it(run: Run, typed: str, meant: str
     assert (f"Did you mean {meant!r}?" in result.err) == bool(meant)
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["store", "make"], "create"),
+        (["store", "show"], "info"),
+        (["store", "remove"], "delete"),
+        (["store", "maek"], "create"),
+        (["source", "rm"], "remove"),
+        (["share", "revoke"], "remove"),
+        (["token", "delete"], "revoke"),
+        (["model", "show"], ""),
+        (["jobs", "--stroe"], "--store"),
+        (["jobs", "--sotre=x"], "--store"),
+        (["model", "install", "--store"], ""),
+        (["token", "list", "--store"], ""),
+    ],
+)
+def test_another_word_behind_a_command_leads_to_what_is_near(run: Run, words: list[str], meant: str) -> None:
+    result = run(*words)
+    assert (result.status, result.err.startswith("Error: No such ")) == (2, True)
+    assert ("Did you mean" in result.err) == bool(meant)
+    assert not meant or f"Did you mean {meant!r}?" in result.err
+
+
 def test_wrong_usage_is_said_on_two_lines(run: Run) -> None:
     lines = run("completion").err.splitlines()
     assert len(lines) == 2
@@ -123,7 +147,7 @@ def test_patterns_for_a_folder_that_is_there_are_said_to_be_added(
 ) -> None:
     said = run("index", "*.md", "--root", garden, "--exclude", "old/**", *option).err
     assert f"{str(garden)!r} is in store 'garden' already, with the patterns **/*." in said
-    assert "To these are added: *.md, left out old/**." in said
+    assert "Added to these: *.md. Left out, too: old/**." in said
     assert "commonplace source edit 1 --store garden --include PATTERN" in said
 
 
@@ -293,7 +317,7 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
         "  skipped  x.png, y.png, z.png and 1 more: It is a PNG image, not text.",
     ]
     assert "2 read again" in run("index", "--force").out
-    assert run("index").out.splitlines()[0].endswith(": 6 unchanged, 1 failed.")
+    assert run("index").out.splitlines()[0].endswith(": 2 unchanged, 4 still skipped, 1 failed.")
 
 
 def test_a_run_over_notes_without_text_says_that_these_have_no_vector(run: Run, notes: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
 from rag_core.reports import Diagnosis, Step
 from rag_core.types import OWNER
@@ -78,8 +78,12 @@ def test_a_file_that_was_not_read_yet_may_be_called_as_the_store_would_call_it(
     assert ask(library, "../notes/sub/new.md", here=tmp_path / "elsewhere").path == "sub/new.md"
 
 
+EXCLUDES = (
+    "Change the folder's exclude patterns: `commonplace source edit NUMBER --exclude PATTERN` puts others in"
+    " their place, `commonplace source edit NUMBER --no-exclude` none."
+)
 NOT_FOUND = {
-    "draft.md": ("it matches an exclude pattern: 'draft*'", "Change the folder's exclude patterns."),
+    "draft.md": ("it matches an exclude pattern: 'draft*'", EXCLUDES.replace("NUMBER", "1 --store s")),
     "ignored.md": (".gitignore", "Move or rename the file, or change the rule that is named."),
     "key.pem": ("looks like a key or secret", "Move or rename the file."),
     "picture.png": ("It was skipped: ", "Only text is read. What is read: Markdown"),
@@ -117,6 +121,17 @@ def test_a_file_that_is_nowhere_is_said_to_be_nowhere(
     assert f"There is no file {path!r} {said}" in last(found)
     assert str(vault) in last(found)
     assert "Add its folder" not in found.advice
+
+
+def test_a_file_that_is_nowhere_is_said_with_one_that_may_be_meant(library: Library, vault: Path) -> None:
+    (vault / "sub" / "meeting-01.md").write_text("They met.")
+    index(library, "s")
+    asked, meant = "meeting-001.md", "sub/meeting-01.md"
+    found = ask(library, asked)
+    assert last(found).endswith(f" Did you mean {meant!r}?")
+    with pytest.raises(NotFound, match=f"Did you mean '{meant}'"):
+        library.request_file(OWNER, "s", asked)
+    assert "Did you mean" not in last(ask(library, "elsewhere/report.md"))
 
 
 def test_a_new_file_is_found_below_its_folder_by_its_name(library: Library, vault: Path) -> None:
@@ -279,15 +294,31 @@ def test_a_file_in_whose_place_a_folder_came_is_gone(library: Library, vault: Pa
     assert last(ask(library, vault / "a.md")) == "It is a folder; only files are found."
 
 
-@pytest.mark.parametrize("text", ["", " \n\t\n"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "The file is empty; only its name finds it."),
+        (" \n\t\n", "It has no text to be found by meaning; its name finds it."),
+    ],
+)
 def test_a_note_without_text_is_not_said_to_be_found_by_meaning(
-    library: Library, vault: Path, text: str
+    library: Library, vault: Path, text: str, said: str
 ) -> None:
     (vault / "empty.md").write_text(text)
     (vault / "titled.md").write_text("---\ntitle: A title alone\n---\n")
     index(library, "s")
-    assert last(ask(library, vault / "empty.md")) == "It has no text to be found by meaning."
+    assert last(ask(library, vault / "empty.md")) == said
     assert last(ask(library, vault / "titled.md")) == "1 passage can be found by meaning."
+
+
+def test_an_empty_file_is_said_on_the_command_line_to_be_found_by_its_name(
+    run: Run, library: Library, vault: Path
+) -> None:
+    (vault / "empty.md").write_text("")
+    index(library, "s")
+    shown = run("doctor", "--file", vault / "empty.md", "--query", "heron").out
+    assert "empty.md can be found only by its name in store 's'" in shown
+    assert run("query", "empty").out.splitlines()[0].endswith("empty.md:1")
 
 
 def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) -> None:
@@ -486,7 +517,7 @@ def test_doctor_on_the_command_line(run: Run, library: Library, vault: Path) -> 
     result = run("doctor", "--file", vault / "draft.md")
     assert result.status == 1
     assert "draft.md cannot be found in store 's'" in result.out
-    assert "Next: Change the folder's exclude patterns." in result.out
+    assert f"Next: {EXCLUDES.replace('NUMBER', '1 --store s')}" in result.out
     result = run("doctor", "--file", vault / "a.md", "--query", "heron", "--json")
     found = result.json["stores"][0]
     assert (result.status, found["findable"], found["rank"]) == (0, True, 1)

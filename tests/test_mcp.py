@@ -177,6 +177,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("open", {}, "Give file_path or id."),
     ("open", {"file_path": "boats.md", "id": "x"}, "Give file_path or id."),
     ("open", {"file_path": "boats.md", "start_line": 9, "end_line": 3}, "lines"),
+    ("search", {"query": "?!"}, "query: There is no letter or digit in '?!'."),
+    ("ask", {"question": ":"}, "question: There is no letter or digit in ':'."),
     ("open", {"file_path": "absent.md"}, "Store 'sea' has no file 'absent.md'."),
     ("open", {"file_path": "/etc/passwd"}, "lies in no folder"),
     ("open", {"file_path": "../mine/own.md"}, "lies in no folder"),

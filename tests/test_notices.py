@@ -112,6 +112,70 @@ def test_folder_and_file_that_are_not_there_are_named_with_the_ones_that_are(
 
 
 @pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("slack", "people/slack"),
+        ("notes/", "people/notes"),
+        ("Doc", "people/doc"),
+        ("slakc", "people/slack"),
+        ("people/not", "people/notes"),
+    ],
+)
+def test_a_folder_further_down_is_meant_by_its_last_name(
+    library: Library, tmp_path: Path, asked: str, meant: str
+) -> None:
+    files = ("docs/c.md", "people/slack/d.md", "people/notes/a.md", "people/doc/b.md")
+    write(tmp_path, {f"all/{file}": "Red." for file in files})
+    index(library, "deep", tmp_path / "all")
+    try:
+        assert said(library, f"path:{asked}", "deep")[0].endswith(f"Did you mean {meant!r}?")
+    finally:
+        library.delete_store(OWNER, "deep")
+
+
+def test_the_only_day_that_there_is_is_named_once(library: Library, tmp_path: Path) -> None:
+    write(tmp_path, {f"d/{name}.md": "---\ndate: 2026-01-05\n---\nTerms.\n" for name in "ab"})
+    index(library, "day", tmp_path / "d")
+    try:
+        assert said(library, "after:2027", "day")[0].endswith("2027-01-01 or later. All are of 2026-01-05.")
+    finally:
+        library.delete_store(OWNER, "day")
+
+
+DAYS = "The first is of 2026-01-05, the last of 2026-03-12."
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("after:2026-12 terms", f"No document in store 'diary' is of a day 2026-12-01 or later. {DAYS}"),
+        ("before:2001", f"No document in store 'diary' is of a day before 2001-01-01. {DAYS}"),
+        (
+            "after:2026-02 before:2026-03",
+            f"No document in store 'diary' is of a day 2026-02-01 or later and before 2026-03-01. {DAYS}",
+        ),
+        ("after:2026-03-10 before:2026-03-01", "No day is 2026-03-10 or later and also before 2026-03-01."),
+        ("after:2026-03-10 before:2026-03-10", "No day is 2026-03-10 or later and also before 2026-03-10."),
+    ],
+)
+def test_days_that_nothing_is_of_are_named_with_those_there_are(
+    library: Library, tmp_path: Path, query: str, message: str
+) -> None:
+    texts = {"a": "date: 2026-01-05", "b": "date: 2026-03-12", "p": "date: 2026-07-01\nprivate: true"}
+    write(tmp_path, {f"d/{name}.md": f"---\n{front}\n---\nThe terms.\n" for name, front in texts.items()})
+    index(library, "diary", tmp_path / "d")
+    guest = Viewer("friend@example.com", stores=frozenset({"diary"}))
+    try:
+        assert said(library, query, "diary", viewer=guest) == (message,)
+        assert said(library, query, "diary") == (message.replace("2026-03-12", "2026-07-01"),)
+        assert said(library, "after:2026-03-12 before:2026-03-13", "diary", viewer=guest) == ()
+        assert said(library, "after:2026-04", "diary") == ()
+        assert said(library, "after:2026-04", "diary", viewer=guest) != ()
+    finally:
+        library.delete_store(OWNER, "diary")
+
+
+@pytest.mark.parametrize(
     "query", ["tag:recipe", "tag:RECIPE/Soup", "type:py", "type:md", "-tag:nothing soup"]
 )
 def test_value_that_is_there_or_left_out_is_not_named(library: Library, query: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -82,7 +83,7 @@ def anchors(body: str) -> dict[str, dict[str, str]]:
 def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md")
     assert page.title[0].value == "Tea"
-    assert "tea.md · in notes · markdown · 2026-02-01" in said(page)
+    assert "tea.md · in notes · markdown · dated 2026-02-01" in said(page)
     assert "#drink/tea" in said(page)
     assert "Also called Camellia, <i>Green</i>" in said(page)
     assert [(kind, lines) for kind, lines, _ in passages(markup(page))] == [
@@ -92,6 +93,24 @@ def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None
     assert re.findall("<h2>(.*?)</h2>", markup(page)) == ["Tea", "Tea › Drying"]
     assert passages(markup(page))[1][2].startswith("## Drying\n\nLeaves are dried")
     assert page.code[0].value == str(shelf / "tea.md")
+
+
+def test_the_date_of_a_document_says_what_it_is_of(notes: Path) -> None:
+    write(notes, {"2026-03-15 walk.md": "We walked.\n", "plain.md": "Nothing said.\n"})
+    os.utime(notes / "plain.md", (1_700_000_000,) * 2)
+    index(library(), "notes", notes)
+    assert "· dated 2026-03-15 ·" in said(open_page(store="notes", path="2026-03-15 walk.md"))
+    assert "· changed 2023-11-14 ·" in said(open_page(store="notes", path="plain.md"))
+
+
+def test_of_an_empty_file_that_is_said_and_no_passage_counted(notes: Path) -> None:
+    write(notes, {"empty.md": "", "titled.md": "# A title alone\n"})
+    index(library(), "notes", notes)
+    page = open_page(store="notes", path="empty.md")
+    assert passages(markup(page))[0][2] == "The file is empty."
+    assert "· 0 B · read" in said(page)
+    assert "There is only the title" not in said(page)
+    assert "in 1 passage" in said(open_page(store="notes", path="titled.md"))
 
 
 def test_code_keeps_its_indentation(notes: Path) -> None:

@@ -117,7 +117,25 @@ def test_the_states_are_counted_and_choosing_one_shows_its_files_with_the_reason
     page = open_page(store="notes", state="failed")
     assert paths(page) == ["bad.md"]
     assert "is marked as UTF-8" in table(page)["Reason"][0]
-    assert "1 of 6 files" in said(page)
+    assert "\n  1 failed  \n" in said(page)
+
+
+@pytest.mark.parametrize(
+    ("params", "counted"),
+    [
+        ({}, "5 files · 1 failed"),
+        ({"q": "a"}, "2 of 5 files · 1 failed"),
+        ({"q": "tea"}, "1 of 5 files"),
+        ({"state": "failed"}, "1 failed"),
+        ({"q": "zebra"}, "0 of 5 files"),
+    ],
+)
+def test_a_file_is_one_that_was_read_and_others_come_on_top_whatever_is_listed(
+    shelf: Path, params: dict[str, str], counted: str
+) -> None:
+    page = open_page(store="notes", **params)
+    [status] = re.findall(r'role="status"><p class="cp-quiet">(.*?)</p>', markup(page))
+    assert status == counted
 
 
 @pytest.mark.parametrize(
@@ -235,7 +253,7 @@ def test_a_state_that_no_file_has_any_more_is_still_the_one_asked_for(shelf: Pat
     page = choose(open_page(store="notes", state="changed"), "tea.md")
     idle(press(page, "file_Read again"))
     assert dict(page.query_params) == {"store": "notes", "state": "changed"}
-    assert "0 of 6 files" in said(page)
+    assert "0 of 5 files" in said(page)
     assert paths(page) == []
 
 
@@ -367,6 +385,43 @@ def test_the_next_step_is_one_that_the_pages_have(shelf: Path) -> None:
     assert "Next: Index the store again on the Index page." in said(page).replace("*", "")
     assert page_links(page)["Go to the Index page"] == "store=notes"
     assert "commonplace" not in said(page)
+
+
+def test_of_an_empty_file_it_is_told_that_only_its_name_finds_it(shelf: Path) -> None:
+    (shelf / "empty.md").write_bytes(b"")
+    index(library(), "notes")
+    page = open_page(store="notes")
+    page.text_input(key="missing_file_path").set_value("empty.md")
+    press(page, "missing_file_ask")
+    assert "empty.md can be found only by its name in notes" in said(page)
+    assert "The file is empty; only its name finds it." in said(page)
+    assert "1 passage" not in said(page)
+    assert "Next: Write into it; then index again on the Index page." in said(page).replace("*", "")
+    (shelf / "empty.md").write_text("It has a word now.\n")
+    press(page, "missing_file_ask")
+    assert "The file has changed since it was read." in said(page)
+    assert "Write into it" not in said(page)
+
+
+def test_where_a_folders_patterns_are_changed_is_told_and_linked(shelf: Path) -> None:
+    [source] = [each.source for each in library().sources(OWNER, "notes")]
+    (shelf / "draft.md").write_text("Not ready.\n")
+    library().change_source(OWNER, "notes", source.id, source.include, ("draft*",))
+    page = open_page(store="notes")
+    page.text_input(key="missing_file_path").set_value("draft.md")
+    press(page, "missing_file_ask")
+    next_step = "Next: Change the folder's exclude patterns on the Index page, with Edit at the folder."
+    assert next_step in said(page).replace("*", "")
+    assert page_links(page)["Go to the Index page"] == "store=notes"
+
+
+def test_a_link_opens_the_question_why(shelf: Path) -> None:
+    def is_open(page: AppTest) -> bool:
+        [box] = [each for each in page.expander if each.label == "Why is a file not found?"]
+        return bool(box.proto.expanded)
+
+    assert is_open(open_page(store="notes", why="1"))
+    assert not is_open(open_page(store="notes"))
 
 
 def test_no_path_asks_for_one_and_takes_the_last_answer_away(shelf: Path) -> None:

@@ -151,6 +151,15 @@ def test_patterns_that_match_nothing_are_said_with_what_would(garden: Path, code
     assert not has_key(app, "index_now")
 
 
+def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(garden: Path) -> None:
+    app = drawn(page().text_input(key=FOLDER).set_value(str(garden)).run())
+    drawn(app.text_area(key="index_exclude").set_value(f"{garden.name}/deep/**").run())
+    said = f"The pattern '{garden.name}/deep/**' leaves nothing out. Did you mean 'deep/**'?"
+    assert said in texts(app)
+    drawn(app.text_area(key="index_exclude").set_value("deep/**").run())
+    assert "leaves nothing out" not in texts(app)
+
+
 def test_a_folder_inside_one_that_takes_all_of_it_is_read_and_not_added(garden: Path) -> None:
     (garden / "deep" / "new.md").write_text("It is new.\n")
     app = drawn(page().text_input(key=FOLDER).set_value(str(garden / "deep")).run())

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
+import streamlit as st
 
 from rag_core.types import OWNER
 from tests.index_page import errors, finished, page, texts, until, with_folder
@@ -101,8 +102,14 @@ def test_a_second_store_can_be_named_and_given_up(hashing_store: str, four_files
 
 
 def test_chosen_files_that_will_hardly_be_read_are_counted(hashing_store: str, four_files: Path) -> None:
-    (four_files / "scan.pdf").write_bytes(b"%PDF-1.4")
-    assert "1 file of these will probably be skipped, going by their names." in texts(with_folder(four_files))
+    (four_files / "deep" / "scan *1*.pdf").write_bytes(b"%PDF-1.4")
+    said = "1 file of these will probably be skipped, going by its name: deep/scan *1*.pdf."
+    assert said in texts(with_folder(four_files))
+    for number in range(3):
+        (four_files / f"{number}.pdf").write_bytes(b"%PDF-1.4")
+    st.cache_data.clear()  # the count is that of a moment ago
+    said = "4 files of these will probably be skipped, going by their names."
+    assert said in texts(with_folder(four_files)), "too many to be named"
 
 
 def test_a_typed_folder_shows_count_samples_and_kinds(hashing_store: str, four_files: Path) -> None:

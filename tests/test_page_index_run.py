@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from rag_core import index
 from rag_core.embedders.hashing import Hashing
+from rag_core.store.identities import CANARY_TEXT
 from rag_core.types import OWNER
 from tests.index_page import finished, page, texts, until, with_folder
 from tests.pages import drawn, has_key, markup, press, press_label
@@ -40,6 +42,28 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     go.set()
 
 
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Files are not read until the first event is set, and passages not embedded until the second."""
+    read, embed = threading.Event(), threading.Event()
+    real_extract, real_embed = index.extract, Hashing.embed_documents
+
+    def extract(*given: Any) -> Any:
+        read.wait(20)
+        return real_extract(*given)
+
+    def embed_documents(self: Hashing, texts: Any) -> Any:
+        if list(texts) != [CANARY_TEXT]:
+            embed.wait(20)
+        return real_embed(self, texts)
+
+    monkeypatch.setattr(index, "extract", extract)
+    monkeypatch.setattr(Hashing, "embed_documents", embed_documents)
+    yield read, embed
+    read.set()
+    embed.set()
+
+
 def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four_files: Path) -> None:
     app = until(press(with_folder(four_files), "index_now"), finished)
     assert "**4** added" in texts(app)
@@ -52,6 +76,16 @@ def test_index_now_leads_to_the_run_at_the_top_of_the_page(hashing_store: str, f
     app = with_folder(four_files)
     assert "cp-arrive" not in markup(app)
     assert 'cp-arrive" id="arrival-1"' in markup(press(app, "index_now"))
+    assert "cp-arrive" in markup(app.run()), "the browser may not have scrolled yet"
+
+
+def test_the_page_is_not_scrolled_to_a_run_of_another_stay(hashing_store: str, four_files: Path) -> None:
+    app = until(press(with_folder(four_files), "index_now"), finished)
+    drawn(app.switch_page("../pages/stores.py").run())
+    app = drawn(app.switch_page("../pages/index.py").run())
+    assert "cp-arrive" not in markup(app)
+    app.text_input(key=FOLDER).set_value(str(four_files)).run()
+    assert "cp-arrive" in markup(press(app, "index_now"))
 
 
 def test_index_again_reads_only_what_changed(hashing_store: str, four_files: Path) -> None:
@@ -86,14 +120,17 @@ def test_index_again_says_that_every_folder_is_paused_and_what_to_do(
     assert "0 passages" not in texts(app)
 
 
-def test_a_folder_that_is_read_for_the_first_time_has_no_number_of_files(
-    hashing_store: str, four_files: Path, slow: threading.Event
+def test_a_folder_that_is_read_for_the_first_time_has_a_number_of_files_once_it_was_read(
+    hashing_store: str, four_files: Path, held: tuple[threading.Event, threading.Event]
 ) -> None:
+    read, embed = held
     app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
-    assert "being read" in texts(app)
-    assert "0 files" not in texts(app)
-    slow.set()
-    assert "being read" not in texts(until(app, finished))
+    assert "being read · not counted yet" in texts(app)
+    read.set()
+    app = until(app, lambda app: "its passages are being embedded · 4 files" in texts(app))
+    assert "being read" not in texts(app)
+    embed.set()
+    assert "being embedded" not in texts(until(app, finished))
 
 
 def test_a_folder_that_no_run_looked_at_has_no_number_of_files(hashing_store: str, four_files: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.types import OWNER, Viewer
+from rag_core.wording import moment
+from tests.files_page import page_links
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params
 from tests.search_page import COFFEE, HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page, titles
 from ui import hits
@@ -58,7 +60,7 @@ def test_downloads_of_what_does_not_fit_are_called_the_nearest(water_notes: Inde
 
 def test_near_misses_stand_apart(water_notes: Indexing) -> None:
     page = open_page(q="xylophone quantum")
-    assert "Nothing in the notes fits this well." in markup(page)
+    assert "Nothing here fits this well." in markup(page)
     assert "cp-near" in markup(page)
     [near] = [each for each in page.expander if each.label == "Show the nearest passages"]
     assert not near.proto.expanded
@@ -87,6 +89,35 @@ def test_nothing_found_says_what_to_loosen(water_notes: Indexing) -> None:
     assert titles(page) == []
     assert "Take the quotes away" in markup(page)
     assert "Lower the minimum score" in markup(page)
+
+
+def test_signs_alone_are_refused_with_how_they_are_found(water_notes: Indexing) -> None:
+    [said] = open_page(q="?!").error
+    assert """put them in double quotes: "?!".""" in said.value.replace("\\", "")
+
+
+@pytest.mark.parametrize("query", ["xylophone orchestra", '"no such words"'])
+def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
+    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch, query: str, tokyo: None
+) -> None:
+    begun = moment(library().jobs(OWNER, "notes", 1)[0].start_time)
+    page = open_page(q=query)
+    assert f"Files newer than the last run ({begun}) are not read yet." in markup(page)
+    assert page_links(page)["Index"] == "store=notes"
+    assert page_links(page)["Why is a file not found?"] == "store=notes&why=1"
+    assert "Files newer" not in markup(open_page(q="green tea"))
+    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
+    guest = open_page(q=query)
+    assert "Files newer" not in markup(guest)
+    assert "Index" not in page_links(guest)
+
+
+def test_of_several_stores_the_run_that_is_longest_ago_counts(water_notes: Indexing) -> None:
+    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
+    begun = min(library().jobs(OWNER, store, 1)[0].start_time for store in ("notes", "other"))
+    page = open_page(q="xylophone orchestra")
+    assert f"Files newer than {moment(begun)} may not be read yet." in markup(page)
+    assert page_links(page)["Index"] == "store=notes", "the largest of them"
 
 
 def test_nothing_found_names_a_tag_that_nothing_has(water_notes: Indexing) -> None:
@@ -191,16 +222,18 @@ def test_a_typed_date_holds_at_once_and_one_that_is_none_says_so(water_notes: In
     assert params(page) == {"q": "water", "before": "2027-01-02"}
 
 
-def test_the_store_that_a_link_names_is_no_filter_to_clear(water_notes: Indexing) -> None:
+def test_a_store_alone_is_no_filter_to_clear_and_goes_with_the_others(water_notes: Indexing) -> None:
     page = open_page(q='"no such words"', store="notes")
     assert not has_key(page, "clear_filters")
     assert "Take the quotes away" in markup(page)
     assert "Remove a filter." not in markup(page), "there is no other store to search"
     water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
+    assert not has_key(open_page(q="water", store="other"), "clear_filters")
     page = open_page(q="water", store="other", type="markdown")
     assert titles(page) == ["Sea"]
     page.button(key="clear_filters").click().run()
-    assert params(drawn(page)) == {"q": "water", "store": "other"}
+    assert params(drawn(page)) == {"q": "water"}
+    assert "Tea" in titles(page)
 
 
 def test_a_filter_stays_when_indexing_changes_its_count(water_notes: Indexing) -> None:

@@ -78,11 +78,13 @@ def test_a_store_tells_everything_about_itself(garden: Library, notes: Path) -> 
     info = garden.store_info(OWNER, "garden")
     assert app.title[0].value == "garden"
     for name, value in {
-        "Files": "3, 1 failed", "Passages": "3", "Embedder": "hashing", "Model": info.identity,
+        "Files": "3, 1 failed", "Passages": "3", "Embedder": "hashing",
+        "Fingerprint": f"{info.identity} (which exact model made the vectors)",
+
         "Dimension": "256", "Vectors": "in the store's own file",
     }.items():  # fmt: skip
         assert f"<dt>{name}</dt><dd>{value}</dd>" in said
-    assert "all three metrics give the same order" in said
+    assert "so cosine, Euclidean distance and dot product give the same order" in said
     assert str(notes) in said
 
 
@@ -227,6 +229,21 @@ def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path
     assert garden.store_names(OWNER) == []
     assert (notes / "rose.md").exists()
     assert "is deleted" not in texts(drawn(app.run()))
+
+
+def test_whom_a_store_is_shared_with_is_said_and_who_loses_it(garden: Library) -> None:
+    assert "Shared with" not in texts(page(store="garden"))
+    assert "can search it" not in texts(page(store="garden"))
+    garden.make_owner(OWNER, "me@example.com")
+    garden.share(OWNER, "ada@example.com", ["garden"])
+    app = page(store="garden")
+    assert "Shared with ada@example.com." in texts(app)
+    assert links(app)["Settings"] == "settings?"
+    assert "ada@example.com can search it no more. The files that it was read from stay." in texts(app)
+    for name in ("bob", "cy", "dee", "eve"):
+        garden.share(OWNER, f"{name}@example.com", ["garden"])
+    some = "ada@example.com, bob@example.com, cy@example.com and 2 more guests"
+    assert f"Shared with {some}." in texts(page(store="garden"))
 
 
 def test_a_store_that_is_being_indexed_leads_to_its_run_instead(garden: Library) -> None:

@@ -175,6 +175,30 @@ def test_the_built_in_model_is_called_so_and_an_excluded_file_is_counted(garden:
     assert "minilm" not in texts(page(store="later"))
 
 
+def test_that_a_store_is_ready_goes_when_who_asked_for_it_has_seen_it(
+    garden: Library, exported: Path
+) -> None:
+    app = page()
+    app.text_input(key="stores_import_path").set_value(str(exported))
+    app.text_input(key="stores_import_name").set_value("again")
+    press(app, "stores_import")
+    until(lambda: not any(task.running for task in tasks.known(library_name())))
+    assert "Store 'again' is ready" in texts(page()), "who asked for it has not seen it yet"
+    assert "Store 'again' is ready" in texts(drawn(app.run()))
+    assert "Store 'again' is ready" in texts(drawn(app.run())), "it stays while the page does"
+    assert "is ready" not in texts(page()), "nor in other sessions"
+    drawn(app.switch_page("../pages/settings.py").run())
+    assert "is ready" not in texts(drawn(app.switch_page("../pages/stores.py").run()))
+
+
+def test_why_an_import_failed_stays_until_it_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "x.commonplace").write_bytes(b"no store")
+    app = page()
+    app.text_input(key="stores_import_path").set_value(str(tmp_path / "x.commonplace"))
+    settled(press(app, "stores_import"))
+    assert "cannot be imported" in texts(page())
+
+
 @pytest.mark.parametrize("end", ["Delete store", "Rename"])
 def test_a_store_that_is_gone_is_not_called_ready_any_more(garden: Library, exported: Path, end: str) -> None:
     garden.delete_store(OWNER, "garden")

@@ -464,7 +464,7 @@ def test_a_guest_is_not_told_which_server_is_silent(hurried: Library, amazon: Se
         answer = hurried.search(GUEST, "otter", ["zoo"])
         assert answer.hits
         assert [notice.message for notice in answer.notices] == [
-            "Store 'zoo' is searched by words only. Its vector index is not at hand just now."
+            "Store 'zoo' is searched by words only. The vector index is not at hand just now."
         ]
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.config import Settings
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import EmptyQuery, InvalidInput, NotFound
 from rag_core.library import Library
-from rag_core.query import MAX_OPERATORS, merge, parse
+from rag_core.query import MAX_OPERATORS, asked, merge, parse
 from rag_core.types import OWNER, Filters, Mode
 from tests.conftest import index
 from tests.trees import write
@@ -359,6 +359,29 @@ def test_filters_alone_list_one_passage_a_document_newest_first(library: Library
     assert [hit.document.path for hit in answer.hits] == ["apple.md", "cake.md", "pear.md"]
     assert answer.convincing
     assert {hit.reasons for hit in answer.hits} == {("matches the filters",)}
+
+
+@pytest.mark.parametrize("signs", [":", "???!!", " : - … ", "—", "_", '" :', "\U0001f331"])
+def test_signs_alone_ask_nothing(library: Library, signs: str) -> None:
+    with pytest.raises(EmptyQuery, match=r"There is no letter or digit in .* put them in double quotes: "):
+        library.search(OWNER, signs, ["kitchen"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_signs_in_quotes_are_found_exactly(library: Library, mode: Mode) -> None:
+    [hit] = library.search(OWNER, '"++"', ["kitchen"], mode=mode).hits
+    assert (hit.document.path, hit.relevant, hit.reasons) == ("cake.md", True, ("holds it exactly",))
+    assert [hit.content[start:end] for start, end in hit.spans] == ["++"]
+    assert found(library, '"++" -redder') == set()
+
+
+def test_signs_beside_filters_are_filters_alone(library: Library) -> None:
+    assert found(library, ": tag:fruit ?") == found(library, "tag:fruit")
+
+
+@pytest.mark.parametrize("word", ["7", "桃", "ぶ", "½", "का", "x"])
+def test_a_single_letter_or_digit_of_any_script_asks_something(word: str) -> None:
+    assert asked(word).text == word
 
 
 def test_exclusion_alone_lists_the_documents_without_it(library: Library) -> None:

@@ -111,13 +111,6 @@ def test_empty_store_answers_with_nothing(library: Library, mode: Mode) -> None:
     assert answer.warnings == ()
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_query_of_signs_alone_is_no_error(library: Library, notes: Path, mode: Mode) -> None:
-    write(notes, "a.md", "# A\n\nWhat?!")
-    index(library, "signs", notes)
-    assert library.search(OWNER, "?!", mode=mode).warnings == ()
-
-
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
 def test_strict_filter_still_gives_as_many_results_as_asked(
     library: Library, notes: Path, mode: Mode

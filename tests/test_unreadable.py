@@ -167,7 +167,14 @@ def test_a_skipped_file_is_not_read_again_until_it_changes(library: Library, not
     (notes / "a.md").write_bytes(BINARY)
     index(library, "s", notes)
 
-    assert index(library, "s").counts == {"unchanged": 1}
+    assert index(library, "s").counts == {"unchanged": 0, "still_skipped": 1}
+    os.utime(notes / "a.md", (0, 0))
+    (notes / "b.md").write_text("The heron waits.\n")
+    job = index(library, "s")
+    assert (job.counts, job.total_files) == ({"unchanged": 0, "still_skipped": 1, "added": 1}, 2)
+    assert index(library, "s").counts == {"unchanged": 1, "still_skipped": 1}
+    [plan] = library.plans(OWNER, "s")
+    assert (plan.counts()["unchanged"], plan.counts()["still_skipped"]) == (1, 1)
     (notes / "a.md").write_text("The zebra sleeps.\n")
     assert outcomes(index(library, "s")) == {"a.md": "changed"}
     assert found(library, "zebra") == ["a.md"]

@@ -11,16 +11,18 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.choice import no_match
+from rag_core.choice import leave_nothing_out, no_match
 from rag_core.extract import hardly_text
 from rag_core.files import MANY_FILES, Preview, doubt, preview
 from rag_core.wording import plural, size, skips
+from ui.hits import label
 from ui.messages import show_warning
 
 ADDING: Final = "index"
 """The chooser of the folder that is being added; every other one is called after its folder."""
 
 _SUFFIXES_SHOWN: Final = 8
+_LINES: Final = "One pattern a line, from this folder on."
 
 KINDS: Final[Mapping[str, str]] = {
     "Everything readable": "**/*",
@@ -65,16 +67,18 @@ def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
     left, right = st.columns(2)
     left.text_area(
         "Include", key=_include(chooser), height=96, persist_state="session",
-        help="One pattern a line. * stays inside a name, ** crosses folders, {md,txt} lists alternatives.",
+        help=f"{_LINES} * stays inside a name, ** crosses folders, {{md,txt}} lists alternatives.",
     )  # fmt: skip
     right.text_area(
         "Exclude", key=_exclude(chooser), height=96, persist_state="session",
         placeholder="for example drafts/**",
-        help="One pattern a line. Keys, hidden files and what .gitignore names are left out anyway.",
+        help=f"{_LINES} Keys, hidden files and what .gitignore names are left out anyway.",
     )  # fmt: skip
     patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
         _show(_preview(os.fsencode(root), *patterns), root, patterns)
+        if idle := _idle(os.fsencode(root), *patterns):
+            show_warning(*idle)
     return choice_in_boxes(root, chooser)
 
 
@@ -121,6 +125,11 @@ def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) ->
     return preview(Path(os.fsdecode(root)), include, exclude, max_files=MANY_FILES)
 
 
+@st.cache_data(max_entries=32, ttl=15, show_spinner=False)
+def _idle(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
+    return leave_nothing_out(Path(os.fsdecode(root)), include, exclude)
+
+
 def _is_empty(root: Path) -> bool:
     try:
         with os.scandir(root) as entries:
@@ -144,8 +153,9 @@ def _show(found: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[st
         return
     least = "At least " if found.truncated else ""
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
-    if unlikely := sum(count for suffix, count in found.by_suffix.items() if hardly_text(f"a{suffix}")):
-        st.caption(skips(unlikely))
+    if unlikely := [suffix for suffix in found.by_suffix if hardly_text(f"a{suffix}")]:
+        examples = [name for suffix in unlikely for name in found.examples[suffix]]
+        st.caption(label(skips(sum(map(found.by_suffix.__getitem__, unlikely)), examples)))
     if found.truncated:
         st.caption(f"This folder holds more than {MANY_FILES:,} names; the count stopped there.")
     kinds = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
@@ -17,9 +18,12 @@ from ui.file_actions import runs_now, show_actions, show_run
 from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
 from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
 from ui.links import address
-from ui.missing_file import show_missing_file
-from ui.results import INDEX_PAGE, nothing_indexed
+from ui.missing_file import INDEX_PAGE, show_missing_file
+from ui.results import nothing_indexed
 from ui.runs import show_outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _HOW: Final = (
     "Open shows a file. Tick its row to read it again or leave it out; with the keyboard, go to the row and"
@@ -64,7 +68,7 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
     if found.states:
         _states(store, _offered_states(found), found.states)
     rows = chosen_rows(found.rows, current())
-    _count(store, len(rows), found)
+    _count(store, rows, found)
     if not rows.empty:
         show_table(store, rows)
     _chosen(viewer, store, listed=not rows.empty)
@@ -111,16 +115,25 @@ def _states(store: str, offered: Sequence[str], counts: Mapping[str, int]) -> No
     )  # fmt: skip
 
 
-def _count(store: str, shown: int, found: Listing) -> None:
-    total, states = len(found.rows), found.states
+def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:
+    """How many files there are, or of them are ``shown``. As everywhere in the app a file is one that was
+    read; those that were left out come on top."""
+    read, others = _read_and_left_out(found.rows)
     if not current().narrows:
-        others = {name: states.get(name, 0) for name in ("failed", "skipped", "excluded")}
-        counted = [plural(total - sum(others.values()), "file"), *left_out(**others)]
-        st.html(hits.paragraphs(" · ".join(counted), status=True))
+        st.html(hits.paragraphs(" · ".join([plural(read, "file"), *others]), status=True))
         return
+    read_of_shown, others = _read_and_left_out(shown)
+    counted = [f"{read_of_shown:,} of {plural(read, 'file')}"] if read_of_shown or not others else []
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(hits.paragraphs(f"{shown:,} of {plural(total, 'file')}", status=True), width="content")
+        st.html(hits.paragraphs(" · ".join([*counted, *others]), status=True), width="content")
         st.button("Clear filters", key="files_clear", type="tertiary", on_click=clear, args=(store,))
+
+
+def _read_and_left_out(rows: pd.DataFrame) -> tuple[int, list[str]]:
+    """How many of the files were read, and how many not, in words. A guest's list has only such as were."""
+    states = Counter(rows.get("State", ()))
+    others = {name: states[name] for name in ("failed", "skipped", "excluded")}
+    return len(rows) - sum(others.values()), left_out(**others)
 
 
 # --- the chosen file --------------------------------------------------------------------

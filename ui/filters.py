@@ -24,8 +24,7 @@ from ui.search_state import TOP_FOLDER, Choices, State
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 _MORE: Final = ("after", "before", "mode", "min", "k")
 _NARROWING: Final = ("type", "tag", "path", *_MORE)
-"""What *Clear filters* takes away. The store is not among them: a link may have chosen it, and its own
-box shows it with a cross."""
+"""What is shown as active, each with a cross. The store is not among them: its own box shows it with one."""
 _MOST: Final = 500
 _ROOM: Final = 8  # characters of a name behind "Top of" in its box
 
@@ -71,7 +70,7 @@ def show(offered: Choices, state: State, *, ticks: bool = False) -> None:
         _select(state, "Tag", "tag", offered.tags, lambda tag: f"#{tag}")
         _select(state, "Folder", "path", offered.folders, partial(_folder, top=_short(offered.top)))
     _more(state)
-    _active(state, offered.top)
+    _active(state, offered.top, *([] if ticks else ["store"]))
 
 
 def _folder(path: str, top: str) -> str:
@@ -219,7 +218,8 @@ def _chips(state: State, top: str) -> dict[str, str]:
     return {field: text for field, text in said.items() if getattr(request, field) != getattr(before, field)}
 
 
-def _active(state: State, top: str) -> None:
+def _active(state: State, top: str, *beside: str) -> None:
+    """The filters that hold. Clearing them takes away those ``beside`` them, too."""
     request, before = state.current(), state.usual()
     fields = [field for field in _NARROWING if field in state.names]
     if all(getattr(request, field) == getattr(before, field) for field in fields):
@@ -230,4 +230,7 @@ def _active(state: State, top: str) -> None:
                 text, key=f"remove_{field}", help="Remove", icon=":material/close:", icon_position="right",
                 on_click=state.reset, args=(field,),
             )  # fmt: skip
-        st.button("Clear filters", key="clear_filters", type="tertiary", on_click=state.reset, args=fields)
+        st.button(
+            "Clear filters", key="clear_filters", type="tertiary",
+            on_click=state.reset, args=(*fields, *beside),
+        )  # fmt: skip

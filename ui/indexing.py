@@ -15,7 +15,7 @@ from rag_core import jobs
 from rag_core.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files
-from ui import hits
+from ui import hits, stay
 from ui.deps import library
 from ui.file_choice import ADDING, FileChoice, choice_in_boxes
 from ui.folders import clear_folder, folder_in_box, shown
@@ -83,7 +83,8 @@ def show_dry_run(dry_run: DryRun, chooser: str) -> None:
         )
     else:
         st.caption("Nothing would change.")
-    rest = sum(n for name, n in dry_run.counts.items() if name != "unchanged") - len(dry_run.rows)
+    left_alone = ("unchanged", "still_skipped")
+    rest = sum(n for name, n in dry_run.counts.items() if name not in left_alone) - len(dry_run.rows)
     if rest > 0:
         st.caption(f"And {plural(rest, 'more file')}." if rest == 1 else f"And {rest:,} more files.")
     _show_warnings(dry_run.warnings)
@@ -136,10 +137,13 @@ def _add_and_start(viewer: Viewer, store: str, drawn: FileChoice) -> None:
         library().request_index(viewer, store, [source.id])
         jobs.go_on(library(), viewer, store)
         clear_folder()
-        st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
+        _, number = st.session_state.get(_STARTED, ("", 0))
+        st.session_state[_STARTED] = stay.current(), number + 1
 
 
 def scroll_to_the_run() -> None:
-    """The place that the browser scrolls to when *Index now*, far below, has started a run."""
-    if number := st.session_state.get(_STARTED):
+    """The place that the browser scrolls to when *Index now*, far below, has started a run: in the stay on
+    the page in which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
+    started_in, number = st.session_state.get(_STARTED, ("", 0))
+    if number and started_in == stay.current():
         st.html(hits.arrival("The run was asked for.", number))

@@ -21,7 +21,7 @@ from ui.deps import library
 from ui.hits import label
 from ui.messages import show_warning
 from ui.model_notice import is_model_missing
-from ui.runs import describe_asked, forget, go_on, is_active, newest_job
+from ui.runs import describe_asked, forget, go_on, has_read, is_active, newest_job
 
 _SEARCH_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "search.py"
 _POLL_S: Final = 0.5
@@ -44,19 +44,20 @@ _BADGES: Final = {
 }
 
 
-def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
-    """The run under way, which moves by itself, or the last one; nothing if there was none."""
+def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
+    """The run under way, which moves by itself, or the last one; nothing if there was none. The page is drawn
+    again when the run ends, and when it has read the files, if it has not ``read`` them yet."""
     unembedded = info.pending > 0 and not is_model_missing(info)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)
-    fragment(viewer, info.name, polling=active, unembedded=unembedded)
+    fragment(viewer, info.name, polling=active, read=read, unembedded=unembedded)
 
 
-def _status(viewer: Viewer, store: str, *, polling: bool, unembedded: bool) -> None:
+def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded: bool) -> None:
     try:
         active, job = is_active(viewer, store), newest_job(viewer, store)
     except NotFound:  # deleted meanwhile: the page finds out and says so
         st.rerun()
-    if polling != active:
+    if polling != active or (active and not read and has_read(viewer, store)):
         st.rerun()  # once more in whole, with or without the timer
     asked = library().asked(viewer, store)
     if job is None and not active and not asked:

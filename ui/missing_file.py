@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
 from rag_core.reports import Diagnosis
 from rag_core.types import Viewer
-from rag_core.wording import is_behind, ranked
+from rag_core.wording import is_behind, is_found_by_name_only, ranked
 from ui.deps import library
 from ui.hits import label
-from ui.results import INDEX_PAGE
+
+INDEX_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "index.py"
+WHY: Final = "why"
+"""The parameter of the Files page with which it is open."""
 
 _ANSWER: Final = "missing_file_answer"
 _MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":material/close:"}
@@ -21,7 +25,10 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
     """A form for a path and a query, and what there is to say. Only the owner is told."""
     if not viewer.is_owner:
         return
-    with st.expander("Why is a file not found?", icon=":material/help:", key="missing_file"):
+    expanded = WHY in st.query_params
+    with st.expander(
+        "Why is a file not found?", expanded=expanded, icon=":material/help:", key="missing_file"
+    ):
         with st.form("missing_file_form", border=False):
             path = st.text_input(
                 "Path of the file", key="missing_file_path", placeholder="notes/tea.md", autocomplete="off",
@@ -47,7 +54,9 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
 
 def _show(found: Diagnosis) -> None:
     verdict = "can be found" if found.findable else "cannot be found"
-    if found.findable and is_behind(found):
+    if found.findable and is_found_by_name_only(found):
+        verdict = "can be found only by its name"
+    elif found.findable and is_behind(found):
         verdict = "can be found, but not among the first for this query,"
     st.markdown(f"**{label(found.path)} {verdict} in {label(found.store)}**")
     said = [f"{_MARKS[step.state]} {label(step.sentence)}" for step in found.steps]

@@ -9,10 +9,12 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
+from rag_core.extract.naming import date_of_name
 from rag_core.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
-from rag_core.wording import lines, moment, plural, size
+from rag_core.wording import is_empty, lines, moment, plural, size, without_text
 from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address
 
@@ -79,9 +81,10 @@ def facts(view: DocumentView) -> str:
     """What is known of a document, in quiet lines: where it is, what it is, its state, and the way to
     the passage that is marked."""
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
-    known = [file.path, f"in {file.store}", file.file_type, file.date[:10], _private(file)]
+    known = [file.path, f"in {file.store}", file.file_type, _dated(file), _private(file)]
     if file.indexed_at:
-        known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if file.chunks else ""))
+        has_text = file.chunks and not is_empty(file)
+        known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if has_text else ""))
         known.append(f"read {moment(file.indexed_at)}")
     said = [" · ".join(each for each in known if each), " ".join(f"#{tag}" for tag in file.tags)]
     said.append(f"Also called {', '.join(view.aliases)}" if view.aliases else "")
@@ -89,6 +92,12 @@ def facts(view: DocumentView) -> str:
     state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
     way = f'<p><a href="#{_MARK}">Go to {html.escape(_lines(marked).lower())}</a></p>' if marked else ""
     return f'<div class="cp">{quiet}{state}{way}</div>'
+
+
+def _dated(file: Document) -> str:
+    """The date by which filters take the document: its text or its name says it, or it was changed then."""
+    said = file.date_from != "file" or date_of_name(PurePosixPath(file.path)) == file.date
+    return f"{'dated' if said else 'changed'} {file.date[:10]}" if file.date else ""
 
 
 def _private(file: Document) -> str:
@@ -177,7 +186,7 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     if not read.strip(blank):
         if chunk.content.strip():  # all of it stands in another passage
             return ""
-        body = "There is only the title."
+        body = f"{without_text(document)}."
     else:
         query = origin.query
         spans = highlight(chunk.content, query.words, query.phrases) if query else ()

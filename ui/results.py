@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 from zlib import crc32
@@ -19,10 +18,11 @@ from ui.access import require_viewer
 from ui.document_page import FILES_PAGE
 from ui.folders import open_picker
 from ui.links import address
+from ui.missing_file import INDEX_PAGE
+from ui.newer_files import show_newer_files
 from ui.scrolling import from_the_top
 from ui.search_state import SEARCH, Request, to_params, usual
 
-INDEX_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "index.py"
 _OPENED: Final = "search_opened"
 _HOW: Final = (
     "Open shows a passage in its document. Tick its row to read it here; with the keyboard, go to the row and"
@@ -75,6 +75,8 @@ def _passages(answer: Answer, request: Request) -> None:
     else:
         with st.expander("Show the nearest passages", key=f"near_{table_key(request)}"):
             _list(answer, request)
+    if not answer.offset and not answer.convincing:
+        show_newer_files(require_viewer(), answer)
 
 
 def _list(answer: Answer, request: Request) -> None:
@@ -254,7 +256,8 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
 
 
 def first_run(viewer: Viewer) -> None:
-    """There is no store that the viewer may see."""
+    """The whole page, where there is no store that the viewer may see."""
+    st.set_page_config(layout="centered")
     st.title("Nothing to search yet", anchor=False)
     if not viewer.is_owner:
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))

@@ -21,6 +21,7 @@ from ui.messages import show_done, show_error
 
 _ERROR: Final = "index_start_error"
 _DONE: Final = "index_done"
+_AFTER_READING: Final = ("embedding", "sending", "done")
 
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:
@@ -32,6 +33,12 @@ def is_active(viewer: Viewer, store: str) -> bool:
     """Whether ``store`` is being indexed, in this or another process, or is about to be."""
     newest = newest_job(viewer, store)
     return jobs.working(library(), store) or (newest is not None and newest.state == "running")
+
+
+def has_read(viewer: Viewer, store: str) -> bool:
+    """Whether the run under way is through with the files, and goes on with their passages."""
+    newest = newest_job(viewer, store)
+    return newest is not None and newest.state == "running" and newest.progress.phase in _AFTER_READING
 
 
 def start_run(

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from rag_core.types import Viewer
+from ui import stay
 from ui.access import require_viewer
 from ui.hits import STYLE
 
@@ -41,6 +42,7 @@ def pages(viewer: Viewer) -> list[st.Page]:
 offered = pages(viewer)
 page = st.navigation(offered, position="top")
 st.set_page_config(page_title=f"{page.title} · Commonplace")
+stay.begin(page.title)
 # In a narrow window Streamlit puts the pages into a drawer that covers the page and stays open.
 with st.container(horizontal=True, gap=None, key="narrow_pages"):
     for each in offered:

@@ -28,6 +28,8 @@ _RUNNING: Final = (
     "The store is being indexed; above stands how far, and it can be cancelled there. "
     "A folder can be indexed, paused, resumed or removed when the run has ended."
 )
+_READ: Final = "being read"
+_EMBEDDED: Final = "read, and found by words; its passages are being embedded"
 _INDEX: Final = "Reads what has changed in this folder only."
 _WAIT: Final = "When the run has ended."
 _WHICH: Final = (
@@ -37,8 +39,9 @@ _WHICH: Final = (
 _OPEN: Final = "index_source_open"  # (store, source id, what is being done with it)
 
 
-def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
-    """The folders of the store with what can be done, and the buttons that read all of them again."""
+def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
+    """The folders of the store with what can be done, and the buttons that read all of them again. ``read``:
+    the run that is ``active`` is through with the files."""
     if not info.sources:
         return
     st.header("Folders in this store", anchor=False)
@@ -46,7 +49,8 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool) -> None:
     named = {root for each in asked for root in each.folders or ()}
     for found in _sources(load(), viewer, info.name, info.generation):
         with st.container(border=True, gap="xsmall"):
-            _show(viewer, info, found, reading=_is_asked_for(found.source, asked), active=active)
+            busy = "" if not _is_asked_for(found.source, asked) else _EMBEDDED if read else _READ
+            _show(viewer, info, found, busy=busy, active=active)
             if found.source.root in named:  # where it was asked for: the top may be out of sight
                 _say_running()
     with st.container(horizontal=True):
@@ -84,12 +88,12 @@ def _is_asked_for(source: Source, asked: Sequence[Asked]) -> bool:
     return every or any(source.root in (each.folders or ()) for each in asked)
 
 
-def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, reading: bool, active: bool) -> None:
+def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, active: bool) -> None:
     source = found.source
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(f"**{label(_path(source))}**", width="content")
         _badges(found)
-    st.caption(label(taken(source)) + "  \n" + _counts(found, reading=reading))
+    st.caption(label(taken(source)) + "  \n" + _counts(found, busy))
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
             _edit(viewer, info, source)
@@ -115,13 +119,13 @@ def _badges(found: SourceInfo) -> None:
         st.badge("Not on the disk", icon=":material/folder_off:", color="red")
 
 
-def _counts(found: SourceInfo, *, reading: bool) -> str:
-    """How many files there are in which state. While a run is at it they are those of its beginning."""
+def _counts(found: SourceInfo, busy: str) -> str:
+    """How many files there are in which state. While they are read they are those of the beginning."""
     parts = [plural(found.indexed, "file"), *left_out(found.failed, found.skipped)]
     if not (found.indexed or found.failed or found.skipped):
-        parts = ["not counted yet" if reading else "no file read yet"]
-    if reading:
-        parts.insert(0, "being read")
+        parts = ["not counted yet" if busy == _READ else "no file read yet"]
+    if busy:
+        parts.insert(0, busy)
     if found.missing and not found.source.removed:
         parts.append("mount its disk, or remove the folder; until then its files are found as they were")
     return " · ".join(parts)

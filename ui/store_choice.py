@@ -23,7 +23,7 @@ from ui.folders import choose_folder
 from ui.hits import label
 from ui.last_store import last, remember
 from ui.messages import show_error
-from ui.runs import is_active
+from ui.runs import has_read, is_active
 
 PARAM: Final = "store"
 BOX: Final = "index_store"
@@ -34,12 +34,13 @@ _NAMED_AFTER: Final = "index_named_after"
 
 @dataclass(frozen=True, slots=True)
 class StoreChoice:
-    """The store to work on. ``active`` was asked once, before its numbers: a run that ends while the
-    page is drawn must not leave a half of it in the state before.
+    """The store to work on. Whether a run is ``active``, and ``has_read`` its files, was asked once, before
+    its numbers: a run that goes on while the page is drawn must not leave a half of it in the state before.
     """
 
     info: StoreInfo
     active: bool
+    has_read: bool
 
 
 def choose_store(viewer: Viewer) -> StoreChoice | None:
@@ -55,10 +56,11 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox("Store", names, key=BOX, on_change=_chosen, label_visibility="collapsed")
         st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
+    read = active[name] and has_read(viewer, name)
     info = library().store_info(viewer, name)
     if not active[name]:  # else the numbers move, and the status shows them
         st.caption(label(store_facts.counts(info)))
-    return StoreChoice(info, active[name])
+    return StoreChoice(info, active[name], read)
 
 
 def _is_active(viewer: Viewer, name: str) -> bool:

@@ -28,7 +28,7 @@ METRIC_MEANINGS: Mapping[Metric, str] = {
     "euclidean": "the straight line between them",
     "dot_product": "angle and length at once",
 }
-SAME_ORDER = "Every vector has length 1, so all three metrics give the same order."
+SAME_ORDER = "Every vector has length 1, so cosine, Euclidean distance and dot product give the same order."
 
 
 def metric(name: Metric) -> str:
@@ -64,7 +64,9 @@ def sheet(info: StoreInfo) -> str:
         "By words only": unreadable(info.unreadable),
         "Size": size(info.size_bytes),
         "Embedder": embedder(info.embedder),
-        "Model": info.identity or "nothing embedded yet",
+        "Fingerprint": f"{info.identity} (which exact model made the vectors)"
+        if info.identity
+        else "none yet, as nothing is embedded",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
         "Metric": f"{METRICS.get(info.distance_metric, info.distance_metric)}. {SAME_ORDER}",  # type: ignore[call-overload]
         "Vectors": vectors_in(info),

@@ -13,7 +13,7 @@ from rag_core.errors import NotFound, RagError, StoreBusy, StoreError
 from rag_core.portable import SUFFIX, Transfer
 from rag_core.reports import VECTOR_INDEX, Health, Repair
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import plural
+from rag_core.wording import plural, some
 from ui import hits, store_facts, tasks
 from ui.deps import library
 from ui.document_page import FILES_PAGE
@@ -21,15 +21,16 @@ from ui.file_actions import runs_now, show_run
 from ui.folders import open_picker, shown, typed_folder
 from ui.last_store import remember
 from ui.messages import show_error
+from ui.missing_file import INDEX_PAGE
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
-from ui.results import INDEX_PAGE
 from ui.store_import import exports
 from ui.store_list import open_store, say_later, show_stores
 from ui.task_status import STORES_PAGE, forget, forget_store, found, library_name, show_tasks, under_way
 from ui.tasks import Kind
 
 SEARCH_PAGE: Final = INDEX_PAGE.with_name("search.py")
+SETTINGS_PAGE: Final = INDEX_PAGE.with_name("settings.py")
 _ERROR: Final = "stores_export_error"
 _HEALTH: Final[tuple[Kind, ...]] = ("verify", "repair", "heal")
 
@@ -53,6 +54,7 @@ def show_store(viewer: Viewer, name: str) -> None:
         _links(info)
     else:
         _offer_folder(name)
+    _shared(viewer, name)
     if running and not info.switching:
         show_run(viewer, name)
     st.html(store_facts.sheet(info))
@@ -79,6 +81,14 @@ def _links(info: StoreInfo) -> None:
     with st.container(horizontal=True):
         for page, name, icon in pages if info.file_count else pages[2:]:
             st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
+
+
+def _shared(viewer: Viewer, name: str) -> None:
+    """Whom it is shared with; nothing where that is nobody."""
+    if guests := library().guests(viewer, name):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="store_shared"):
+            st.html(hits.paragraphs(f"Shared with {some(guests, 'guest')}."), width="content")
+            st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
 
 
 def _offer_folder(name: str) -> None:
@@ -253,7 +263,10 @@ def _refused(name: str, error: RagError) -> None:
 def _delete(viewer: Viewer, name: str, contents: str) -> None:
     st.header("Delete", anchor=False)
     lost = f"Deleting the store forgets its {contents}." if contents else ""
-    st.html(hits.paragraphs(f"{lost} The files that it was read from stay. Type its name to delete it."))
+    guests = library().guests(viewer, name)
+    taken = f"{some(guests, 'guest')} can search it no more." if guests else ""
+    stay = "The files that it was read from stay. Type its name to delete it."
+    st.html(hits.paragraphs(" ".join(filter(None, (lost, taken, stay)))))
     with (
         st.form(f"store_delete_{name}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),

@@ -1,4 +1,4 @@
-"""What a long piece of work says while it is under way, and at its end until that is closed."""
+"""What a long piece of work says while it is under way, and at its end until that is closed, or was seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rag_core.portable import Exported
 from rag_core.reports import Health, OllamaModel, Repair
 from rag_core.types import StoreInfo
 from rag_core.wording import plural, size
-from ui import hits, store_facts, tasks
+from ui import hits, stay, store_facts, tasks
 from ui.deps import library
 from ui.folders import shown
 from ui.messages import show_done, show_error
@@ -72,8 +72,17 @@ def _show(kinds: Sequence[Kind], name: str | None, *, polling: bool) -> None:
     for number, task in enumerate(found(kinds, name)):
         if task.running:
             _show_running(task, f"{task.kind}_{number}")
-        else:
+        elif _is_news(task):
             _show_ended(task, f"{task.kind}_{number}")
+
+
+def _is_news(task: Task) -> bool:
+    """That a store is ready is told everywhere until who asked for it has seen it, and then only there."""
+    if not isinstance(task.result, StoreInfo):
+        return True
+    asked_here = task.asked_in == stay.current()
+    task.was_told |= asked_here
+    return asked_here or not task.was_told
 
 
 def _show_running(task: Task, key: str) -> None:

@@ -12,7 +12,7 @@ from rag_core.errors import Cancelled
 from rag_core.portable import Exported, Transfer
 from rag_core.reports import Health, OllamaModel, Pulling, Repair
 from rag_core.types import StoreInfo
-from ui import work
+from ui import stay, work
 from ui.work import Key, Work
 
 Kind = Literal["export", "import", "verify", "repair", "pull", "attach", "heal"]
@@ -33,10 +33,12 @@ _HEADLINES: Final[dict[Kind, str]] = {
 
 class Task(Work[Transfer | Pulling | None, Result]):
     """One piece of such work. ``name`` is that of the store, for an import that of the file, for a download
-    that of the model."""
+    that of the model. ``was_told``: its end was seen in the stay on the page in which it was asked for."""
 
     def __init__(self, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
         super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
+        self.asked_in: Final = stay.current()
+        self.was_told = False
         self.kind: Final = kind
         self.name: Final = name
         self._report_to = act

@@ -79,8 +79,9 @@ def _status(library: Library, viewer: Viewer, _: Given) -> dict[str, Any]:
 
 
 def _documents(library: Library, viewer: Viewer, given: Given) -> dict[str, Any]:
-    store, states = given["store"], given.get("state", ())
+    states = given.get("state", ())
     with field("store"):
+        store = library.one_store(viewer, given.get("store"))
         found = library.files(viewer, store) if viewer.is_owner else library.documents(viewer, store)
     return render.files(store, (each for each in found if not states or each.state in states), viewer)
 
@@ -120,7 +121,7 @@ OPERATIONS: tuple[Operation, ...] = (
                     "description": "Only files of these states.",
                 },
             },
-            ("store",),
+            (),
         ),
         "Files", _documents,
     ),

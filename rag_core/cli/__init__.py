@@ -6,7 +6,6 @@ Answers go to standard output, progress and errors to standard error. Exit statu
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 import sys
@@ -32,6 +31,7 @@ from rag_core.cli import (
     tokens,
     upkeep,
 )
+from rag_core.cli.groups import Commands, near_enough
 from rag_core.cli.options import ByKey, print_json
 from rag_core.errors import InvalidInput, RagError
 from rag_core.screen import plain
@@ -39,49 +39,8 @@ from rag_core.screen import plain
 _BY_KEY, _NO_READER = 130, 141
 """Exit statuses as a shell counts what a signal ended: Ctrl-C, and a pipe that nobody reads any more."""
 
-_OTHER_WORDS = {
-    "add": "init",
-    "answer": "ask",
-    "check": "verify",
-    "create": "store create",
-    "delete": "store delete",
-    "export": "store export",
-    "files": "list",
-    "find": "query",
-    "folders": "source list",
-    "import": "store import",
-    "info": "store info",
-    "install": "model install",
-    "ls": "list",
-    "pause": "source pause",
-    "remove": "source remove",
-    "rename": "store rename",
-    "resume": "source resume",
-    "runs": "jobs",
-    "search": "query",
-    "sources": "source list",
-    "start": "serve",
-    "stores": "store list",
-}
-"""What somebody may type who does not know the commands yet → the command."""
 
-
-class _Commands(click.Group):
-    """A group that knows what is meant by other words for its commands."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, but for the error."""
-        word = args[0] if args else ""
-        near = difflib.get_close_matches(word, [*self.commands, *_OTHER_WORDS], n=1)
-        meant = _OTHER_WORDS.get(word if word in _OTHER_WORDS else "".join(near))
-        if meant and word not in self.commands and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {word!r}. Did you mean {meant!r}?", ctx)
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=_Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="commonplace")
 def app() -> None:
     """Find your own passages, by words and by meaning."""
@@ -150,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             RagError("The answer cannot be written: the disk is full.", "Make room, then ask again."), (), 1
         )
     except click.ClickException as error:
+        near_enough(error)
         message = " ".join(error.format_message().split())
         quotes = "Put what has a space in it in quotes. " if "unexpected extra argument" in message else ""
         _fail(RagError(message, f"{quotes}See `{_command(error)} --help`."), words, error.exit_code)

@@ -7,6 +7,7 @@ import sys
 import click
 
 from rag_core import report_forms
+from rag_core.cli.groups import Commands
 from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
 from rag_core.screen import Line, line, plain, table
@@ -16,7 +17,7 @@ from rag_core.wording import size
 _MARKS = {"ready": "ok  ", "not set up": "note", "unreachable": "NO  ", "refused": "NO  "}
 
 
-@click.group(invoke_without_command=True, no_args_is_help=False)
+@click.group(cls=Commands, invoke_without_command=True, no_args_is_help=False)
 @click.option("--all", "ask_all", is_flag=True, help="Also ask Amazon where no setting or store names it.")
 @json_option
 @click.pass_context

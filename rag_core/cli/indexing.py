@@ -10,12 +10,20 @@ from shlex import quote
 import click
 
 from rag_core import render
-from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, store_option
+from rag_core.cli.options import (
+    emit,
+    exclude_option,
+    json_option,
+    library_of_owner,
+    name_of_store,
+    say,
+    store_option,
+)
 from rag_core.cli.runs import work_off
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
-from rag_core.screen import line, plain
+from rag_core.screen import line
 from rag_core.terminal import show_plans
 from rag_core.types import OWNER, StoreInfo
 from rag_core.wording import plural, said_of_covered, said_of_label, shared_files
@@ -77,7 +85,7 @@ def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
 @click.option(
     "--root", type=click.Path(path_type=Path), help="The folder that the patterns start from (default: here)."
 )
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave these out; repeat for several.")
+@exclude_option
 @click.option(
     "--incremental/--force",
     "incremental",
@@ -104,7 +112,7 @@ def index(
             f"Store {store!r} has no folder yet.",
             "Name files, like: commonplace index '**/*.md' --store " + store,
         )
-    _say(_if_written_out(patterns))
+    say(_if_written_out(patterns))
     if dry_run:
         _show_dry_run(library, store, wanted, exclude, force=not incremental, as_json=as_json)
         return
@@ -112,6 +120,7 @@ def index(
         _doubt(library, store, folder, chosen, exclude)
     for folder, chosen in wanted:
         _explain(library, store, folder, chosen, exclude)
+        say(*library.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
     sources = [library.add_source(OWNER, store, r, chosen, exclude) for r, chosen in wanted]
     ids = [source.id for source in sources] or None
     library.request_index(OWNER, store, ids, force=not incremental)
@@ -142,7 +151,7 @@ def _show_dry_run(
     for folder, chosen in wanted:
         _explain(library, store, folder, chosen, exclude)
     if not wanted:
-        _say(_said_of_paused(library, store))
+        say(_said_of_paused(library, store))
     drafts = [library.draft_source(OWNER, store, root, chosen, exclude) for root, chosen in wanted]
     plans = [library.plan(OWNER, store, draft, force=force) for draft in drafts]
     plans = plans or library.plans(OWNER, store, force=force)
@@ -202,24 +211,20 @@ def _explain(
     others = [each for each in library.store_info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)
     if known and known.root != str(real_folder(folder)):
-        _say(said_of_covered(str(real_folder(folder)), known))
+        say(said_of_covered(str(real_folder(folder)), known))
         return
     if known is None:
-        _say(shared_files(draft.root, [each.root for each in others]))
-        _say(said_of_label(draft))
+        say(shared_files(draft.root, [each.root for each in others]))
+        say(said_of_label(draft))
         return
     more = [each for each in draft.include if each not in known.include]
     less = [each for each in draft.exclude if each not in known.exclude]
     if not (more or less):
         return
-    new = ", ".join(each for each in (" ".join(more), f"left out {' '.join(less)}" if less else "") if each)
+    added = f" Added to these: {' '.join(more)}." if more else ""
+    left_out = f" Left out, too: {' '.join(less)}." if less else ""
     edit = f"commonplace source edit {known.id} --store {store} --include PATTERN"
-    _say(
+    say(
         f"{draft.root!r} is in store {store!r} already, with the patterns {' '.join(known.include)}."
-        f" To these are added: {new}. To replace them: {edit}"
+        f"{added}{left_out} To replace them: {edit}"
     )
-
-
-def _say(sentence: str) -> None:
-    if sentence:
-        click.secho(plain(sentence), fg="yellow", err=True)

@@ -47,28 +47,6 @@ class OfStore(click.Command):
         return [*map(CompletionItem, _begun(ctx, None, incomplete)), *found]
 
 
-class StoreGroup(click.Group):
-    """Commands that are given the name of a store first: --store NAME is the same to them."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, with the name put first."""
-        word, command, rest = super().resolve_command(ctx, args)
-        taken = [each.name for each in command.params if isinstance(each, click.Argument)] if command else []
-        return word, command, _name_first(rest) if taken[:1] == ["name"] else rest
-
-
-def _name_first(words: list[str]) -> list[str]:
-    for at, word in enumerate(words):
-        option, equals, name = word.partition("=")
-        rest = words[at + 1 :]
-        if option == "--store" and (equals or rest):
-            named = [name] if equals else rest[:1]
-            return [*named, *words[:at], *(rest if equals else rest[1:])]
-    return words
-
-
 class ByKey(RagError):
     """What the owner ended by a key; the exit status is that of a program that a signal ended."""
 
@@ -180,6 +158,14 @@ def begun_paths(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
     return found
 
 
+_FROM_THE_FOLDER = "a pattern starts at the folder, as 'drafts/**' does. Repeat for several."
+include_option = click.option(
+    "--include", multiple=True, metavar="PATTERN", help=f"Take these files; {_FROM_THE_FOLDER}"
+)
+exclude_option = click.option(
+    "--exclude", multiple=True, metavar="PATTERN", help=f"Leave these out; {_FROM_THE_FOLDER}"
+)
+
 name_of_store: dict[str, Any] = {"metavar": "NAME", "shell_complete": _begun}
 """What every option for a store says of itself."""
 
@@ -207,8 +193,7 @@ def settings_of_owner() -> Settings:
     """The settings of this command, after saying what is odd about them; logging follows them."""
     settings = _settings(click.get_current_context())
     logs.configure(settings.log_level)
-    for warning in settings.warnings:
-        click.secho(plain(warning), fg="yellow", err=True)
+    say(*settings.warnings)
     return settings
 
 
@@ -222,6 +207,12 @@ def library_of_owner() -> Library:
     library = Library.open(settings_of_owner())
     click.get_current_context().call_on_close(library.close)
     return library
+
+
+def say(*sentences: str) -> None:
+    """Tell the owner something beside the answer; '' is nothing."""
+    for sentence in filter(None, sentences):
+        click.secho(plain(sentence), fg="yellow", err=True)
 
 
 def emit(as_json: bool, value: dict[str, Any], show: Callable[[], None]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
 from rag_core.screen import plain
 from rag_core.types import OWNER
@@ -25,7 +26,7 @@ def serve(port: int, open_browser: bool) -> None:
     serve_app(port, open_browser)
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=Commands, no_args_is_help=False)
 def model() -> None:
     """Install the built-in model."""
 

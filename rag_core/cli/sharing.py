@@ -8,6 +8,7 @@ from dataclasses import asdict
 import click
 
 from rag_core import access_forms
+from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, setting_option
 from rag_core.library import Library
 from rag_core.reports import Person, Tailscale
@@ -16,7 +17,7 @@ from rag_core.types import OWNER
 from rag_core.wording import moment
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=Commands, no_args_is_help=False)
 def share() -> None:
     """Let others in through Tailscale, and see who may come in.
 

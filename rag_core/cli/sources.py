@@ -7,7 +7,18 @@ from dataclasses import replace
 import click
 
 from rag_core import render
-from rag_core.cli.options import OfStore, asking, emit, json_option, library_of_owner, store_option
+from rag_core.cli.groups import Commands
+from rag_core.cli.options import (
+    OfStore,
+    asking,
+    emit,
+    exclude_option,
+    include_option,
+    json_option,
+    library_of_owner,
+    say,
+    store_option,
+)
 from rag_core.cli.runs import work_off
 from rag_core.errors import InvalidInput
 from rag_core.terminal import show_plans, show_sources
@@ -17,7 +28,7 @@ from rag_core.wording import plural
 number_argument = click.argument("number", type=int)
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=Commands, no_args_is_help=False)
 def source() -> None:
     """List, change, pause and remove the folders of a store.
 
@@ -38,8 +49,8 @@ def source_list(store: str, as_json: bool) -> None:
 @source.command("edit")
 @number_argument
 @store_option
-@click.option("--include", multiple=True, metavar="PATTERN", help="Take these files; repeat for several.")
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave these out; repeat for several.")
+@include_option
+@exclude_option
 @click.option("--no-exclude", is_flag=True, help="Leave nothing out any more.")
 @click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
 @json_option
@@ -63,6 +74,7 @@ def source_edit(
         emit(as_json, render.plan([plan]), lambda: show_plans([plan]))
         return
     changed = library.change_source(OWNER, store, number, *patterns)
+    say(*library.idle_excludes(OWNER, changed.root, changed.include, exclude))
     _said(changed, as_json, f"Changed. The next run follows it: commonplace index --store {store}")
 
 

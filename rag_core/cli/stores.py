@@ -8,8 +8,9 @@ import click
 
 from rag_core import render
 from rag_core.cli import placement
+from rag_core.cli.groups import StoreGroup
 from rag_core.cli.options import (
-    StoreGroup,
+    OfStore,
     any_store_argument,
     asking,
     emit,
@@ -17,6 +18,7 @@ from rag_core.cli.options import (
     library_of_owner,
     setting_option,
     store_argument,
+    stores_option,
 )
 from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
@@ -189,10 +191,11 @@ for command in (placement.switch, placement.attach, placement.take_over, placeme
     store.add_command(command)
 
 
-@click.command()
+@click.command(cls=OfStore)
+@stores_option
 @json_option
-def status(as_json: bool) -> None:
+def status(stores: tuple[str, ...], as_json: bool) -> None:
     """Show every store, what is running, and what was not finished."""
-    found = library_of_owner().status(OWNER)
+    found = library_of_owner().status(OWNER, stores)
     running = {job.store: job for job in found.running}
     emit(as_json, render.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rag_core import access_forms
+from rag_core.cli.groups import Commands
 from rag_core.cli.options import begun_tokens, emit, json_option, library_of_owner
 from rag_core.reports import Token
 from rag_core.screen import table
@@ -12,7 +13,7 @@ from rag_core.types import OWNER
 from rag_core.wording import moment
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=Commands, no_args_is_help=False)
 def token() -> None:
     """Make, list and revoke tokens for scripts and assistants."""
 

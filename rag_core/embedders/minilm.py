@@ -47,7 +47,7 @@ _CUTS = (4096, 65_536)
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _MARKS_AROUND = 2
-_WORDS_REMEMBERED = 32_768
+_WORDS_REMEMBERED = 65_536  # 11 MB; of made-up notes half of them would be counted again and again
 
 
 @dataclass(frozen=True, slots=True)

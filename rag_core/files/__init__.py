@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag_core.files.extent import MANY_FILES, doubt
+from rag_core.files.extent import MANY_FILES, doubt, leaves_out
 from rag_core.files.globs import EVERYTHING, Coverage, split_glob, validate_globs
 from rag_core.files.paths import (
     contained,
@@ -29,6 +29,7 @@ __all__ = [
     "display",
     "doubt",
     "expanded",
+    "leaves_out",
     "list_folders",
     "preview",
     "read_bytes",

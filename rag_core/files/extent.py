@@ -1,10 +1,12 @@
-"""Whether a folder is so large that choosing it may be a slip: the whole disk, the whole home folder."""
+"""Whether patterns may be a slip: they choose a whole disk or home folder, or leave nothing out."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from rag_core.files.globs import Globs
 from rag_core.files.walk import Preview
 
 MANY_FILES = 50_000
@@ -21,6 +23,33 @@ def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
     if found.truncated or found.count > MANY_FILES:
         return f"{str(root)!r} holds more than {MANY_FILES:,} files and folders."
     return ""
+
+
+def leaves_out(root: Path, pattern: str) -> bool:
+    """Whether anything below ``root`` matches an exclude pattern, also what no scan would take anyway; where
+    that is not soon told (too many names, a link to a folder, one that cannot be listed) it is let pass.
+
+    Raises InvalidInput for a pattern that is none.
+    """
+    globs = Globs((pattern,), dots=True)
+    folders = [(os.fsencode(root), globs.start)]
+    names = MANY_FILES
+    while folders:
+        folder, state = folders.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            return True
+        names -= len(entries)
+        matches = globs.accepts(state)
+        if names < 0 or any(matches(entry.name) for entry in entries):
+            return True
+        for entry in entries:
+            if entry.is_dir() and (below := globs.enter(state, entry.name)):
+                if entry.is_symlink() or globs.covers(state, entry.name):
+                    return True
+                folders.append((entry.path, below))
+    return False
 
 
 def _whole(root: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -53,7 +52,8 @@ class Walk:
 class Preview:
     """What a source would hold, for a live count; a part of it when ``truncated``.
 
-    ``by_suffix`` has lower-case suffixes with their dot, the most frequent first.
+    ``by_suffix`` has lower-case suffixes with their dot, the most frequent first, and ``examples`` the first
+    files of each.
     """
 
     count: int
@@ -61,6 +61,7 @@ class Preview:
     by_suffix: dict[str, int]
     total_bytes: int
     truncated: bool
+    examples: dict[str, tuple[str, ...]]
 
 
 def scan(
@@ -101,13 +102,19 @@ def preview(
     """
     walker = _Walker(Rules(root, include, exclude), limit=max_files)
     files = walker.run().files
-    suffixes = Counter(display(os.path.splitext(file.path)[1].lower()) for file in files)  # noqa: PTH122
+    by_suffix: dict[str, list[bytes]] = {}
+    for file in files:
+        by_suffix.setdefault(display(os.path.splitext(file.path)[1].lower()), []).append(file.path)  # noqa: PTH122
     return Preview(
         count=len(files),
         samples=tuple(display(file.path) for file in files[:limit_samples]),
-        by_suffix=dict(sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))),
+        by_suffix={
+            suffix: len(by_suffix[suffix])
+            for suffix in sorted(by_suffix, key=lambda suffix: (-len(by_suffix[suffix]), suffix))
+        },
         total_bytes=sum(file.size for file in files),
         truncated=walker.truncated,
+        examples={suffix: tuple(map(display, paths[:limit_samples])) for suffix, paths in by_suffix.items()},
     )
 
 

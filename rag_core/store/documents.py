@@ -307,13 +307,17 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
-_MOST_COMPARED, _LONGEST_COMPARED = 2000, 500
+_MOST_COMPARED, _LONGEST_COMPARED, _ALIKE = 2000, 500, 0.8
 
 
 def like(db: sqlite3.Connection, path: str) -> list[str]:
-    """The path that is spelled most like ``path``, if there is one."""
+    """The path that is spelled most like ``path``, if there is one, else that of the name most like it."""
     paths = [row[0] for row in db.execute("SELECT display FROM documents LIMIT ?", (_MOST_COMPARED,))]
-    return difflib.get_close_matches(path[:_LONGEST_COMPARED], paths, n=1, cutoff=0.8)
+    names = {posixpath.basename(each): each for each in reversed(paths)}
+    asked = path[-_LONGEST_COMPARED:]
+    near = difflib.get_close_matches(asked, paths, n=1, cutoff=_ALIKE)
+    name = difflib.get_close_matches(posixpath.basename(asked), names, n=1, cutoff=_ALIKE)
+    return near or [names[each] for each in name]
 
 
 # --- moving and forgetting --------------------------------------------------------------

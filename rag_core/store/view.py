@@ -11,6 +11,17 @@ from rag_core.store.documents import best_target, ids, storable
 from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
 
 
+def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
+    """The first and the last date of what ``viewer`` may see; None where nothing has one."""
+    allowed = find.visible(viewer)
+    first, last = db.execute(
+        f"""SELECT min(d.date), max(d.date) FROM documents d
+            WHERE d.state = 'indexed' AND d.date <> '' AND {allowed.sql}""",
+        allowed.values,
+    ).fetchone()
+    return (first, last) if first else None
+
+
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
