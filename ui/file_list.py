@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
 
@@ -131,8 +130,8 @@ def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:
 
 def _read_and_left_out(rows: pd.DataFrame) -> tuple[int, list[str]]:
     """How many of the files were read, and how many not, in words. A guest's list has only such as were."""
-    states = Counter(rows.get("State", ()))
-    others = {name: states[name] for name in ("failed", "skipped", "excluded")}
+    states: Mapping[Any, int] = rows["State"].value_counts().to_dict() if "State" in rows else {}
+    others = {name: states.get(name, 0) for name in ("failed", "skipped", "excluded")}
     return len(rows) - sum(others.values()), left_out(**others)
 
 

@@ -75,6 +75,8 @@ def _escaped(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Text without line breaks, control characters and direction overrides."""
+    if text.isprintable():  # which tells a list of 20,000 names apart at once
+        return text.strip()
     return _CONTROL.sub(" ", text).strip()
 
 
