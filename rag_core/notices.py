@@ -11,9 +11,10 @@ from pathlib import PurePath
 
 from rag_core.errors import RagError
 from rag_core.extract import hardly_text
-from rag_core.store import Store, find, view
+from rag_core.store import Store, find, view, vocabulary
 from rag_core.store.sources import all_sources
 from rag_core.types import Filters, Hit, Notice, Query, Viewer
+from rag_core.words import is_unspaced
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
@@ -150,6 +151,28 @@ def _skipped(count: int, suffix: str) -> str:
         kind = suffix.upper()
         return f" {files.replace('file', f'{kind} file')} skipped: {kind} is not read yet."
     return f" {files} skipped whose {'name ends' if count == 1 else 'names end'} in {f'.{suffix}'!r}."
+
+
+def misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
+    """One notice for each of a query's ``words`` that no passage has that ``viewer`` may see in ``stores``,
+    if another word is spelled much like it."""
+    asked = [word for word in words if not is_unspaced(word)]
+    held: set[str] = set()
+    for store in stores:
+        with store.read() as db:
+            held |= {word for word, count in find.frequencies(db, asked, viewer)[1].items() if count}
+    unknown = [word for word in asked if word not in held][:_MOST_NAMED]
+    meant = {word: _meant(stores, word, viewer) for word in unknown}
+    said = "No passage has the word {!r}. Did you mean {!r}?"
+    return [Notice(said.format(word, other)) for word, other in meant.items() if other]
+
+
+def _meant(stores: Sequence[Store], word: str, viewer: Viewer) -> str:
+    near: list[str] = []
+    for store in stores:
+        with store.read() as db:
+            near.append(vocabulary.like(db, word, viewer))
+    return next(iter(difflib.get_close_matches(word, near, 1, 0.0)), "")
 
 
 def _unlabelled(path: str, stores: Iterable[Store]) -> str:

@@ -118,6 +118,7 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
         raise next(iter(failed.values()))
     found = merge(lists, wanted.depth)
     end = wanted.offset + wanted.top_k
+    relevant = any(hit.relevant for hit in found)
     goes_on = [hit.relevant for hit in found[end : end + 1]]  # no score behind it is higher
     return Answer(
         query=query,
@@ -127,11 +128,11 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
             _with_highlights(replace(hit, rank=rank), query)
             for rank, hit in enumerate(found[wanted.offset : end], wanted.offset + 1)
         ),
-        convincing=any(hit.relevant for hit in found),
+        convincing=relevant,
         notices=(
             *notices.words_only(by_words),
             *notices.failures(failed),
-            *_unknown_values(searched, query.filters, viewer),
+            *_hints(searched, query, viewer, spelling=not relevant and wanted.mode != "vector"),
             *notices.below([] if found else below, wanted.min_score),
         ),
         pending=waiting,
@@ -144,9 +145,11 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
     )
 
 
-def _unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
+def _hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bool) -> list[Notice]:
+    """What of a query nothing has, with what may be meant."""
     try:
-        return notices.unknown_values(stores, filters, viewer)
+        unknown = notices.unknown_values(stores, query.filters, viewer)
+        return unknown + (notices.misspelled(stores, query.words, viewer) if spelling else [])
     except StoreError:  # what was found is worth more than a hint
         return []
 

@@ -67,7 +67,7 @@ ALLOWED: dict[str, set[str]] = {
     "index": VALUES
     | STEPS - {"query", "snippet", "rank"}
     | {"courtesy", "embedding", "store", "plan", "runlog"},
-    "notices": VALUES | {"extract", "store"},
+    "notices": VALUES | {"words", "extract", "store"},
     "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
     "reader": VALUES
     | {"config", "courtesy", "freshness", "llm", "notices", "people", "servers", "stores"}

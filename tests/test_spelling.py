@@ -1,0 +1,81 @@
+"""A word that no passage has leads to one that is spelled much like it, where nothing fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.types import OWNER, Mode, Viewer
+from tests.conftest import index
+from tests.trees import write
+
+GUEST = Viewer("friend@example.com", stores=frozenset({"firms"}))
+NOTES = {
+    "firms/terraform.md": "# Terraform Dynamics\n\nThe warehouse robots of Meridian.",
+    "firms/kapoor.md": "# Mina Kapoor\n\nShe configured the happiest stories of Zürich.",
+    "firms/secret.md": "---\nprivate: true\n---\n# Xylophone\n\nNobody may know of it.",
+    "code/http.py": "def parse_header(header):\n    return header\n",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    folder = tmp_path_factory.mktemp("spelling")
+    write(folder, NOTES)
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    for store in ("firms", "code"):
+        index(opened, store, folder / store)
+    yield opened
+    opened.close()
+
+
+def meant(library: Library, query: str, viewer: Viewer = OWNER, mode: Mode = "lexical") -> tuple[str, ...]:
+    return library.search(viewer, query, mode=mode).warnings
+
+
+@pytest.mark.parametrize(
+    ("typed", "word"),
+    [
+        *(
+            ("terrafrom", "terraform"),
+            ("dynamcis", "dynamics"),
+            ("meridain", "meridian"),
+            ("kapor", "kapoor"),
+        ),
+        *(("warehuose", "warehouse"), ("confgured", "configured"), ("storries", "stories")),
+        *(("happyest", "happiest"), ("zurihc", "zurich"), ("haeder", "header")),
+    ],
+)
+def test_a_word_with_a_slip_leads_to_the_one_that_was_meant(library: Library, typed: str, word: str) -> None:
+    assert meant(library, typed) == (f"No passage has the word {typed!r}. Did you mean {word!r}?",)
+
+
+def test_each_word_with_a_slip_is_named(library: Library) -> None:
+    assert len(meant(library, "Terrafrom Dynamcis robots")) == 2
+
+
+@pytest.mark.parametrize("query", ["kayak", "zzzz", "xy", "robots", "configuration", "价格歧视", "1234567"])
+def test_other_words_lead_nowhere(library: Library, query: str) -> None:
+    assert meant(library, query) == ()
+
+
+def test_where_something_fits_nothing_is_said(library: Library) -> None:
+    answer = library.search(OWNER, "terraform dynamics warehouse robots meridain", mode="lexical")
+    assert answer.convincing
+    assert answer.warnings == ()
+
+
+def test_meaning_alone_knows_of_no_words(library: Library) -> None:
+    assert not any("Did you mean" in said for said in meant(library, "terrafrom", mode="vector"))
+
+
+def test_a_guest_is_told_of_no_private_word(library: Library) -> None:
+    assert meant(library, "xylophnoe") == ("No passage has the word 'xylophnoe'. Did you mean 'xylophone'?",)
+    assert meant(library, "xylophnoe", GUEST) == ()
+    assert meant(library, "haeder", GUEST) == (), "a store that is not shared"
+    assert meant(library, "meridain", GUEST) == (
+        "No passage has the word 'meridain'. Did you mean 'meridian'?",
+    )
