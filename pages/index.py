@@ -9,13 +9,13 @@ from rag_core.types import StoreInfo, Viewer
 from ui.access import require_owner
 from ui.file_choice import choose_files
 from ui.folders import choose_folder
-from ui.indexing import preview_folder, scroll_to_the_run, show_start
+from ui.indexing import preview_folder, show_start
 from ui.job_status import show_job_status
 from ui.messages import show_error
 from ui.model_notice import show_model_notice
 from ui.problems import show_problems
 from ui.run_history import show_history
-from ui.runs import show_outcome
+from ui.runs import scroll_to_the_run, show_outcome
 from ui.sources import show_sources
 from ui.store_choice import choose_store
 

@@ -24,7 +24,7 @@ from rag_core.query import MAX_LENGTH, asked, parse
 from rag_core.reader import Reader, llm_options
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
-from rag_core.wording import GET_A_MODEL
+from rag_core.wording import GET_A_MODEL, go_on, waiting
 
 _NOTHING = "Nothing here fits this question well enough to answer it from."
 _NO_ANSWER = "There is no answer; these are the passages that fit best."
@@ -43,12 +43,14 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was retrieved: the best hits, what to say beside them, and how many private ones are kept back."""
+    """What was retrieved: the best hits, what to say beside them, how many private ones are kept back, and
+    how many passages wait to be embedded."""
 
     hits: tuple[Hit, ...]
     stores: tuple[str, ...]
     notices: tuple[Notice, ...]
     withheld: int = 0
+    pending: int = 0
 
 
 class Asking(Reader):
@@ -90,10 +92,15 @@ class Asking(Reader):
             self.search, viewer, stores=stores, filters=filters, min_score=0.0, max_tokens=_NO_BUDGET
         )
         found = self._retrieve(viewer, question, k, history, search)
-        reply = Reply(question, "nothing found", found.stores, message=_NOTHING, notices=found.notices)
+        reply = Reply(
+            question, "nothing found", found.stores, message=_NOTHING, notices=found.notices,
+            pending=found.pending,
+        )  # fmt: skip
         if found.withheld:
             reply = replace(reply, notices=(*reply.notices, self._kept_back()))
-        if any(hit.relevant for hit in found.hits):
+        if not any(hit.relevant for hit in found.hits):
+            reply = replace(reply, notices=(*reply.notices, *_waiting(viewer, found)))
+        else:
             with self._one_of_few(viewer), _stoppable(stop):
                 reply = self._answered(viewer, reply, found.hits, history, hear, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
@@ -189,7 +196,7 @@ class Asking(Reader):
         hits = (replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))
         said = tuple(dict.fromkeys((*found.notices, *more.notices)))
         withheld = max(found.withheld, more.withheld if leans else 0)
-        return _Found(tuple(hits)[:k], found.stores, said, withheld)
+        return _Found(tuple(hits)[:k], found.stores, said, withheld, found.pending)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: Callable[..., Answer]) -> _Found:
         """The ``k`` best passages that the model may read, however many before them it may not."""
@@ -201,7 +208,7 @@ class Asking(Reader):
             page = search(text, top_k=min(_PAGE, MAX_DEPTH - offset), offset=offset)
             kept += [hit for hit in page.hits if self._may_read(viewer, hit)]
             more, offset = page.has_more, offset + _PAGE
-        return _Found(tuple(kept[:k]), answer.stores, answer.notices, withheld)
+        return _Found(tuple(kept[:k]), answer.stores, answer.notices, withheld, answer.pending)
 
     def _may_read(self, viewer: Viewer, hit: Hit) -> bool:
         """Whether the model may read a passage: private ones stay on this machine, unless the store lets
@@ -276,6 +283,14 @@ class Asking(Reader):
         return Notice(
             f"Passages of private notes would fit, too. They stay on this machine; the model is at {host}."
         )
+
+
+def _waiting(viewer: Viewer, found: _Found) -> list[Notice]:
+    """What may fit and is not found by meaning yet, and what the owner does about it."""
+    if not found.pending:
+        return []
+    said = waiting(found.pending)
+    return [Notice(f"{said} {go_on(found.stores)}" if viewer.is_owner else said, on_page=said)]
 
 
 def _spoken(

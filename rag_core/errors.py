@@ -71,7 +71,9 @@ class NotFound(RagError):
 
 
 class StoreError(RagError):
-    """A store file that cannot be opened, read or written."""
+    """A store file that cannot be opened, read or written; ``store`` is its name where it cannot be read."""
+
+    store = ""
 
 
 class StoreBusy(StoreError):

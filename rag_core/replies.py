@@ -125,7 +125,8 @@ class Draft:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The answer to a question, checked. ``references`` are all passages that the model was given, or would
-    have been; ``message`` is what is said where there is no answer; ``model`` is empty for a guest."""
+    have been; ``message`` is what is said where there is no answer; ``model`` is empty for a guest;
+    ``pending`` passages were not found by meaning yet."""
 
     question: str
     ending: Ending
@@ -137,6 +138,7 @@ class Reply:
     notices: tuple[Notice, ...] = ()
     model: str = ""
     private: bool = False
+    pending: int = 0
     took_ms: float = 0.0
 
     @property

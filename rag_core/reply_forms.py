@@ -42,6 +42,7 @@ def reply(found: Reply) -> dict[str, Any]:
         "stores": list(found.stores),
         "model": found.model,
         "private": found.private,
+        "pending": found.pending,
         "warnings": [notice.message for notice in found.notices],
         "took_ms": round(found.took_ms, 1),
     }
@@ -107,6 +108,7 @@ def from_kept(value: Mapping[str, Any]) -> Reply:
         ),
         model=value["model"],
         private=value["private"],
+        pending=value.get("pending", 0),  # conversations that were kept before have none
         took_ms=value["took_ms"],
     )
 

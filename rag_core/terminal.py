@@ -18,6 +18,7 @@ from rag_core.wording import (
     embedder,
     fewer_vectors,
     found,
+    go_on,
     is_found_by_name_only,
     left_out,
     lines,
@@ -30,6 +31,7 @@ from rag_core.wording import (
     outcomes,
     plural,
     ranked,
+    read_and_embedded,
     shown_score,
     size,
     taken,
@@ -37,6 +39,7 @@ from rag_core.wording import (
     unreadable,
     unshown,
     vectors_in,
+    waiting,
 )
 
 _MAX_ROWS = 40
@@ -83,6 +86,8 @@ def show_answer(answer: Answer) -> None:
     show_notices(answer)
     if not answer.hits:
         click.echo(f"{nothing(answer)}.")
+        if answer.pending:
+            click.echo(f"{waiting(answer.pending)} {go_on(answer.stores)}")
         return
     if not answer.convincing:
         click.echo(f"{nothing_fits(answer)} These are the nearest passages.")
@@ -305,8 +310,7 @@ def show_job(job: Job, problems: Sequence[Problem] = ()) -> None:
     counts = ", ".join(outcomes(job.counts)) or "no files"
     click.echo(f"{job.state.capitalize()} in {took(job)}: {line(counts)}.")
     if job.total_chunks_added or job.texts_embedded:
-        added, embedded = plural(job.total_chunks_added, "passage"), plural(job.texts_embedded, "text")
-        click.echo(f"{added} added, {embedded} embedded. {fewer_vectors(job)}".rstrip())
+        click.echo(f"{', '.join(read_and_embedded(job))}. {fewer_vectors(job)}".rstrip())
     _show_problems(job, problems)
     if job.message:
         click.secho(plain(job.message), fg="yellow", err=True)
@@ -324,9 +328,14 @@ def show_files(job: Job) -> None:
 
 
 def _show_problems(job: Job, problems: Sequence[Problem]) -> None:
-    """The failed files one by one, the skipped ones by reason."""
+    """The failed files one by one, but for a folder that the run's message names, and the skipped ones by
+    reason."""
     failed = [
-        (file, problem.reason) for problem in problems if problem.kind == "failed" for file in problem.files
+        (file, problem.reason)
+        for problem in problems
+        if problem.kind == "failed"
+        for file in problem.files
+        if repr(file) not in job.message
     ]
     for file, reason in failed[:_MAX_ROWS]:
         click.echo(f"  failed  {line(file)}: {line(reason)}")

@@ -61,6 +61,15 @@ def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
     return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in names if counts[name]]
 
 
+def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
+    """How many passages a run added and how many texts it embedded, in one where that is the same number."""
+    mark = "**" if bold else ""
+    added = f"{mark}{plural(job.total_chunks_added, 'passage')}{mark} added"
+    if job.texts_embedded == job.total_chunks_added > 0:
+        return [f"{added} and embedded"]
+    return [added, f"{mark}{plural(job.texts_embedded, 'text')}{mark} embedded"]
+
+
 def fewer_vectors(job: Job) -> str:
     """Why a run embedded fewer texts than it added passages; '' where it did not, or says why itself."""
     if not job.texts_embedded < job.total_chunks_added or (job.message and not job.texts_embedded):
@@ -318,6 +327,17 @@ def _of(answer: Answer) -> str:
 def nothing(answer: Answer) -> str:
     """That an answer has no passages; where there are some for all that, a notice says why."""
     return "Nothing shown" if answer.has_more else "Nothing more" if answer.offset else "Nothing found"
+
+
+def waiting(count: int) -> str:
+    """How many passages are not found by meaning yet; '' for none."""
+    waits = "passage still waits" if count == 1 else "passages still wait"
+    return f"{count:,} {waits} for the meaning index; words are searchable." if count else ""
+
+
+def go_on(stores: Sequence[str]) -> str:
+    """How to have the passages of a store embedded that wait."""
+    return f"`commonplace index --store {stores[0] if len(stores) == 1 else 'STORE'}` goes on."
 
 
 def nothing_fits(answer: Answer) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -62,4 +63,4 @@ def with_folder(folder: Path) -> AppTest:
 
 
 def finished(app: AppTest) -> bool:
-    return has_key(app, "index_again") and "** embedded" in texts(app)
+    return has_key(app, "index_again") and re.search(r"passages?\*\* added", texts(app)) is not None

@@ -165,14 +165,14 @@ FAULTS: dict[str, tuple[Exception, int, bool]] = {
     "a model that answers": (LLMError(f"The server at {SERVER} is silent.", "Start it."), 502, True),
     "a vector index": (VectorsUnreachable(f"The index at {SERVER} is silent.", "Start it."), 503, True),
     "a store in upkeep": (InUpkeep(f"{SERVER} is being mended.", "Wait."), 503, True),
-    "a damaged store": (StoreError(f"{SERVER} is damaged.", "Repair it."), 500, False),
-    "any error": (RagError(f"{SERVER} is wrong.", "Mend it."), 500, False),
+    "a damaged store": (StoreError(f"{SERVER} is damaged.", "Repair it."), 500, True),
+    "any error": (RagError(f"{SERVER} is wrong.", "Mend it."), 500, True),
     "what nobody foresaw": (KeyError(SERVER), 500, False),
 }
 
 
 @pytest.mark.parametrize(("fault", "status", "is_told"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_has_its_status_and_a_500_has_no_details(
+def test_a_fault_has_its_status_and_one_that_nobody_foresaw_has_no_details(
     serve: Serve, library: Library, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
     fault: Exception, status: int, is_told: bool,
 ) -> None:  # fmt: skip

@@ -52,7 +52,7 @@ def index_by_clicking(app: Watched) -> None:
     expect(page.get_by_text("4 files")).to_be_visible()
     page.get_by_role("button", name="Index now").click()
     expect(page.get_by_role("link", name="Search this store")).to_be_visible()
-    expect(page.get_by_text("4 texts embedded")).to_be_visible()
+    expect(page.get_by_text("4 passages added and embedded")).to_be_visible()
 
 
 def test_the_whole_job_from_an_empty_home_to_a_passage_and_back(app: Watched) -> None:

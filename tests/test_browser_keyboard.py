@@ -56,7 +56,7 @@ def test_the_whole_job_needs_no_mouse(app: Watched) -> None:
     tab_to(page, "Index now")
     keys.press("Space")
 
-    expect(page.get_by_text("1 text embedded")).to_be_visible()
+    expect(page.get_by_text("1 passage added and embedded")).to_be_visible()
     app.settle()
     tab_to(page, "Search this store")
     keys.press("Enter")

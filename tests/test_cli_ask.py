@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.answering import QUESTION, Answering, passages
+from rag_core.types import OWNER, Job
+from tests.answering import GUEST, QUESTION, Answering, passages
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.command import Result, Run
 from tests.configured import configure
@@ -56,6 +57,34 @@ def test_nothing_found_is_status_3(ask: Ask, ollama_chat: OllamaChat) -> None:
     assert as_json.status == 3
     assert (as_json.json["answer"], as_json.json["references"], as_json.json["found"]) == ("", [], False)
     assert ollama_chat.bodies("/api/chat") == []
+
+
+def test_where_passages_wait_to_be_embedded_nothing_found_is_not_the_last_word(
+    ask: Ask, run: Run, answering: Answering, notes: Path
+) -> None:
+    library = answering()
+    write(notes, {"port/new.md": "# New\n\nThe lighthouse lamp burns whale oil.\n"})
+    library.request_index(OWNER, "port")
+    with pytest.raises(KeyboardInterrupt):
+        library.run(OWNER, "port", interrupt_embedding)
+    waits = "1 passage still waits for the meaning index; words are searchable."
+    goes_on = "`commonplace index --store port` goes on."
+    asked = ("quantum zebra xylophone", "--store", "port")
+    assert run("query", *asked, "--mode", "lexical").out == f"Nothing found.\n{waits} {goes_on}\n"
+    assert f"{waits} {goes_on}\n" in ask(*asked).err
+    said = ask(*asked, "--json").json
+    assert (said["pending"], said["warnings"]) == (1, [f"{waits} {goes_on}"])
+    both = ask("quantum zebra xylophone", "--json").json
+    assert both["warnings"] == [f"{waits} `commonplace index --store STORE` goes on."]
+    found = ask(QUESTION, "--store", "port", "--json").json
+    assert (found["pending"], found["warnings"]) == (1, [])
+    [for_guests] = library.ask(GUEST, "quantum zebra xylophone").notices
+    assert for_guests.message == waits
+
+
+def interrupt_embedding(job: Job) -> None:
+    if job.progress.phase == "embedding":
+        raise KeyboardInterrupt
 
 
 def test_without_a_model_the_passages_are_shown(ask: Ask, home: Path) -> None:

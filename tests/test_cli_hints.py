@@ -334,7 +334,7 @@ def test_a_run_over_notes_without_text_says_that_these_have_no_vector(run: Run, 
 
 def test_a_run_of_distinct_texts_explains_nothing(run: Run, garden: Path) -> None:
     (garden / "new.md").write_text("It is new.\n")
-    assert "1 passage added, 1 text embedded.\n" in run("index").out
+    assert "1 passage added and embedded.\n" in run("index").out
 
 
 def test_init_says_what_comes_next_although_a_file_failed(run: Run, notes: Path) -> None:

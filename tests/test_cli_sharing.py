@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,21 @@ def test_guests_are_let_in_listed_and_let_in_no_more(stores: None, run: Run) -> 
     assert less.out == "ada@example.com may search notes, and ask about them.\n"
     assert run("share", "remove", "ada@example.com").out == "ada@example.com may not come in any more.\n"
     assert run("share", "list", "--json").json == {"people": []}
+
+
+def test_whoever_deletes_a_store_hears_who_loses_it(
+    stores: None, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("share", "add", "ada@example.com", "--store", "notes")
+    run("share", "add", "bob@example.com", "--store", "notes")
+    parted = "ada@example.com and bob@example.com can search it no more."
+    monkeypatch.setattr(sys, "stdin", io.StringIO("no\n"))
+    assert parted in run("store", "delete", "notes").err
+    deleted = run("store", "delete", "notes", "--yes").out
+    assert deleted == f"Store 'notes' is deleted; its files are untouched. {parted}\n"
+    assert (
+        run("store", "delete", "work", "--yes").out == "Store 'work' is deleted; its files are untouched.\n"
+    )
 
 
 def test_whoever_was_let_ask_may_not_once_it_is_said(stores: None, run: Run) -> None:

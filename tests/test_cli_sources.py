@@ -43,6 +43,15 @@ def test_listed_folders_say_how_they_stand(run: Run, garden: Path) -> None:
     assert f"{garden} (paused) (missing)" in run("source", "list", "--store", "garden").out
 
 
+def test_a_run_names_a_folder_that_is_gone_once(run: Run, garden: Path) -> None:
+    shutil.rmtree(garden)
+    result = run("index", "--store", "garden")
+    assert result.status == 1
+    assert result.out.count("\n") == 1
+    assert result.err.count(f"The folder {str(garden)!r} does not exist.") == 1
+    assert "…" not in result.out + result.err
+
+
 def test_edit_replaces_what_is_named_and_keeps_the_rest(run: Run, garden: Path) -> None:
     run("source", "edit", 1, "--store", "garden", "--exclude", "bee*")
     changed = run("source", "edit", 1, "--store", "garden", "--include", "**/*.md", "--json").json

@@ -64,5 +64,6 @@ def test_who_is_let_in_while_nobody_can_come_is_said_to_wait(run: Run) -> None:
     assert (said.status, said.out) == (0, "ada@example.com may search s.\n")
     assert said.err.startswith("Nobody can come in yet. Tailscale is not installed")
     assert "`commonplace share status`" in said.err
+    assert run("share", "status", "--port", 8602).out.endswith("    tailscale serve --bg 8602\n")
     slip = run("share", "add", "bob", "--store", "s")
     assert (slip.status, "it has no '@'" in slip.err, "ada@github" in slip.err) == (2, True, True)

@@ -102,5 +102,5 @@ def test_what_is_beyond_repair_is_said_in_two_sentences(run: Run, stores: Path) 
     assert result.status == 1
     assert result.err == (
         "Error: Store 'a' is damaged beyond repair: it has not the table tags that it should have.\n"
-        "Restore from an export, or delete the store and index its folders again.\n"
+        "Delete the store, then import its export or index its folders again.\n"
     )

@@ -14,6 +14,7 @@ from rag_core.errors import RagError, StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
+from tests.rest import serving_rest
 
 GUEST = Viewer("ada@example.org", stores=frozenset({"broken", "sound"}), may_ask=True)
 FOR_GUESTS = "Store 'broken' cannot be read just now. Tell its owner."
@@ -115,6 +116,27 @@ def test_a_guest_who_searches_or_asks_is_told_of_a_damaged_store_beside_the_answ
     assert [notice.message for notice in two.ask(GUEST, "zeppelin?").notices] == [FOR_GUESTS]
     assert two.status(GUEST).warnings == (FOR_GUESTS,)
     assert "file is not a database" in two.search(OWNER, "heron").warnings[0]
+
+
+@pytest.mark.parametrize("viewer", [OWNER, GUEST], ids=["owner", "guest"])
+def test_over_rest_a_damaged_store_is_named_and_the_log_has_one_line(
+    two: Library, viewer: Viewer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving_rest(two, viewer) as rest:
+        assert rest.get("/documents?store=broken").status == 200
+        overwrite(two)
+        search = rest.post("/search", {"query": "heron", "stores": ["broken"]})
+        for answer in (search, rest.get("/documents?store=broken"), rest.get("/stores/broken")):
+            assert answer.status == 500
+            said = (
+                "Store 'broken' cannot be read: " if viewer.is_owner else "Something went wrong. Try again "
+            )
+            assert answer.error.startswith(said)
+            assert viewer.is_owner or str(path(two).parent) not in answer.error
+    assert {record.getMessage() for record in caplog.records if record.name.startswith("rag_core")} == {
+        "Store 'broken' could not be read for a request."
+    }
+    assert not any(record.exc_info for record in caplog.records)
 
 
 def test_a_mistake_in_the_program_is_not_put_down_to_the_store(two: Library) -> None:

@@ -91,6 +91,19 @@ def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
     assert 'href="files?store=port&amp;path=harbour.md&amp;passage=' in body
 
 
+def test_a_passage_that_begins_within_a_sentence_says_so_on_the_page_alone(notes: Path) -> None:
+    birds = "".join(f"heron {chr(97 + n % 26)}o sleeps near the pier, " for n in range(60))
+    (notes / "port" / "birds.md").write_text(f"# Birds\n\nToday {birds}and the zeppelin lands.\n")
+    own = library()
+    own.request_index(OWNER, "port")
+    own.run(OWNER, "port")
+    first = own.ask(OWNER, "zeppelin").references[0]
+    assert first.content[0].islower()
+    begins = re.findall(r'<div class="cp-passage[^"]*">(.{9})', markup(ask(page(), "zeppelin")))
+    assert begins[0] == f"… {first.content[:7]}"
+    assert not any(each.startswith("… #") for each in begins), "that of the beginning of a file"
+
+
 def test_numbers_lead_to_passages_that_are_there() -> None:
     body = markup(ask(page()))
     targets = set(re.findall(r'<a href="#([^"]+)"', body))

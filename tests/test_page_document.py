@@ -20,6 +20,7 @@ from tests.trees import write
 from ui.deps import library
 from ui.document_page import window
 
+LINK = r'<a href="files\?([^"]*)">{}</a>'
 PAGE = 20  # so many passages at once are enough here
 TEA = """---
 tags: [drink/tea]
@@ -252,6 +253,14 @@ def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(sh
     written = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark', markup(page))
     searches = {dict(parse_qsl(html.unescape(each)))["search"] for each in written}
     assert searches == {"q=dried+tea+%22the+pot%22&view=table"}
+
+
+def test_the_search_goes_along_to_the_documents_of_links_both_ways(shelf: Path) -> None:
+    for path, name in (("tea.md", "Pot"), ("pot & lid.md", "Tea")):
+        body = markup(open_page(store="notes", path=path, search="q=dried+tea"))
+        leads = [dict(parse_qsl(html.unescape(query))) for query in re.findall(LINK.format(name), body)]
+        assert [each["search"] for each in leads] == ["q=dried+tea"] * 2, "Links to, and Linked from"
+        assert "search" not in anchors(markup(open_page(store="notes", path=path)))[name]
 
 
 @pytest.mark.parametrize("search", ["", "x", "evil=1", "q=" + "a" * 3000, "view=table"])

@@ -79,6 +79,14 @@ def test_index_now_leads_to_the_run_at_the_top_of_the_page(hashing_store: str, f
     assert "cp-arrive" in markup(app.run()), "the browser may not have scrolled yet"
 
 
+def test_what_reads_folders_again_leads_to_the_run_too(hashing_store: str, four_files: Path) -> None:
+    source = library().add_source(OWNER, hashing_store, four_files, ("**/*",))
+    app, folder = page(), f"source_index_{hashing_store}_{source.id}"
+    for number, key in enumerate(("index_again", "index_force", folder), 1):
+        app = until(press(app, key), finished)
+        assert f'cp-arrive" id="arrival-{number}"' in markup(app)
+
+
 def test_the_page_is_not_scrolled_to_a_run_of_another_stay(hashing_store: str, four_files: Path) -> None:
     app = until(press(with_folder(four_files), "index_now"), finished)
     drawn(app.switch_page("../pages/stores.py").run())

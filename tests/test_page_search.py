@@ -12,7 +12,7 @@ import pytest
 from rag_core.types import OWNER, Viewer
 from rag_core.wording import moment
 from tests.files_page import page_links
-from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params
+from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params, press_label
 from tests.search_page import COFFEE, HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page, titles
 from ui import hits
 from ui.deps import library
@@ -282,6 +282,24 @@ def test_a_chosen_row_shows_its_passage_and_place(water_notes: Indexing, tmp_pat
     page.run()
     assert "cp-here" in markup(page)
     assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
+
+
+def test_a_search_goes_on_when_all_stores_but_one_were_deleted_elsewhere(water_notes: Indexing) -> None:
+    water_notes({"bee.md": "# Bee\n\nA bee drinks water.\n"}, store="other")
+    page = open_page(q="water")
+    library().delete_store(OWNER, "other")
+    for _ in range(2):  # the box of the stores is gone from the first of them on
+        assert not page.run().exception
+    assert titles(page)
+
+
+def test_how_passages_are_shown_is_chosen_again_after_an_empty_box(water_notes: Indexing) -> None:
+    page = open_page(q="coffee boiling")
+    for typed in ("", "tea"):
+        page.text_input(key="search_q").set_value(typed)
+        press_label(page, "Search")
+    assert page.session_state["search_view"] == "cards"
+    assert titles(page)[0] == "Tea"
 
 
 # --- the URL ----------------------------------------------------------------------------

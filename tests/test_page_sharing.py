@@ -54,7 +54,7 @@ def share(app: AppTest, login: str, *names: str, may_ask: bool = False) -> AppTe
 def test_without_tailscale_it_is_said_where_to_get_it() -> None:
     app = page()
     assert "Next: Get it at tailscale.com/download" in texts(app)
-    assert codes(app) == []
+    assert codes(app) == ["tailscale serve --bg 8501"]
 
 
 def test_the_command_for_this_app_can_be_copied(tailscale: Program) -> None:
@@ -169,6 +169,7 @@ def test_a_person_is_removed_after_a_second_press() -> None:
     library().share(OWNER, ADA, ["notes"])
     app = press(page(), f"settings_person_remove_{ADA}")
     assert library().viewer_for(ADA) is not None
+    assert f"Remove {ADA}? They will get in no more" in texts(app)
     press(app, f"settings_person_keep_{ADA}")
     press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
     assert library().viewer_for(ADA) is None

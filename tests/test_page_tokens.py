@@ -44,6 +44,8 @@ def test_a_token_that_is_revoked_is_valid_no_more() -> None:
     page = press(open_page("settings"), "settings_revoke_backup")
     assert not library().knows_token(token)
     assert not has_key(page, "settings_revoke_backup")
+    assert "The token backup is revoked" in page.success[0].value
+    assert not page.run().success
 
 
 def test_a_name_that_cannot_be_one_is_refused_in_two_sentences() -> None:

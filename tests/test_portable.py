@@ -233,6 +233,7 @@ def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported
     with pytest.raises(InvalidInput, match="A store called 'sea' exists already") as refused:
         sea.import_store(OWNER, exported, name)
     assert "--name" in refused.value.suggestion
+    assert "in the place of that store, delete that one first" in refused.value.suggestion
     assert contents(sea, "sea") == before
 
 

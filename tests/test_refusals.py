@@ -262,6 +262,16 @@ def test_a_store_on_a_disk_that_cannot_be_written_is_searched_and_shown(read_onl
     assert names == ["s.db", "s.lock"]
 
 
+def test_a_sound_store_that_cannot_be_written_is_found_sound_and_what_was_not_compared_is_said(
+    read_only: Library,
+) -> None:
+    with without_rights():
+        health = read_only.verify(OWNER, "s")
+    assert health.sound
+    [(check, said)] = [(each.check, each.sentence) for each in health.findings]
+    assert (check, said.endswith("as nothing can be written here.")) == ("words", True)
+
+
 def test_what_somebody_else_writes_to_a_store_that_this_account_cannot_is_found(
     read_only: Library, notes: Path
 ) -> None:

@@ -42,7 +42,8 @@ def test_without_tailscale_it_is_said_where_to_get_it(library: Library) -> None:
     found = look(library)
     assert found.state == "not installed"
     assert "tailscale.com/download" in found.next_step
-    assert (found.command, found.undo, found.address, found.logins) == ("", "", "", ())
+    assert found.command == f"tailscale serve --bg {PORT}"
+    assert (found.undo, found.address, found.logins) == ("", "", ())
 
 
 def test_nobody_but_the_owner_asks(library: Library, tailscale: Program) -> None:

@@ -377,9 +377,7 @@ def test_without_its_tables_a_store_is_beyond_repair(library: Library, how: str)
     assert library.verify(OWNER, "s").checks == ("schema",)
     with pytest.raises(StoreError, match="'s' is damaged beyond repair: it has not the table") as broken:
         library.repair(OWNER, "s")
-    assert (
-        broken.value.suggestion == "Restore from an export, or delete the store and index its folders again."
-    )
+    assert broken.value.suggestion == "Delete the store, then import its export or index its folders again."
 
 
 def test_patterns_that_cannot_be_read_are_beyond_repair(library: Library) -> None:
@@ -400,7 +398,7 @@ def test_a_page_of_noise_is_found_and_beyond_repair(library: Library) -> None:
     assert "structure" in faults(library)
     with pytest.raises(StoreError, match="'s' is damaged beyond repair: ") as broken:
         library.repair(OWNER, "s")
-    assert "Restore from an export" in broken.value.suggestion
+    assert "import its export" in broken.value.suggestion
 
 
 @pytest.mark.parametrize("how", ["DROP TABLE meta", "DELETE FROM meta WHERE key = 'chunk_sizes'"])

@@ -86,7 +86,8 @@ def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
     place = html.escape(one_line(where(each)))
     link = f'<a href="{html.escape(address(each))}">{place}</a>'
     private = '<span class="cp-quiet"> · private</span>' if each.private else ""
-    body = marked(each.content, each.spans) if each.content.strip() else "There is only the title."
+    body = _goes_on(each) + marked(each.content, each.spans)
+    body = body if each.content.strip() else "There is only the title."
     here = " cp-here" if each.cited else ""
     return (
         f'<section class="cp-source" id="{_anchor(number, each.number)}">'
@@ -95,6 +96,12 @@ def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
         f"<summary>{_named(each, state)}</summary>"
         f'<div class="cp-passage{here}{mono}">{body}</div></details></section>'
     )
+
+
+def _goes_on(each: Reference) -> str:
+    """What stands before a passage that begins in the middle of a sentence, as it does after an overlap."""
+    begins_small = each.chunk_index > 0 and each.file_type in PROSE and each.content.lstrip()[:1].islower()
+    return "… " if begins_small else ""
 
 
 def _named(each: Reference, state: State) -> str:

@@ -60,12 +60,13 @@ def show_document(
     if viewer.is_owner:
         with st.container(horizontal=True):
             show_actions(viewer, file)
-    if links := passages.links(view):
+    origin = _origin(before)
+    if links := passages.links(view, origin):
         st.html(links)
     if passage and marked is None:
         st.html(hits.paragraphs(_CHANGED))
     if view.chunks:
-        _text(view, first, _origin(before))
+        _text(view, first, origin)
 
 
 def _origin(search: Params) -> Origin:

@@ -15,16 +15,14 @@ from rag_core import jobs
 from rag_core.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files
-from ui import hits, stay
 from ui.deps import library
 from ui.file_choice import ADDING, FileChoice, choice_in_boxes
 from ui.folders import clear_folder, folder_in_box, shown
 from ui.hits import label
 from ui.messages import show_warning
-from ui.runs import errors_wait
+from ui.runs import errors_wait, lead_to_the_run
 
 _PLAN: Final = "index_plan"
-_STARTED: Final = "index_started"
 _MOST_ROWS: Final = 300
 _MOST_WARNINGS: Final = 20
 
@@ -137,13 +135,4 @@ def _add_and_start(viewer: Viewer, store: str, drawn: FileChoice) -> None:
         library().request_index(viewer, store, [source.id])
         jobs.go_on(library(), viewer, store)
         clear_folder()
-        _, number = st.session_state.get(_STARTED, ("", 0))
-        st.session_state[_STARTED] = stay.current(), number + 1
-
-
-def scroll_to_the_run() -> None:
-    """The place that the browser scrolls to when *Index now*, far below, has started a run: in the stay on
-    the page in which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
-    started_in, number = st.session_state.get(_STARTED, ("", 0))
-    if number and started_in == stay.current():
-        st.html(hits.arrival("The run was asked for.", number))
+        lead_to_the_run()

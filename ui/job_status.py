@@ -16,7 +16,7 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, fewer_vectors, moment, outcomes, plural, took
+from rag_core.wording import duration, fewer_vectors, moment, outcomes, read_and_embedded, took
 from ui.deps import library
 from ui.hits import label
 from ui.messages import show_warning
@@ -139,8 +139,7 @@ def _show_next(viewer: Viewer, store: str, *, may_go_on: bool, may_forget: bool)
 def show_summary(job: Job) -> None:
     """What a run did, and what it has to say."""
     files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
-    passages = f"  \n**{plural(job.total_chunks_added, 'passage')}** added"
-    passages += f" · **{plural(job.texts_embedded, 'text')}** embedded"
+    passages = "  \n" + " · ".join(read_and_embedded(job, bold=True))
     did_nothing = not (job.total_files or job.texts_embedded)
     with st.container(gap=None):
         st.markdown(files if did_nothing else files + passages)

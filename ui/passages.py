@@ -114,13 +114,13 @@ def _lines(chunk: Neighbour) -> str:
 # --- links ------------------------------------------------------------------------------
 
 
-def links(view: DocumentView) -> str:
+def links(view: DocumentView, origin: Origin) -> str:
     """The documents that this one leads to, and those that lead to it, folded away where they are many
-    or a passage is marked; nothing when there are none."""
+    or a passage is marked; nothing when there are none. They know the search that led here, too."""
     store, parts = view.document.store, []
     most = 0 if any(chunk.is_hit for chunk in view.chunks) else _OPEN
     for name, found in (("Links to", view.links_out), ("Linked from", view.links_in)):
-        if items := dict.fromkeys(f"<li>{_link(store, link)}</li>" for link in found):
+        if items := dict.fromkeys(f"<li>{_link(store, link, origin)}</li>" for link in found):
             opened = " open" if len(items) <= most else ""
             summary = f"<summary>{name} {_counted(found)}</summary>"
             parts.append(f"<details{opened}>{summary}<ul>{''.join(items)}</ul></details>")
@@ -138,14 +138,15 @@ def _counted(found: Iterable[DocumentLink]) -> str:
     return " and ".join(parts)
 
 
-def _link(store: str, link: DocumentLink) -> str:
+def _link(store: str, link: DocumentLink, origin: Origin) -> str:
     heading = f" › {link.heading}" if link.heading else ""
     if link.path is None:
         written = html.escape(one_line(link.target + heading))
         return f'{written} <span class="cp-quiet">leads to nothing in this store</span>'
     title = one_line(link.title or "") or file_name(link.path)
     where = html.escape(one_line(link.path + heading))
-    return f'{anchor(address(store, link.path), title)} <span class="cp-quiet">{where}</span>'
+    leads = anchor(address(store, link.path, search=origin.search), title)
+    return f'{leads} <span class="cp-quiet">{where}</span>'
 
 
 # --- the text ---------------------------------------------------------------------------

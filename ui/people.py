@@ -35,6 +35,7 @@ _OWNERS: Final = (
     "An owner may do here all that you may: read every note, private ones too, delete stores, make tokens,"
     " share and name owners. Name yourself, to be the owner on your other devices."
 )
+_REMOVED: Final = "They will get in no more, and pages that they have open are closed."
 
 
 class Places(NamedTuple):
@@ -142,7 +143,7 @@ def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) ->
 
 
 def _confirm_removal(viewer: Viewer, person: Person) -> None:
-    st.markdown("From now on they get in no more, and pages that they have open are closed.")
+    st.html(hits.sentences(f"Remove {person.login}? {_REMOVED}"))
     with st.container(horizontal=True):
         st.button(
             "Remove them", key=f"settings_person_removed_{person.login}", type="primary",

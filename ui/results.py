@@ -12,7 +12,7 @@ import streamlit as st
 from rag_core import render
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
-from rag_core.wording import found, nothing_fits, plural, shown_score
+from rag_core.wording import found, nothing_fits, plural, shown_score, waiting
 from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
 from ui.document_page import FILES_PAGE
@@ -114,8 +114,7 @@ def notes(answer: Answer, *, loading: bool) -> list[str]:
     if loading:
         said.append("The meaning index is loading; these are the passages found by words.")
     if answer.pending:
-        waits = "passage still waits" if answer.pending == 1 else "passages still wait"
-        said.append(f"{answer.pending:,} {waits} for the meaning index; words are searchable.")
+        said.append(waiting(answer.pending))
     return said
 
 

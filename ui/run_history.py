@@ -31,6 +31,10 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
         on_select="rerun",
         selection_mode="single-row",
         height="content",
+        column_config={
+            "Files": st.column_config.TextColumn(width=290),
+            "Took": st.column_config.TextColumn(width=120),
+        },
     )
     rows = chosen["selection"]["rows"]
     if rows and rows[0] < len(jobs):

@@ -16,11 +16,13 @@ from rag_core.errors import RagError
 from rag_core.reports import Asked, Problem
 from rag_core.types import Job, Viewer
 from rag_core.wording import plural
+from ui import hits, stay
 from ui.deps import library
 from ui.messages import show_done, show_error
 
 _ERROR: Final = "index_start_error"
 _DONE: Final = "index_done"
+_STARTED: Final = "index_started"
 _AFTER_READING: Final = ("embedding", "sending", "done")
 
 
@@ -45,7 +47,24 @@ def start_run(
     viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
 ) -> None:
     """Bring folders (None: all that are not paused) up to date in the background."""
-    ask(viewer, store, lambda: library().request_index(viewer, store, source_ids, force=force))
+    with errors_wait():
+        library().request_index(viewer, store, source_ids, force=force)
+        jobs.go_on(library(), viewer, store)
+        lead_to_the_run()
+
+
+def lead_to_the_run() -> None:
+    """As a callback that has started a run from far down the page: have the browser scroll to it."""
+    _, number = st.session_state.get(_STARTED, ("", 0))
+    st.session_state[_STARTED] = stay.current(), number + 1
+
+
+def scroll_to_the_run() -> None:
+    """The place that the browser scrolls to when a button far below has started a run: in the stay on the
+    page in which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
+    started_in, number = st.session_state.get(_STARTED, ("", 0))
+    if number and started_in == stay.current():
+        st.html(hits.arrival("The run was asked for.", number))
 
 
 def go_on(viewer: Viewer, store: str) -> None:

@@ -197,7 +197,8 @@ class State:
 
     def stores_in_url(self, names: Sequence[str]) -> list[str]:
         """The stores the page is about to be restricted to, before any widget exists."""
-        asked = self.url_params().get("store", []) if self._is_new() else st.session_state[self.key("store")]
+        in_url = self.url_params().get("store", [])
+        asked = in_url if self._is_new() else st.session_state.get(self.key("store"), in_url)
         return [name for name in asked if name in names]
 
     def unknown_store(self, names: Sequence[str]) -> str:
@@ -205,10 +206,13 @@ class State:
         return next((name for name in self.url_params().get("store", []) if name not in names), "")
 
     def restore(self, choices: Choices) -> None:
-        """Before the widgets: fill them from the URL if it was changed by anything but `push`."""
-        if self._is_new():
+        """Before the widgets: fill them from the URL if it was changed by anything but `push`, else those
+        that were not drawn the last time: Streamlit has forgotten what they said."""
+        is_new = self._is_new()
+        if is_new:
             st.session_state[self.seen] = self.url_params()
-            self._fill(from_params(self.url_params(), choices, self.usual(), self.most))
+        names = [name for name in self.names if is_new or self.key(name) not in st.session_state]
+        self._fill(from_params(self.url_params(), choices, self.usual(), self.most), names)
         self._drop_what_is_gone(choices)
 
     def current(self) -> Request:
@@ -234,7 +238,7 @@ class State:
     def reset(self, *names: str) -> None:
         """As a callback: give these fields their defaults, and `push`."""
         usual = self.usual()
-        self._fill(replace(self.current(), **{name: getattr(usual, name) for name in names}))
+        self._fill(replace(self.current(), **{name: getattr(usual, name) for name in names}), self.names)
         self.push()
 
     def _write(self) -> None:
@@ -248,8 +252,8 @@ class State:
         drawn = self.key(self.names[0]) in st.session_state
         return st.session_state.get(self.seen) != self.url_params() or not drawn
 
-    def _fill(self, request: Request) -> None:
-        for name in self.names:
+    def _fill(self, request: Request, names: Sequence[str]) -> None:
+        for name in names:
             value = getattr(request, name)
             st.session_state[self.key(name)] = list(value) if isinstance(value, tuple) else value
 

@@ -11,7 +11,7 @@ from rag_core.types import Viewer
 from rag_core.wording import moment
 from ui import hits
 from ui.deps import library
-from ui.messages import show_error
+from ui.messages import show_done, show_error
 
 _WHAT_FOR: Final = (
     "On this computer a script needs none. With a token, a script (REST, /api/v1) or an assistant (MCP, /mcp)"
@@ -23,6 +23,7 @@ _READ: Final = "It changes nothing; the setting mcp_allow_writes would let assis
 _NAME: Final = "settings_token_name"
 _MADE: Final = "settings_token_made"
 _ERROR: Final = "settings_token_error"
+_DONE: Final = "settings_token_done"
 
 
 def show_tokens(viewer: Viewer) -> None:
@@ -31,6 +32,7 @@ def show_tokens(viewer: Viewer) -> None:
     st.html(hits.paragraphs(_WHAT_FOR, _WRITE if library().settings.mcp_allow_writes else _READ))
     if error := st.session_state.pop(_ERROR, None):
         show_error(error)
+    show_done(st.session_state.pop(_DONE, ""))
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
         st.code(made, language=None, wrap_lines=True)
@@ -63,5 +65,6 @@ def _make(viewer: Viewer) -> None:
 def _revoke(viewer: Viewer, name: str) -> None:
     try:
         library().revoke_token(viewer, name)
+        st.session_state[_DONE] = f"The token {name} is revoked: scripts that send it are refused."
     except RagError as error:  # it was revoked elsewhere meanwhile
         st.session_state[_ERROR] = error

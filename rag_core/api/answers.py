@@ -86,6 +86,7 @@ _STORE_OF_OWNER: dict[str, Schema] = {
     "sources": _list(_ref("Source")),
 }
 
+_PENDING: Schema = {**COUNT, "description": "Passages that are found by words only until they are embedded."}
 _ERROR = _has(message=TEXT, suggestion=TEXT)
 _REPLY: dict[str, Schema] = {
     "question": TEXT,
@@ -99,6 +100,7 @@ _REPLY: dict[str, Schema] = {
     "stores": TEXTS,
     "model": TEXT,
     "private": YES_NO,
+    "pending": _PENDING,
     "warnings": TEXTS,
     "took_ms": NUMBER,
 }
@@ -117,7 +119,7 @@ SCHEMAS: Mapping[str, Schema] = {
         has_more={**YES_NO, "description": "Whether more follows that is good enough."},
         unshown={**COUNT, "description": "How many near misses follow at least; `offset` gives them."},
         query_time_ms=NUMBER,
-        pending={**COUNT, "description": "Passages that are found by words only until they are embedded."},
+        pending=_PENDING,
         warnings=TEXTS,
     ),
     "Hit": _has(

@@ -26,6 +26,7 @@ from rag_core.errors import (
     NotFound,
     RagError,
     StoreBusy,
+    StoreError,
     TooMany,
     VectorError,
 )
@@ -49,13 +50,13 @@ _STATUS: Mapping[type[RagError], int] = {
     InUpkeep: 503,
 }
 _WITHOUT_DETAILS: Mapping[int, RagError] = {
-    500: RagError(
-        "Something went wrong.", "The log of the app says where; `commonplace doctor` may say why."
-    ),
+    500: RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
     502: RagError("A model that is needed is not at hand just now.", "Try again later."),
     503: RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
-_FOR_GUESTS = RagError("Something went wrong.", "Try again later, or tell the owner of this library.")
+_UNFORESEEN = RagError(
+    "Something went wrong.", "The log of the app says where; `commonplace doctor` may say why."
+)
 
 
 class Refused(RagError):
@@ -76,23 +77,26 @@ def json_response(value: Mapping[str, Any], status: int = 200, headers: Mapping[
 
 
 def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
-    """The status of an error and what is said of it: nobody hears more of a 500 than that it is one, and a
-    guest nothing of servers, which are nobody else's business."""
+    """The status of an error and what is said of it: to a guest nothing of servers and of this computer,
+    which are nobody else's business."""
     if isinstance(error, Refused):
         return error.status, error
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
     if status == 500:
+        _log(error)
+    return status, error if status < 500 or for_owner else _WITHOUT_DETAILS[status]
+
+
+def _log(error: RagError) -> None:
+    if isinstance(error, StoreError) and error.store:
+        _LOG.warning("Store %r could not be read for a request.", error.store)
+    else:
         _LOG.error("A request could not be answered.", exc_info=error)
-    if status == 500 and not for_owner:
-        return status, _FOR_GUESTS
-    if status == 500 or (status > 500 and not for_owner):
-        return status, _WITHOUT_DETAILS[status]
-    return status, error
 
 
 def something_went_wrong() -> RagError:
     """What is said of a fault that nobody foresaw."""
-    return _WITHOUT_DETAILS[500]
+    return _UNFORESEEN
 
 
 # --- requests ---------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import sys
 import click
 
 from rag_core import report_forms
-from rag_core.cli.options import emit, json_option, library_of_owner, stores_option
+from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store
 from rag_core.errors import InvalidInput
 from rag_core.terminal import show_diagnoses, show_steps
 from rag_core.types import OWNER
@@ -15,8 +15,14 @@ from rag_core.types import OWNER
 
 @click.command()
 @click.option("--file", "path", metavar="PATH", help="Say why this file is found or not.")
-@click.option("--query", metavar="TEXT", help="Also which place the file has for this query.")
-@stores_option
+@click.option("--query", metavar="TEXT", help="With --file: also its place for this query.")
+@click.option(
+    "--store",
+    "stores",
+    multiple=True,
+    help="With --file: a store to look in; repeat for several (default: every store).",
+    **name_of_store,
+)
 @json_option
 def doctor(path: str | None, query: str | None, stores: tuple[str, ...], as_json: bool) -> None:
     """Check the installation, or say why a file is not found.

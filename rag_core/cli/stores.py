@@ -27,7 +27,7 @@ from rag_core.portable import Exported
 from rag_core.screen import Line, line, plain
 from rag_core.terminal import show_status, show_store
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo
-from rag_core.wording import plural, size
+from rag_core.wording import plural, size, some
 
 
 @click.group(cls=StoreGroup, no_args_is_help=False)
@@ -163,15 +163,28 @@ def _show_imported(info: StoreInfo) -> None:
 def store_delete(name: str, force: bool, leave_index: bool, as_json: bool) -> None:
     """Delete a store; the files it was read from stay."""
     library = library_of_owner()
+    parted = _parted(library, name)
     if not force:
         with asking("--force"):
-            typed = click.prompt(f"{_contents(library, name)} Type the name to delete the store", err=True)
+            lost = f"{_contents(library, name)}{parted}"
+            typed = click.prompt(f"{lost} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
     library.delete_store(OWNER, name, leave_index=leave_index)
     emit(
-        as_json, {"deleted": name}, lambda: click.echo(f"Store {name!r} is deleted; its files are untouched.")
+        as_json,
+        {"deleted": name},
+        lambda: click.echo(line(f"Store {name!r} is deleted; its files are untouched.{parted}")),
     )
+
+
+def _parted(library: Library, name: str) -> str:
+    """Who loses a store with its owner; '' for nobody, or where nobody can say."""
+    try:
+        guests = library.guests(OWNER, name)
+    except StoreError:
+        return ""
+    return f" {some(guests, 'guest')} can search it no more." if guests else ""
 
 
 def _contents(library: Library, name: str) -> str:

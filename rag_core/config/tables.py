@@ -34,6 +34,11 @@ _STORE = {
     "folders": "folders",
 }
 _FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
+_ELSEWHERE = {
+    "data_dir": "The environment variable COMMONPLACE_HOME says where everything is kept.",
+    "exclude": "Each folder has its own: `commonplace source edit NUMBER --exclude GLOB`, or below 'stores'.",
+}
+"""Where something is said that is looked for among the settings."""
 
 
 def fields(node: Node, origin: Origin, known: Mapping[str, str], what: str) -> Fields:
@@ -59,7 +64,8 @@ def unknown(name: str, origin: Origin, known: Mapping[str, str], meant: Sequence
     """The error for a name that is not known; what it is set to is not looked at. ``meant``: the names that
     stand for it."""
     advice = f"Names do not nest: write {' and '.join(map(repr, meant))} instead." if meant else ""
-    return origin.error(f"{name[:80]!r} is not a setting", advice or suggest(name[:80], known))
+    advice = advice or _ELSEWHERE.get(name, "") or suggest(name[:80], known)
+    return origin.error(f"{name[:80]!r} is not a setting", advice)
 
 
 def flat_names(name: str, node: Node, known: Mapping[str, str]) -> list[str]:

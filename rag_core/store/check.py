@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rag_core.errors import StoreError
 from rag_core.reports import Finding, Health, Severity
 from rag_core.store import faults, schema
+from rag_core.store.connection import can_be_written
 from rag_core.store.documents import storable
 from rag_core.store.faults import Find, Wrong
 from rag_core.store.file import Store, now
@@ -101,9 +102,12 @@ def _words(store: Store) -> Finding | None:
         with store.note() as db:
             compare_words(db)
     except StoreError as error:
-        if not is_damage(error):
+        if is_damage(error):
+            return Finding(WORDS, "fault", "The index of words does not match the passages.", 1)
+        if can_be_written(store.path) and can_be_written(store.path.parent):
             raise
-        return Finding(WORDS, "fault", "The index of words does not match the passages.", 1)
+        said = "The index of words was not compared with the passages, as nothing can be written here."
+        return Finding(WORDS, "note", said, 1)
     return None
 
 

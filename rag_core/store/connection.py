@@ -78,6 +78,9 @@ def _damage(db: sqlite3.Connection, error: Exception) -> str:
 
 
 Mode = Literal["rw", "ro", "ro&immutable=1"]
+RESTORE = "Delete the store, then import its export or index its folders again."
+"""What to do about a store that is damaged beyond what `repair` mends."""
+
 STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nobody writes
 
 
@@ -118,10 +121,10 @@ def _prepare(db: sqlite3.Connection, path: Path, cache_kb: int) -> None:
 
 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
-    advice = "Restore its file from a copy, or delete the store and index its folders again."
+    advice = RESTORE
     if _is_outside(error) and not _is_damage(error):
         advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
-    if _has_log(path) and not _can_be_written(path.parent):  # and without -shm, or it could be read
+    if _has_log(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
         advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
     return StoreError(
         f"Store {path.stem!r} cannot be opened: {error}.", f"{advice} Other stores are not affected."
@@ -136,13 +139,14 @@ def is_still(path: Path) -> bool:
 
     Such a file is read as it stands: SQLite would need a file beside it to see what others write.
     """
-    if _can_be_written(path.parent):
+    if can_be_written(path.parent):
         return False
     return not _has_log(path) and not (_beside(path, "-wal").exists() and _beside(path, "-shm").exists())
 
 
-def _can_be_written(folder: Path) -> bool:
-    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+def can_be_written(path: Path) -> bool:
+    """Whether this account may write in a folder or a file."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _has_log(path: Path) -> bool:
@@ -228,8 +232,8 @@ class Readers:
                     raise
                 raise StoreError(
                     f"Store {self._file.path.stem!r} cannot be read: {damage}.",
-                    "Check the disk; if the file is damaged, restore it from a copy or index its folders"
-                    " into a new store.",
+                    "Check the disk. If the file is damaged, delete the store, then import its export or"
+                    " index its folders again.",
                 ) from (None if damage is _UNREADABLE else error)
             finally:
                 self._lent.one = False

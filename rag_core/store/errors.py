@@ -16,6 +16,9 @@ def told(viewer: Viewer, name: str) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
+        error.store = name
         if viewer.is_owner:
             raise
-        raise StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.") from error
+        for_guests = StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.")
+        for_guests.store = name
+        raise for_guests from error

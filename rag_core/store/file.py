@@ -17,6 +17,7 @@ from rag_core.errors import StoreBusy, StoreError
 from rag_core.store import connection, lock
 from rag_core.store.connection import (
     BUSY_TIMEOUT_S,
+    RESTORE,
     STILL,
     OpenedFile,
     Readers,
@@ -73,7 +74,7 @@ class Store:
             self.close()
             raise StoreError(
                 f"Store {self.name!r} is damaged: it does not say what it is.",
-                "Restore the file from a copy, or delete the store and index its folders again.",
+                RESTORE,
             ) from error
 
     def _describe(self) -> None:
@@ -163,9 +164,7 @@ class Store:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise StoreError(
                 f"Store {self.name!r} is damaged or cannot be brought up to date: {error}.",
-                "Copy the file to a folder that can be written."
-                if still
-                else "Restore the file from a copy, or delete the store and index its folders again.",
+                "Copy the file to a folder that can be written." if still else RESTORE,
             ) from error
         finally:
             db.close()
@@ -195,8 +194,12 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """A read-only connection in one consistent snapshot."""
-        with self._readers.borrow() as db:
-            yield db
+        try:
+            with self._readers.borrow() as db:
+                yield db
+        except StoreError as error:
+            error.store = self.name
+            raise
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:

@@ -17,6 +17,7 @@ from rag_core.reports import Repair
 from rag_core.store import faults, privacy, schema, switch
 from rag_core.store.check import any_text, check, compare_words, is_damage
 from rag_core.store.chunks import embed_hash, title_terms
+from rag_core.store.connection import RESTORE
 from rag_core.store.documents import BEST_TARGET, link_key, put_tags
 from rag_core.store.file import Store, now, unmet_generation
 from rag_core.store.identities import active_identity
@@ -77,7 +78,7 @@ class _BeyondRepair(Exception):
 def _beyond(store: Store, what: str) -> StoreError:
     return StoreError(
         f"Store {store.name!r} is damaged beyond repair: {what}",
-        "Restore from an export, or delete the store and index its folders again.",
+        RESTORE,
     )
 
 

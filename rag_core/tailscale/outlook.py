@@ -15,7 +15,8 @@ _PORTS = (443, 8443, *range(10000, 10100))
 _NOT_INSTALLED = Tailscale(
     "not installed",
     "Tailscale is not installed on this computer, or not where it is looked for.",
-    "Get it at tailscale.com/download, log in to it, and look again. Those you share with need it, too.",
+    "Get it at tailscale.com/download and log in to it; those you share with need it, too. Then type this in"
+    " a terminal, and look again.",
 )
 _ODD_NAME = (
     "This computer's name in the tailnet does not end in .ts.net, and the app answers to no other that it was"
@@ -30,7 +31,7 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
     besides the names that end in .ts.net; takes eight seconds at most. Nothing is changed."""
     found = program.find()
     if found is None:
-        return _NOT_INSTALLED
+        return replace(_NOT_INSTALLED, command=f"tailscale serve --bg {port}")
     type_it = partial(program.typed, found)
     try:
         status = answers.status(program.ask(found, "status", "--json"))
