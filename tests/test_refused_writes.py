@@ -187,7 +187,10 @@ def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
     assert job.state == "done"
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+WRITES = {name: step for name, step in STEPS.items() if name != "verify"}  # which looks at what it can
+
+
+@pytest.mark.parametrize("step", WRITES.values(), ids=WRITES)
 def test_a_data_folder_that_cannot_be_written_is_named_at_every_step_and_nothing_is_lost(
     copied: Library, tmp_path: Path, step: Step
 ) -> None:
