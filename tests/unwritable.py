@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import resource
 import signal
@@ -32,6 +33,7 @@ def without_rights() -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
+    codecs.lookup("cp437")  # zipfile asks for it late, and Python's own folder may be root's alone
     os.seteuid(_NOBODY)
     try:
         yield
