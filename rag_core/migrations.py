@@ -347,7 +347,6 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
             )
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:  # a full disk has ended it already
+    finally:
+        if db.in_transaction:  # it went wrong; a full disk has ended it already
             db.execute("ROLLBACK")
-        raise

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Job
 from tests.command import Result, Run
 from tests.model_fixture import installed_model_dir
+from tests.trees import write
 
 # Each behind those that it imports: pytest rewrites asserts of what is not imported yet.
 pytest_plugins = [
     "tests.chat_servers",
     "tests.answering",
     "tests.connected",
+    "tests.diagnosed",
     "tests.embedder_servers",
     "tests.pages",
     "tests.index_page",
@@ -70,6 +73,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("COMMONPLACE_MODELS", raising=False)
     monkeypatch.setenv("COMMONPLACE_ROOTS", str(tmp_path))
     return home
+
+
+@contextmanager
+def stores_of(folder: Path, files: Mapping[str, str]) -> Iterator[Library]:
+    """A library with ``files`` by their paths, and a store for each folder at their top."""
+    write(folder, files)
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    for store in dict.fromkeys(path.partition("/")[0] for path in files):
+        index(opened, store, folder / store)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

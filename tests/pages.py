@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +76,14 @@ def markup(page: AppTest) -> str:
     """All HTML of the page but its styles."""
     bodies = [element.proto.body for element in drawn(page).get("html")]
     return "\n".join(body for body in bodies if not body.startswith("<style>"))
+
+
+def texts(page: AppTest) -> str:
+    """All that the page says but its captions, as it is read: what Markdown would take for its own stands
+    there escaped, and addresses with a joiner."""
+    kinds = (page.title, page.header, page.error, page.warning, page.success, page.markdown)
+    said = "\n".join(str(element.value) for kind in kinds for element in kind)
+    return f"{said}\n{html.unescape(markup(page))}".replace("\\", "").replace("\u2060", "")
 
 
 def params(page: AppTest) -> dict[str, str | list[str]]:

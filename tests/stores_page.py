@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 from rag_core.library import Library
 from tests import pages
 from tests.conftest import index
-from tests.pages import drawn, markup
+from tests.pages import drawn
+from tests.waiting import until
 from ui import tasks
 from ui.deps import library
 from ui.task_status import library_name
@@ -32,19 +30,6 @@ def garden(owner: None, notes: Path) -> Library:
 
 def page(**parameters: str) -> AppTest:
     return pages.open_page("stores", **parameters)
-
-
-def texts(app: AppTest) -> str:
-    kinds = (app.title, app.header, app.error, app.warning, app.success)
-    said = "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-    return f"{said}\n{html.unescape(markup(app))}".replace("\u2060", "")
-
-
-def until(wanted: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def settled(app: AppTest) -> AppTest:

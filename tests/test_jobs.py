@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,7 @@ from rag_core.types import OWNER, Viewer
 from tests.consistency import check_library
 from tests.runner import WAIT_S, Gate
 from tests.stored import found, paths, store_of
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for ``condition``, no longer than WAIT_S."""
-    end = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.005)
+from tests.waiting import until
 
 
 def threads() -> int:

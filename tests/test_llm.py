@@ -16,6 +16,7 @@ from rag_core.llm.talk import talk
 from tests.chat_servers import OllamaChat, OpenAIChat, say
 from tests.ollama_server import Model
 from tests.standin import Refusal, nobody
+from tests.waiting import until
 
 NOTE = "The harbour password is sesame, says the note."
 ASKED = [Message("system", "Be brief."), Message("user", NOTE)]
@@ -72,13 +73,6 @@ def talker(request: pytest.FixtureRequest, ollama_chat: OllamaChat, openai_chat:
 def set_options(talker: Talker, **changes: Any) -> None:
     for name, value in changes.items():
         object.__setattr__(talker.options, name, value)
-
-
-def until(wanted: Callable[[], bool], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 # --- what it says -----------------------------------------------------------------------

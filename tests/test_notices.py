@@ -10,7 +10,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Filters, Viewer
-from tests.conftest import index
+from tests.conftest import index, stores_of
 from tests.trees import write
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"kitchen"}))
@@ -24,13 +24,8 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    folder = tmp_path_factory.mktemp("notices")
-    write(folder, NOTES)
-    opened = Library.open(Settings(folder / "data", folder / "models", ()))
-    for store in ("kitchen", "work"):
-        index(opened, store, folder / store)
-    yield opened
-    opened.close()
+    with stores_of(tmp_path_factory.mktemp("notices"), NOTES) as opened:
+        yield opened
 
 
 def test_a_page_is_told_its_own_way_and_everybody_else_all(library: Library) -> None:

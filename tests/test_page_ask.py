@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from tests.configured import configure
 from tests.conftest import index
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
 from tests.trees import write
+from tests.waiting import until
 from ui import access, ask_jobs, work
 from ui.deps import library
 
@@ -49,13 +49,6 @@ def said(app: AppTest) -> str:
     kinds = (app.error, app.warning, app.markdown)
     texts = "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
     return f"{texts}\n{html.unescape(re.sub(r'<[^>]*>', '', markup(app)))}".replace("\u2060", "")
-
-
-def until(wanted: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def begin(app: AppTest, question: str = QUESTION) -> AppTest:

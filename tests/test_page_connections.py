@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,9 @@ from tests.chat_servers import OllamaChat, say
 from tests.configured import configure
 from tests.ollama_server import Model, OllamaServer
 from tests.openai_server import OpenAIServer
-from tests.pages import HOSTILE, drawn, has_key, markup, press
+from tests.pages import HOSTILE, drawn, has_key, markup, press, texts
 from tests.standin import nobody, serving
+from tests.waiting import until
 from ui import access, tasks, work
 from ui.access import REFUSAL
 from ui.deps import library
@@ -63,19 +62,6 @@ def here(home: Path, ollama: OllamaServer) -> OllamaServer:
 
 def page() -> AppTest:
     return pages.open_page("settings")
-
-
-def texts(app: AppTest) -> str:
-    kinds = (app.title, app.header, app.error, app.warning, app.success, app.markdown)
-    said = "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-    return f"{said}\n{html.unescape(markup(app))}".replace("\u2060", "")
-
-
-def until(wanted: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def disabled(app: AppTest, key: str) -> bool:

@@ -21,7 +21,7 @@ from tests.conftest import index
 from tests.pages import drawn, has_key, markup, press
 from tests.s3vectors import Faults, Server
 from tests.stored import store_of
-from tests.test_jobs import until
+from tests.waiting import until
 from ui import store_facts, tasks, work
 from ui.deps import library
 from ui.task_status import library_name

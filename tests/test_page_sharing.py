@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests.configured import configure
-from tests.pages import drawn, has_key, markup, open_page, press
+from tests.pages import drawn, has_key, markup, open_page, press, texts
 from tests.standin import nobody
 from tests.tailscale_program import NAME, Program, forwarding, running
 from ui.deps import library
@@ -29,12 +28,6 @@ def stores(no_servers: None) -> None:
 
 def page() -> AppTest:
     return open_page("settings")
-
-
-def texts(app: AppTest) -> str:
-    kinds = (app.error, app.warning, app.success, app.markdown)
-    said = "\n".join(str(element.value) for kind in kinds for element in kind)
-    return f"{said}\n{html.unescape(markup(app))}".replace("\\", "").replace("\u2060", "")
 
 
 def codes(app: AppTest) -> list[str]:

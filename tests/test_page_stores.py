@@ -20,9 +20,10 @@ from rag_core.store import lock
 from rag_core.types import OWNER
 from tests.configured import configure
 from tests.conftest import index
-from tests.pages import drawn, has_key, markup, params, press, press_label
+from tests.pages import drawn, has_key, markup, params, press, press_label, texts
 from tests.stored import found
-from tests.stores_page import links, page, settled, texts, until
+from tests.stores_page import links, page, settled
+from tests.waiting import until
 from ui import access
 from ui.access import REFUSAL
 from ui.deps import library

@@ -14,9 +14,10 @@ from rag_core import portable
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.pages import drawn, press, press_label
+from tests.pages import drawn, press, press_label, texts
 from tests.stored import found
-from tests.stores_page import links, page, settled, texts, until
+from tests.stores_page import links, page, settled
+from tests.waiting import until
 from ui import tasks, work
 from ui.deps import library
 from ui.task_status import library_name

@@ -23,7 +23,7 @@ from tests.remote_zoo import ANIMALS, GUEST, calls, cut_off, keys_here, keys_the
 from tests.s3vectors import Faults, Server
 from tests.s3vectors.rules import ServiceError
 from tests.stored import store_of
-from tests.test_jobs import until
+from tests.waiting import until
 
 # --- a remote index ---------------------------------------------------------------------
 

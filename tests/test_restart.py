@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,14 +18,7 @@ from tests.live import start
 from tests.rest import Rest
 from tests.runner import WAIT_S
 from tests.stored import long_note
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for ``condition``, no longer than WAIT_S."""
-    end = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.02)
+from tests.waiting import until
 
 
 def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Mode, Viewer
-from tests.conftest import index
-from tests.trees import write
+from tests.conftest import stores_of
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"firms"}))
 NOTES = {
@@ -23,33 +21,24 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    folder = tmp_path_factory.mktemp("spelling")
-    write(folder, NOTES)
-    opened = Library.open(Settings(folder / "data", folder / "models", ()))
-    for store in ("firms", "code"):
-        index(opened, store, folder / store)
-    yield opened
-    opened.close()
+    with stores_of(tmp_path_factory.mktemp("spelling"), NOTES) as opened:
+        yield opened
 
 
 def meant(library: Library, query: str, viewer: Viewer = OWNER, mode: Mode = "lexical") -> tuple[str, ...]:
     return library.search(viewer, query, mode=mode).warnings
 
 
-@pytest.mark.parametrize(
-    ("typed", "word"),
-    [
-        *(
-            ("terrafrom", "terraform"),
-            ("dynamcis", "dynamics"),
-            ("meridain", "meridian"),
-            ("kapor", "kapoor"),
-        ),
-        *(("warehuose", "warehouse"), ("confgured", "configured"), ("storries", "stories")),
-        *(("happyest", "happiest"), ("zurihc", "zurich"), ("haeder", "header")),
-    ],
-)
-def test_a_word_with_a_slip_leads_to_the_one_that_was_meant(library: Library, typed: str, word: str) -> None:
+SLIPS = [
+    *("terrafrom terraform", "dynamcis dynamics", "meridain meridian", "kapor kapoor", "zurihc zurich"),
+    *("warehuose warehouse", "confgured configured", "storries stories", "happyest happiest"),
+    "haeder header",
+]
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_word_with_a_slip_leads_to_the_one_that_was_meant(library: Library, slip: str) -> None:
+    typed, word = slip.split()
     assert meant(library, typed) == (f"No passage has the word {typed!r}. Did you mean {word!r}?",)
 
 

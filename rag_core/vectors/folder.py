@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -54,12 +54,11 @@ def running(
         known = _running.get(folder)
         if known is None:
             lock = _locked(folder, called)
-            _write_holder(folder)
-            try:
+            with ExitStack() as undo:
+                undo.callback(_release, folder, lock)
+                _write_holder(folder)
                 known = Running(start(folder))
-            except BaseException:
-                _release(folder, lock)
-                raise
+                undo.pop_all()
             weakref.finalize(known, _end, known.engine, stop, folder, lock)
             _running[folder] = known
         return known
