@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -14,12 +13,12 @@ from rag_core.types import Viewer
 from rag_core.wording import plural
 from ui import ask_jobs, hits
 from ui.deps import library
+from ui.links import ASK_PAGE
 from ui.messages import show_error
 
 PARAM: Final = "c"
 """The parameter of the address that names the conversation shown."""
 
-ASK_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "ask.py"
 _MOST: Final = 50
 _LONGEST: Final = 100
 _ERROR: Final = "ask_history_error"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -17,15 +16,15 @@ from rag_core.types import Viewer
 from rag_core.wording import EXAMPLE_LINE, GET_A_MODEL
 from ui import access, ask_html, ask_jobs, filters, hits
 from ui.access import require_viewer
-from ui.ask_history import ASK_PAGE, PARAM
+from ui.ask_history import PARAM
 from ui.ask_jobs import Job, Question
 from ui.deps import library
 from ui.folders import shown
+from ui.links import ASK_PAGE, SETTINGS_PAGE
 from ui.messages import show_error, show_warning
 from ui.search_state import DEFAULT, State
 
 BOX: Final = "ask_box"
-SETTINGS_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "settings.py"
 _POLL_S: Final = 0.3
 _WHERE: Final = State(
     "ask_",

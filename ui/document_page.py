@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
@@ -15,13 +14,12 @@ from rag_core.types import Document, DocumentView, Viewer
 from ui import hits, passages
 from ui.deps import library
 from ui.file_actions import runs_now, show_actions, show_run
+from ui.links import FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.passages import Origin
 from ui.runs import show_outcome
 from ui.search_state import Params, last_search, searched
 
-FILES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "files.py"
-SEARCH_PAGE: Final = FILES_PAGE.with_name("search.py")
 PAGE: Final = 200
 """So many passages are shown at once."""
 _NOT_YET: Final = "The file is not in the store, or not yet."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -13,8 +12,8 @@ from rag_core.errors import InvalidInput
 from rag_core.types import Viewer
 from ui import hits
 from ui.deps import library, store_infos
+from ui.links import SETTINGS_PAGE
 
-_SETTINGS_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "settings.py"
 _FOUND: Final = "embedders_found"
 _IN_WORDS: Final[Mapping[str, str]] = {
     DEFAULT_EMBEDDER: "Built-in model: finds by meaning and by words",
@@ -53,4 +52,4 @@ def look_for_others(viewer: Viewer, key: str) -> None:
         if at_hand(viewer) != before:
             st.rerun()
         st.html(hits.paragraphs("No other embedder is at hand.", status=True))
-        st.page_link(_SETTINGS_PAGE, label="Settings → Connections says why", icon=":material/settings:")
+        st.page_link(SETTINGS_PAGE, label="Settings → Connections says why", icon=":material/settings:")

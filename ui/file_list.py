@@ -12,12 +12,11 @@ from rag_core.types import Document, Viewer
 from rag_core.wording import left_out, plural, roots
 from ui import file_filters, hits, passages
 from ui.deps import library, store_infos
-from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_actions, show_run
 from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
 from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
-from ui.links import address
-from ui.missing_file import INDEX_PAGE, show_missing_file
+from ui.links import FILES_PAGE, INDEX_PAGE, address
+from ui.missing_file import show_missing_file
 from ui.results import nothing_indexed
 from ui.runs import show_outcome
 

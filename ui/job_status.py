@@ -8,7 +8,6 @@ is under way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -19,11 +18,11 @@ from rag_core.types import Job, Progress, StoreInfo, Viewer
 from rag_core.wording import duration, fewer_vectors, moment, outcomes, read_and_embedded, took
 from ui.deps import library
 from ui.hits import label
+from ui.links import SEARCH_PAGE
 from ui.messages import show_warning
 from ui.model_notice import is_model_missing
 from ui.runs import describe_asked, forget, go_on, has_read, is_active, newest_job
 
-_SEARCH_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "search.py"
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
 _SURE_FROM: Final = 10
@@ -113,7 +112,7 @@ def _cancel(viewer: Viewer, store: str, job_id: int) -> None:
 
 
 def _search_link(store: str, label: str) -> None:
-    st.page_link(_SEARCH_PAGE, label=label, icon=":material/search:", query_params={"store": store})
+    st.page_link(SEARCH_PAGE, label=label, icon=":material/search:", query_params={"store": store})
 
 
 # --- ended ------------------------------------------------------------------------------

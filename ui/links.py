@@ -1,6 +1,18 @@
-"""The addresses of documents' pages: plain parameters, for links of whatever kind."""
+"""Where links lead: the pages of the app, and the addresses of documents' pages as plain parameters, for
+links of whatever kind."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_PAGES: Final = Path(__file__).resolve().parent.parent / "pages"
+ASK_PAGE: Final = _PAGES / "ask.py"
+FILES_PAGE: Final = _PAGES / "files.py"
+INDEX_PAGE: Final = _PAGES / "index.py"
+SEARCH_PAGE: Final = _PAGES / "search.py"
+SETTINGS_PAGE: Final = _PAGES / "settings.py"
+STORES_PAGE: Final = _PAGES / "stores.py"
 
 
 def address(store: str, path: str, passage: str = "", first: int = 0, search: str = "") -> dict[str, str]:

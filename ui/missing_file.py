@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -12,8 +11,8 @@ from rag_core.types import Viewer
 from rag_core.wording import is_behind, is_found_by_name_only, ranked
 from ui.deps import library
 from ui.hits import label
+from ui.links import INDEX_PAGE
 
-INDEX_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "index.py"
 WHY: Final = "why"
 """The parameter of the Files page with which it is open."""
 

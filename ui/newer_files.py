@@ -10,9 +10,9 @@ from rag_core.types import Answer, Viewer
 from rag_core.wording import since_last_run
 from ui import hits
 from ui.deps import library, store_infos
-from ui.document_page import FILES_PAGE
 from ui.last_store import last
-from ui.missing_file import INDEX_PAGE, WHY
+from ui.links import FILES_PAGE, INDEX_PAGE
+from ui.missing_file import WHY
 
 
 def show_newer_files(viewer: Viewer, answer: Answer) -> None:

@@ -15,10 +15,8 @@ from rag_core.types import Answer, Hit, StoreInfo, Viewer
 from rag_core.wording import found, nothing_fits, plural, shown_score, waiting
 from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
-from ui.document_page import FILES_PAGE
 from ui.folders import open_picker
-from ui.links import address
-from ui.missing_file import INDEX_PAGE
+from ui.links import FILES_PAGE, INDEX_PAGE, address
 from ui.newer_files import show_newer_files
 from ui.scrolling import from_the_top
 from ui.search_state import SEARCH, Request, to_params, usual

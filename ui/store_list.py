@@ -11,12 +11,13 @@ from rag_core.errors import RagError
 from rag_core.types import METRICS, StoreInfo, Viewer
 from ui import hits, store_facts
 from ui.deps import library
+from ui.links import STORES_PAGE
 from ui.messages import show_done, show_error
 from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_first_folder
 from ui.runs import is_active
 from ui.store_import import offer_import
-from ui.task_status import STORES_PAGE, show_tasks, under_way
+from ui.task_status import show_tasks, under_way
 from ui.tasks import Kind
 
 _DONE: Final = "stores_done"

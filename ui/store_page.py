@@ -16,21 +16,18 @@ from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, some
 from ui import hits, store_facts, tasks
 from ui.deps import library
-from ui.document_page import FILES_PAGE
 from ui.file_actions import runs_now, show_run
 from ui.folders import open_picker, shown, typed_folder
 from ui.last_store import remember
+from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, STORES_PAGE
 from ui.messages import show_error
-from ui.missing_file import INDEX_PAGE
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
 from ui.store_import import exports
 from ui.store_list import open_store, say_later, show_stores
-from ui.task_status import STORES_PAGE, forget, forget_store, found, library_name, show_tasks, under_way
+from ui.task_status import forget, forget_store, found, library_name, show_tasks, under_way
 from ui.tasks import Kind
 
-SEARCH_PAGE: Final = INDEX_PAGE.with_name("search.py")
-SETTINGS_PAGE: Final = INDEX_PAGE.with_name("settings.py")
 _ERROR: Final = "stores_export_error"
 _HEALTH: Final[tuple[Kind, ...]] = ("verify", "repair", "heal")
 

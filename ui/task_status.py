@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -15,12 +14,12 @@ from rag_core.wording import plural, size
 from ui import hits, stay, store_facts, tasks
 from ui.deps import library
 from ui.folders import shown
+from ui.links import STORES_PAGE
 from ui.messages import show_done, show_error
 from ui.tasks import Kind, Result, Task
 
 _POLL_S: Final = 0.5
 _MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is held in memory
-STORES_PAGE: Final = Path(__file__).resolve().parent.parent / "pages" / "stores.py"
 
 
 def library_name() -> str:
