@@ -192,8 +192,9 @@ def test_later_the_disk_is_looked_at_again_and_the_store_is_not(
     ]
 
 
-def test_the_search_page_need_not_wait_for_what_makes_the_table() -> None:
-    code = "import sys, ui.results; print('pandas' in sys.modules, 'ui.file_table' in sys.modules)"
+def test_neither_search_nor_a_document_need_wait_for_what_makes_the_table() -> None:
+    loaded = "print('pandas' in sys.modules, 'ui.file_table' in sys.modules)"
+    code = f"import sys, ui.results, ui.document_page; {loaded}"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]

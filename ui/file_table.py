@@ -92,7 +92,7 @@ def _known(
 
 
 def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
-    import pandas as pd  # half a second, for which the Search page, where this module is too, must not wait
+    import pandas as pd  # half a second, for which a document's page, where this module is too, must not wait
 
     columns: dict[str, Any] = {
         "Path": [one_line(document.path) for document in found],
