@@ -27,7 +27,7 @@ def add_folder(viewer: Viewer, info: StoreInfo) -> None:
     if folder is None:
         return
     st.header("What to take", anchor=False)
-    choice = choose_files(folder)
+    choice = choose_files(viewer, folder)
     if choice is None:
         return
     st.header("What would happen", anchor=False)

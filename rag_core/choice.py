@@ -6,16 +6,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path, PurePath
 
 from rag_core.errors import InvalidInput
-from rag_core.files import EVERYTHING, MANY_FILES, leaves_out, preview, why_skipped
+from rag_core.files import EVERYTHING, MANY_FILES, Preview, leaves_out, preview, why_skipped
 from rag_core.types import Source
 from rag_core.wording import plural
 
 _A_LOOK = 10_000  # so many names are looked at for a hint
 _A_FEW = 1_000  # so many are enough, nearly always, to meet one that is chosen
 _KINDS_SHOWN = 8
+_HINTS = 3  # each goes through the folder once or twice
 _CLASS = re.compile(r"\[[^\]]*\]")
 
 
@@ -54,19 +56,23 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
 
 
 def leave_nothing_out(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """Two sentences for each pattern that was to leave something out of a folder and meets nothing there:
-    that, and what would. A folder too large to be looked through here is let pass."""
+    """A sentence for each pattern that was to leave something out of a folder and meets nothing there, for
+    the first few with what would. A folder too large to be looked through here is let pass."""
     idle = [glob for glob in exclude if not leaves_out(root, glob)]
-    said = "The pattern {!r} leaves nothing out. {}"
-    return [said.format(glob, _instead(root, include, exclude, glob)).rstrip() for glob in idle]
+    if not idle:
+        return []
+    taken = preview(root, include, exclude, max_files=MANY_FILES)
+    said = [f"The pattern {glob!r} leaves nothing out." for glob in idle]
+    hints = [_instead(root, include, exclude, glob, taken) for glob in idle[:_HINTS]]
+    return [f"{each} {hint}".rstrip() for each, hint in zip_longest(said, hints, fillvalue="")]
 
 
-def _instead(root: Path, include: Sequence[str], exclude: Sequence[str], glob: str) -> str:
+def _instead(root: Path, include: Sequence[str], exclude: Sequence[str], glob: str, taken: Preview) -> str:
+    """What was meant by a pattern that leaves nothing out of the files ``taken``; '' where nobody knows."""
     if _is_open(glob):
         return _not_closed(glob)
     if not (candidates := _perhaps_meant(root, (glob,))):
         return ""
-    taken = preview(root, include, exclude, max_files=MANY_FILES)
     for meant in () if taken.truncated else candidates:
         left = preview(root, include, (*exclude, *meant), max_files=MANY_FILES).count
         if left < taken.count:

@@ -19,8 +19,18 @@ _SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
 _AS_Y = frozenset("y ies ied ier iest ying".split())
 _AS_E = frozenset("e es ed er ers or ors ing ings able ation ations ion ions ive".split())
 _AS_WHOLE = _AS_E | {"", "s", "al", "ly", "ment", "ments"}
+_AS_ATE = _AS_WHOLE | {"ate", "ates", "ated", "ating", "ator", "ators", "ative"}
+_AS_LE = _AS_WHOLE | {"le", "les", "led", "ling", "lies", "lied"}
 _AS_SHORT = frozenset(("", "s", "es", "ed", "ing", "ings", "er", "ers"))
-_TAILS = {"y": _AS_Y, "ies": _AS_Y, "ied": _AS_Y, "e": _AS_E}
+_TAILS = {
+    "y": _AS_Y,
+    "ies": _AS_Y | {"ie"},
+    "ied": _AS_Y,
+    "e": _AS_E,
+    "ation": _AS_ATE,
+    "ations": _AS_ATE,
+    "ly": _AS_LE,
+}
 
 _SYLLABLE = re.compile("[aeiouy]+[^aeiouy]+")
 

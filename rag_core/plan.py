@@ -81,6 +81,11 @@ class Plan:
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
 
+    def row_count(self) -> int:
+        """How many ``rows`` there are."""
+        kinds = (self.new, self.changed, self.again, self.moved, self.deleted)
+        return sum(map(len, kinds))
+
     def why_gone(self, known: Known) -> Literal["deleted", "excluded"]:
         """What becomes of one of the ``deleted``."""
         return "excluded" if known.path in self.excluded else "deleted"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 
 from rag_core import index
-from rag_core.errors import NotFound
+from rag_core.errors import NotFound, StoreError
 from rag_core.files import display
 from rag_core.folders import Folders, owner_only
 from rag_core.index import Limits
@@ -141,9 +142,13 @@ class Runs(Folders):
             return work.jobs(db, store, running=False, limit=limit)
 
     def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
-        """When the last run of each of these stores had begun, in ISO time; '' where none had any."""
+        """When the last run of each of these stores had begun, in ISO time; '' where none had any. One that
+        cannot be read is left out."""
         owner_only(viewer, "see runs")
-        last = [job.start_time for store in stores for job in self.jobs(viewer, store, 1)]
+        last: list[str] = []
+        for store in stores:
+            with suppress(StoreError, NotFound):
+                last += [job.start_time for job in self.jobs(viewer, store, 1)]
         return min(last, default="")
 
     def job_results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:

@@ -116,6 +116,18 @@ def test_a_pattern_that_meets_something_is_accepted_without_a_word(
     assert "leaves nothing out" not in run(*edit, "--dry-run").out + run(*edit).err
 
 
+def test_of_many_patterns_that_leave_nothing_out_each_is_said_and_the_first_with_what_would(
+    run: Run, people: Path
+) -> None:
+    (people / "loop").symlink_to("loop")  # that cannot be followed changes nothing of it
+    globs = ["old/**", *(f"draft{number}/**" for number in range(4)), "people/slack/**"]
+    exclude = [each for glob in globs for each in ("--exclude", glob)]
+    said = run("source", "edit", 1, "--store", "talk", *exclude).err
+    assert said.count("leaves nothing out") == len(globs)
+    assert "Did you mean '**/old/**'?" in said
+    assert "The pattern 'people/slack/**' leaves nothing out.\n" in said
+
+
 def test_a_pattern_to_take_that_begins_with_the_folders_own_name_is_said_with_what_is_meant(
     run: Run, people: Path
 ) -> None:

@@ -11,6 +11,8 @@ FORMS = [
     *("stop stopped", "bug bugs", "plan planning", "plan planned", "story stories", "party parties"),
     *("note notes", "store storing", "close closed", "letter letters", "runner runners", "quick quickly"),
     *("computer computing", "configure configuration", "develop developer", "summer summers"),
+    *("migration migrated", "validation validate", "automation automate", "family families"),
+    *("supply supplies", "assembly assemblies", "cookies cookie"),
 ]
 OTHERS = [
     *("letter let", "butter but", "dinner dine", "summer sum", "summer summary", "corner corn"),

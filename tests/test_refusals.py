@@ -341,6 +341,8 @@ def test_a_damaged_store_is_named_and_the_others_work(small: Library, notes: Pat
     answer = small.search(OWNER, "zebra")
     assert [hit.store for hit in answer.hits] == ["other"]
     assert any("'s'" in str(notice) for notice in answer.warnings)
+    begun = small.jobs(OWNER, "other", 1)[0].start_time
+    assert small.last_begun(OWNER, answer.stores) == small.last_begun(OWNER, ["s", "other"]) == begun
     with pytest.raises(StoreError, match="'s'"):
         index(small, "s")
     small.delete_store(OWNER, "s")

@@ -15,6 +15,10 @@ NOTES = {
     "firms/terraform.md": "# Terraform Dynamics\n\nThe warehouse robots of Meridian.",
     "firms/kapoor.md": "# Mina Kapoor\n\nShe configured the happiest stories of Zürich.",
     "firms/secret.md": "---\nprivate: true\n---\n# Xylophone\n\nNobody may know of it.",
+    **{
+        f"firms/secret{n}.md": f"---\nprivate: true\n---\n# Robto{end}\n\nHidden."
+        for n, end in enumerate("bdfghjklmn")
+    },
     "code/http.py": "def parse_header(header):\n    return header\n",
 }
 
@@ -59,6 +63,11 @@ def test_where_something_fits_nothing_is_said(library: Library) -> None:
 
 def test_meaning_alone_knows_of_no_words(library: Library) -> None:
     assert not any("Did you mean" in said for said in meant(library, "terrafrom", mode="vector"))
+
+
+def test_private_words_that_are_nearer_hide_nothing_from_a_guest(library: Library) -> None:
+    assert "Did you mean 'robto" in meant(library, "robtos")[0], "one of ten private words"
+    assert meant(library, "robtos", GUEST) == ("No passage has the word 'robtos'. Did you mean 'robots'?",)
 
 
 def test_a_guest_is_told_of_no_private_word(library: Library) -> None:

@@ -13,11 +13,10 @@ from rag_core.query import parse
 from rag_core.types import Document, DocumentView, Viewer
 from ui import hits, passages
 from ui.deps import library
-from ui.file_actions import runs_now, show_actions, show_run
+from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.links import FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.passages import Origin
-from ui.runs import show_outcome
 from ui.search_state import Params, last_search, searched
 
 PAGE: Final = 200
@@ -49,7 +48,7 @@ def show_document(
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
     st.title(hits.label(file.title or passages.file_name(path)), anchor=False)
     _place(file, marked.start_line if marked else None)
-    show_outcome()
+    show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)
     st.html(passages.facts(view))

@@ -12,7 +12,7 @@ from rag_core.types import Document, Viewer
 from ui import file_table, hits
 from ui.deps import library
 from ui.job_status import describe
-from ui.runs import ask, is_active, newest_job, remember_done
+from ui.runs import ask, is_active, newest_job, remember_done, show_outcome
 
 _POLL_S: Final = 0.5
 _INCLUDE: Final = "Include again"
@@ -67,15 +67,18 @@ def runs_now(viewer: Viewer, store: str) -> bool:
     """Whether the store is being indexed; only the owner is told.
 
     To be asked before anything is read of the store: else a run that ends in between leaves a page
-    that shows the state before, and nothing to draw it again. What a run that was asked for here has
-    done is kept for `show_outcome`.
+    that shows the state before, and nothing to draw it again.
     """
-    active = viewer.is_owner and is_active(viewer, store)
+    return viewer.is_owner and is_active(viewer, store)
+
+
+def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
+    """`show_outcome`, and what has become of a file for which a run was asked for that is not ``active``."""
     name, of, path = st.session_state.get(_ASKED, ("", "", ""))
     if of == store and viewer.is_owner and not active:
         del st.session_state[_ASKED]
         remember_done(_became(viewer, name, store, path))
-    return active
+    show_outcome()
 
 
 def _became(viewer: Viewer, name: str, store: str, path: str) -> str:

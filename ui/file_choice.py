@@ -11,10 +11,12 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.choice import leave_nothing_out, no_match
+from rag_core.choice import no_match
 from rag_core.extract import hardly_text
 from rag_core.files import MANY_FILES, Preview, doubt, preview
+from rag_core.types import Viewer
 from rag_core.wording import plural, size, skips
+from ui.deps import library
 from ui.hits import label
 from ui.messages import show_warning
 
@@ -48,7 +50,7 @@ def fill_chooser(chooser: str, include: Sequence[str], exclude: Sequence[str]) -
     st.session_state[_exclude(chooser)] = "\n".join(exclude)
 
 
-def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
+def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoice | None:
     """Let the owner choose files of ``root``; None when nothing is chosen.
 
     Raises InvalidInput when the folder cannot be read or a pattern is invalid.
@@ -77,7 +79,7 @@ def choose_files(root: Path, chooser: str = ADDING) -> FileChoice | None:
     patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
         _show(_preview(os.fsencode(root), *patterns), root, patterns)
-        if idle := _idle(os.fsencode(root), *patterns):
+        if idle := _idle(viewer, os.fsencode(root), *patterns):
             show_warning(*idle)
     return choice_in_boxes(root, chooser)
 
@@ -126,8 +128,8 @@ def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) ->
 
 
 @st.cache_data(max_entries=32, ttl=15, show_spinner=False)
-def _idle(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
-    return leave_nothing_out(Path(os.fsdecode(root)), include, exclude)
+def _idle(viewer: Viewer, root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
+    return library().idle_excludes(viewer, os.fsdecode(root), include, exclude)
 
 
 def _is_empty(root: Path) -> bool:

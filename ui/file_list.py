@@ -12,13 +12,12 @@ from rag_core.types import Document, Viewer
 from rag_core.wording import left_out, plural, roots
 from ui import file_filters, hits, passages
 from ui.deps import library, store_infos
-from ui.file_actions import runs_now, show_actions, show_run
+from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
 from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
 from ui.links import FILES_PAGE, INDEX_PAGE, address
 from ui.missing_file import show_missing_file
 from ui.results import nothing_indexed
-from ui.runs import show_outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +45,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     file_filters.restore(
         {"state": _offered_states(found), "type": list(found.types), "tag": list(found.tags)}
     )
-    show_outcome()
+    show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)
     if found.rows.empty:

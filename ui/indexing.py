@@ -29,13 +29,14 @@ _MOST_WARNINGS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The part of a plan that is shown, and what it was made of."""
+    """The part of a plan that is shown, how many files come on top, and what it was made of."""
 
     store: str
     generation: int
     source: Source
     counts: dict[str, int]
     rows: list[dict[str, str]]
+    more: int
     warnings: tuple[str, ...]
 
     @classmethod
@@ -45,7 +46,8 @@ class DryRun:
             {"What": outcome(what), "File": file, "Note": note}
             for what, file, note in islice(plan.rows(), _MOST_ROWS)
         ]
-        return cls(info.name, info.generation, plan.source, plan.expected(), rows, plan.warnings)
+        more = plan.row_count() - len(rows)
+        return cls(info.name, info.generation, plan.source, plan.expected(), rows, more, plan.warnings)
 
     def is_for(self, info: StoreInfo, source: Source) -> bool:
         """Whether neither the store nor the choice has changed since."""
@@ -81,10 +83,8 @@ def show_dry_run(dry_run: DryRun, chooser: str) -> None:
         )
     else:
         st.caption("Nothing would change.")
-    left_alone = ("unchanged", "still_skipped")
-    rest = sum(n for name, n in dry_run.counts.items() if name not in left_alone) - len(dry_run.rows)
-    if rest > 0:
-        st.caption(f"And {plural(rest, 'more file')}." if rest == 1 else f"And {rest:,} more files.")
+    if dry_run.more:
+        st.caption(f"And {plural(dry_run.more, 'more file')}.")
     _show_warnings(dry_run.warnings)
 
 

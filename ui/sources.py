@@ -210,7 +210,7 @@ def _chooser(store: str, source: Source) -> str:
 def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
     chooser = _chooser(info.name, source)
     try:
-        choice = choose_files(Path(source.root), chooser)
+        choice = choose_files(viewer, Path(source.root), chooser)
         if choice is not None:
             draft = replace(source, include=choice.include, exclude=choice.exclude)
             offer_dry_run(viewer, info, draft, chooser)

@@ -45,8 +45,10 @@ def leaves_out(root: Path, pattern: str) -> bool:
         if names < 0 or any(matches(entry.name) for entry in entries):
             return True
         for entry in entries:
-            if entry.is_dir() and (below := globs.enter(state, entry.name)):
-                if entry.is_symlink() or globs.covers(state, entry.name):
+            is_link = entry.is_symlink()
+            is_folder = os.path.isdir(entry.path) if is_link else entry.is_dir()  # noqa: PTH112  (is_dir raises)
+            if is_folder and (below := globs.enter(state, entry.name)):
+                if is_link or globs.covers(state, entry.name):
                     return True
                 folders.append((entry.path, below))
     return False

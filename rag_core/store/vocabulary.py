@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sqlite3
+from itertools import islice
 
 from rag_core.store import find
 from rag_core.types import Viewer
@@ -14,7 +15,7 @@ _SHORTEST = 4  # letters; shorter words are like too many others
 _LIKE = 0.8  # of difflib's ratio: of six letters one is another one, or two neighbours are swapped
 _LIKE_STEM = 0.7
 _LONGER, _SHORTER = 2, 4  # letters by which a stem may differ from the word
-_TRIED = 8
+_TRIED, _MOST = 8, 500
 
 
 def like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
@@ -26,20 +27,22 @@ def like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     """
     if len(word) < _SHORTEST:
         return ""
-    written = {each for stem in _stems(db, word) for each in _written(db, stem, viewer)}
-    near = difflib.get_close_matches(word, sorted(written), 1, _LIKE)
+    # Counted are those that may be seen: nothing hidden may tell of itself by what it displaces.
+    written = filter(None, (_written(db, stem, viewer) for stem in _stems(db, word)))
+    words = {each for some in islice(written, _TRIED) for each in some}
+    near = difflib.get_close_matches(word, sorted(words), 1, _LIKE)
     return near[0] if near else ""
 
 
 def _stems(db: sqlite3.Connection, word: str) -> list[str]:
-    """The words of the index that may be meant, without their endings."""
+    """The words of the index that may be meant, without their endings, the most similar first."""
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
     rows = db.execute(
         """SELECT json_group_array(term) FROM temp.vocabulary
            WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?""",
         (word[0], chr(ord(word[0]) + 1), len(word) - _SHORTER, len(word) + _LONGER),
     )
-    return difflib.get_close_matches(word, json.loads(rows.fetchone()[0]), _TRIED, _LIKE_STEM)
+    return difflib.get_close_matches(word, json.loads(rows.fetchone()[0]), _MOST, _LIKE_STEM)
 
 
 def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
