@@ -23,9 +23,10 @@ from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, find, privacy
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
 from rag_core.types import OWNER, Query, Source
-from rag_core.wording import EMPTY, command, moment, plural, take_back
+from rag_core.wording import command, moment, plural, take_back
 
 _NAMESAKES = 3
+_EMPTY = Step("note", "The file is empty; only its name finds it.")
 _READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."
 _ONLY_TEXT = f"Only text is read. {_READ}"
 _LATER = {
@@ -135,7 +136,10 @@ def _in_no_folder(db: sqlite3.Connection, store: str, path: str, here: Path) -> 
 
 def _diagnosis(store: str, path: str, steps: Sequence[Step], advice: _Advice) -> Diagnosis:
     findable = steps[-1].state != "no"
-    return Diagnosis(store, path, findable, tuple(steps), advice.everywhere, on_page=advice.on_page)
+    return Diagnosis(
+        store, path, findable, tuple(steps), advice.everywhere,
+        on_page=advice.on_page, by_name_only=findable and _EMPTY in steps,
+    )  # fmt: skip
 
 
 def _unread(path: str) -> _Advice | None:
@@ -372,7 +376,7 @@ def _reading(store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
             read = f"It was read as {row['file_type']}{_reader(row)} on {moment(row['indexed_at'])}"
             yield Step("ok", f"{read}: {passages}." if row["size"] else f"{read}."), _NOTHING
             if not row["size"]:
-                yield Step("note", EMPTY), _NOTHING if changed else _fill(store)
+                yield _EMPTY, _NOTHING if changed else _fill(store)
             if documents.TAKEN_OUT in json.loads(row["warnings"]):
                 yield Step("note", documents.TAKEN_OUT), _reindex(store, row)
     if changed:

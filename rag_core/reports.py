@@ -220,7 +220,7 @@ class Excerpt:
 class Diagnosis:
     """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a
     query that was asked, None when it is not among the hits; ``advice`` may be empty, ``on_page`` is what a
-    page of the app says instead."""
+    page of the app says instead. ``by_name_only``: nothing else of the file can be found."""
 
     store: str
     path: str
@@ -231,6 +231,7 @@ class Diagnosis:
     rank: int | None = None
     score: float | None = None
     on_page: str = ""
+    by_name_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from rag_core.wording import (
     fewer_vectors,
     found,
     go_on,
-    is_found_by_name_only,
     left_out,
     lines,
     moment,
@@ -404,9 +403,8 @@ def show_steps(steps: Sequence[Step]) -> None:
 def show_diagnoses(found: Sequence[Diagnosis]) -> None:
     """Why a file is found or not, store by store."""
     for diagnosis in found:
-        by_name = diagnosis.findable and is_found_by_name_only(diagnosis)
         verdict = "can be found" if diagnosis.findable else "cannot be found"
-        only = " only by its name" if by_name else ""
+        only = " only by its name" if diagnosis.by_name_only else ""
         click.echo(f"{plain(diagnosis.path)} {verdict}{only} in store {diagnosis.store!r}")
         show_steps(diagnosis.steps)
         if diagnosis.query and diagnosis.findable:

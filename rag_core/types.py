@@ -304,7 +304,10 @@ class DocumentLink:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document as it was indexed: its chunks in reading order, and the links out of it and to it."""
+    """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
+
+    ``is_dated``: its text or its name says its date; else that is when the file was changed.
+    """
 
     document: Document
     chunks: tuple[Neighbour, ...]
@@ -312,6 +315,7 @@ class DocumentView:
     links_in: tuple[DocumentLink, ...]
     aliases: tuple[str, ...]
     warnings: tuple[str, ...]
+    is_dated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,12 +76,7 @@ def fewer_vectors(job: Job) -> str:
         return ""
     if job.state != "done":
         return "The run ended before all of them were embedded."
-    if _UNREAD in job.message:  # which says how many there are
-        return "Passages that the model cannot read, or without text, have no vector; equal ones share one."
     return "Equal passages share a vector, and those without text have none."
-
-
-_UNREAD = "in a script that this model cannot read"
 
 
 def unreadable(count: int) -> str:
@@ -89,7 +84,7 @@ def unreadable(count: int) -> str:
     if not count:
         return ""
     are, them = ("is", "it") if count == 1 else ("are", "them")
-    said = f"{plural(count, 'passage')} {are} {_UNREAD}: words find {them}."
+    said = f"{plural(count, 'passage')} {are} in a script that this model cannot read: words find {them}."
     return f"{said} A multilingual embedder reads more, such as ollama:bge-m3 or ollama:embeddinggemma."
 
 
@@ -260,15 +255,6 @@ def vectors_in(info: StoreInfo) -> str:
 
 
 _FIRST = 10  # so many passages a search shows, if nothing else is said
-
-
-EMPTY = "The file is empty; only its name finds it."
-"""The step of a diagnosis."""
-
-
-def is_found_by_name_only(found: Diagnosis) -> bool:
-    """Whether there is nothing else of a file to be found."""
-    return any(step.sentence == EMPTY for step in found.steps)
 
 
 def is_behind(found: Diagnosis) -> bool:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from rag_core.reports import Diagnosis
 from rag_core.types import Viewer
-from rag_core.wording import is_behind, is_found_by_name_only, ranked
+from rag_core.wording import is_behind, ranked
 from ui.deps import library
 from ui.hits import label
 from ui.links import INDEX_PAGE
@@ -53,7 +53,7 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
 
 def _show(found: Diagnosis) -> None:
     verdict = "can be found" if found.findable else "cannot be found"
-    if found.findable and is_found_by_name_only(found):
+    if found.by_name_only:
         verdict = "can be found only by its name"
     elif found.findable and is_behind(found):
         verdict = "can be found, but not among the first for this query,"

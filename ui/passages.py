@@ -9,9 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
-from rag_core.extract.naming import date_of_name
 from rag_core.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
 from rag_core.wording import is_empty, lines, moment, plural, size, without_text
@@ -81,7 +79,7 @@ def facts(view: DocumentView) -> str:
     """What is known of a document, in quiet lines: where it is, what it is, its state, and the way to
     the passage that is marked."""
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
-    known = [file.path, f"in {file.store}", file.file_type, _dated(file), _private(file)]
+    known = [file.path, f"in {file.store}", file.file_type, _dated(view), _private(file)]
     if file.indexed_at:
         has_text = file.chunks and not is_empty(file)
         known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if has_text else ""))
@@ -94,10 +92,10 @@ def facts(view: DocumentView) -> str:
     return f'<div class="cp">{quiet}{state}{way}</div>'
 
 
-def _dated(file: Document) -> str:
+def _dated(view: DocumentView) -> str:
     """The date by which filters take the document: its text or its name says it, or it was changed then."""
-    said = file.date_from != "file" or date_of_name(PurePosixPath(file.path)) == file.date
-    return f"{'dated' if said else 'changed'} {file.date[:10]}" if file.date else ""
+    date = view.document.date[:10]
+    return f"{'dated' if view.is_dated else 'changed'} {date}" if date else ""
 
 
 def _private(file: Document) -> str:

@@ -89,7 +89,8 @@ def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
 
 def _log(error: RagError) -> None:
     if isinstance(error, StoreError) and error.store:
-        _LOG.warning("Store %r could not be read for a request.", error.store)
+        why = error.__cause__ if isinstance(error.__cause__, StoreError) else error  # a guest is not told
+        _LOG.warning("A request could not be answered: %s", why)
     else:
         _LOG.error("A request could not be answered.", exc_info=error)
 

@@ -78,10 +78,10 @@ def _damage(db: sqlite3.Connection, error: Exception) -> str:
 
 
 Mode = Literal["rw", "ro", "ro&immutable=1"]
+STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nobody writes
+
 RESTORE = "Delete the store, then import its export or index its folders again."
 """What to do about a store that is damaged beyond what `repair` mends."""
-
-STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nobody writes
 
 
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
@@ -232,8 +232,7 @@ class Readers:
                     raise
                 raise StoreError(
                     f"Store {self._file.path.stem!r} cannot be read: {damage}.",
-                    "Check the disk. If the file is damaged, delete the store, then import its export or"
-                    " index its folders again.",
+                    f"Check the disk; if it is sound, the file is damaged. {RESTORE}",
                 ) from (None if damage is _UNREADABLE else error)
             finally:
                 self._lent.one = False

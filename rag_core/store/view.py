@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import PurePosixPath
 
 from rag_core.extract import frontmatter
+from rag_core.extract.naming import date_of_name
 from rag_core.store import find
 from rag_core.store.documents import best_target, ids, storable
 from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
@@ -42,6 +44,7 @@ def document(
         links_in=tuple(_links_in(db, found.id, viewer)),
         aliases=frontmatter.aliases(json.loads(row["metadata"])),
         warnings=tuple(json.loads(row["warnings"])),
+        is_dated=found.date_from != "file" or found.date == date_of_name(PurePosixPath(found.path)),
     )
 
 
