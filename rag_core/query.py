@@ -65,6 +65,7 @@ def parse(raw: str) -> Query:
     phrases: list[str] = []
     without: list[str] = []
     spoken: list[str] = []
+    loose: list[str] = []
     for token in _TOKEN.finditer(_storable(raw)):
         key, value = token["key"], token["quoted"] if token["quoted"] is not None else token["value"]
         if key is not None and key.lower() in _FIELDS:
@@ -80,6 +81,7 @@ def parse(raw: str) -> Query:
             spoken.append(token["phrase"])
         elif not token["stray"]:
             spoken.append(token.group())
+            loose.append(token.group())
     operators = len(pairs) + len(excluded) + len(stores) + len(phrases) + len(without)
     if operators > MAX_OPERATORS:
         raise InvalidInput(
@@ -92,6 +94,7 @@ def parse(raw: str) -> Query:
         raw=raw,
         text=text,
         words=query_words(text[:_RANKED_LENGTH]),
+        loose=query_words(" ".join(loose)[:_RANKED_LENGTH]),
         phrases=tuple(phrase for phrase in phrases if phrase.strip()),
         without=tuple(word for word in without if word.strip("-\"' ")),
         stores=tuple(stores),

@@ -27,7 +27,7 @@ from heapq import merge as heap_merge
 from itertools import islice
 
 from rag_core.inflections import forms_of
-from rag_core.types import Hit, Mode
+from rag_core.types import Hit, Mode, Query
 from rag_core.words import bigrams, is_unspaced
 
 RELEVANT = 0.5
@@ -118,20 +118,17 @@ def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
 
 def rank(
     found: Sequence[Found],
-    words: Sequence[str],
+    query: Query,
     idf: Mapping[str, float],
     mode: Mode,
     calibration: Calibration,
-    *,
-    is_exact: bool = False,
 ) -> list[Ranked]:
-    """The candidates, best first. ``words`` are the query's, ``idf`` the weight of each unit; ``is_exact``
-    says that it has a phrase, which every candidate holds then."""
-    parts = {word: units([word]) for word in words}
+    """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
+    parts = {word: units([word]) for word in query.words}
     present = [frozenset(unit for unit in idf if occurs(item.text, unit)) for item in found]
-    told = {held: _words_held(parts, held) for held in {*present}}  # many passages hold the same ones
+    told = {held: _held(query, parts, held) for held in {*present}}  # many passages hold the same ones
     whole = sum(bool(idf) and len(units_held) == len(idf) for units_held in present)
-    lifts = mode == "hybrid" and (is_exact or whole <= FEW_HOLDERS)
+    lifts = mode == "hybrid" and (bool(query.phrases) or whole <= FEW_HOLDERS)
     placed = [
         _place(item, held, told[held], idf, mode, calibration, lifts=lifts)
         for item, held in zip(found, present, strict=True)
@@ -172,7 +169,7 @@ def _place(
 
 
 def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, ...]:
-    """Why this passage was found, in a few words for people; ``words`` is of `_words_held`."""
+    """Why this passage was found, in a few words for people; ``words`` is of `_held`."""
     reasons = ["its name"] if found.is_named else []
     if words:
         reasons.append(words)
@@ -185,9 +182,11 @@ def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, .
     return tuple(reasons) or ("distantly related",)
 
 
-def _words_held(parts: Mapping[str, list[str]], present: Set[str]) -> str:
+def _held(query: Query, parts: Mapping[str, list[str]], present: Set[str]) -> str:
     """Which words a passage with the units ``present`` holds; '' where it holds no part of any."""
     held = [word for word, its_units in parts.items() if present >= {*its_units}]
+    if query.phrases and not query.loose:
+        return "the exact phrase"
     if held and len(held) == len(parts):
         return "every word" if len(parts) > 1 else "the word"
     if held:

@@ -300,7 +300,7 @@ def _ranked(
     wanted_units = units(query.words)
     total, counts = find.frequencies(db, wanted_units, allowed.viewer)
     idf = information(total, counts)
-    return rank(found, query.words, idf, mode, scope.calibration, is_exact=bool(query.phrases))
+    return rank(found, query, idf, mode, scope.calibration)
 
 
 def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
@@ -364,6 +364,6 @@ def _hit(
 
 
 def _with_highlights(hit: Hit, query: Query) -> Hit:
-    spans = highlight(hit.content, query.words, query.phrases)
+    spans = highlight(hit.content, query.loose, query.phrases)
     hidden = tags(hit.content, hit.document.file_type, spans)
     return replace(hit, spans=spans, hidden=hidden, snippet=best_window(hit.content, spans, hidden=hidden))

@@ -193,13 +193,14 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query. ``text`` is what is embedded and shown; ``words`` are ranked,
-    ``phrases`` must occur, ``without`` must not; a document that fits any field of
-    ``excluded`` is left out."""
+    """A parsed query. ``text`` is what is embedded and shown; ``words`` are ranked, and those of them
+    outside the ``phrases`` are ``loose``. ``phrases`` must occur, ``without`` must not; a document that
+    fits any field of ``excluded`` is left out."""
 
     raw: str
     text: str
     words: tuple[str, ...]
+    loose: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.index_page import errors, finished, page, texts, until
-from tests.pages import drawn, has_key, press
+from tests.pages import drawn, has_key, markup, press
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 
@@ -105,7 +105,9 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     assert "**2** forgotten · **2** unchanged" in texts(app)
     assert len(paths()) == 4, "a look changes nothing"
 
-    done(press(app, f"source_{STORE}_1_save"))
+    press(app, f"source_{STORE}_1_save")
+    assert "cp-arrive" in markup(app), "the run stands at the top of the page"
+    done(app)
 
     assert paths() == ["deep/ink.md", "rose.md"]
     assert "**/*.md without bee*" in texts(app)

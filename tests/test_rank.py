@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rag_core.config import Settings
 from rag_core.library import Library
+from rag_core.query import parse
 from rag_core.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, rank
 from rag_core.types import OWNER, Answer, Mode
 from tests.conftest import index
@@ -143,6 +144,8 @@ def reasons(library: Library, query: str, mode: Mode = "lexical") -> tuple[str, 
         ("格", "the word"),
         ("价格 missing", "1 of 2 words: 价格; not missing"),
         ("user name", "every word"),
+        ('"amber birch"', "the exact phrase"),
+        ('"amber" birch', "every word"),
         ("amber iota eta zeta beta rho", "1 of 6 words: amber; not iota, eta, zeta, beta, …"),
     ],
 )
@@ -234,9 +237,8 @@ def ranked(count: int, *, is_exact: bool = False, far: float = -0.2) -> list[flo
     beside one that lacks it and is nearer."""
     found = [Found(number, "a clove from zanzibar", bm25=1.0, similarity=far) for number in range(count)]
     lacking = Found(count, "a clove from elsewhere", similarity=0.3)
-    placed = rank(
-        [lacking, *found], ["zanzibar"], {"zanzibar": 5.0}, "hybrid", calibration_for(""), is_exact=is_exact
-    )
+    query = parse('"zanzibar"' if is_exact else "zanzibar")
+    placed = rank([lacking, *found], query, {"zanzibar": 5.0}, "hybrid", calibration_for(""))
     return [item.score for item in placed if item.found is not lacking]
 
 
@@ -251,7 +253,7 @@ def test_a_phrase_is_enough_however_many_passages_hold_it() -> None:
 
 def test_of_passages_that_a_word_is_enough_for_the_nearer_stay_before_the_farther() -> None:
     near, far = (Found(number, "zanzibar", similarity=near) for number, near in enumerate((0.05, -0.05)))
-    placed = rank([far, near], ["zanzibar"], {"zanzibar": 5.0}, "hybrid", calibration_for(""))
+    placed = rank([far, near], parse("zanzibar"), {"zanzibar": 5.0}, "hybrid", calibration_for(""))
     assert [item.found for item in placed] == [near, far]
     assert placed[0].score > placed[1].score >= RELEVANT
 
@@ -259,7 +261,7 @@ def test_of_passages_that_a_word_is_enough_for_the_nearer_stay_before_the_farthe
 def test_a_part_of_the_words_is_not_enough() -> None:
     found = Found(1, "a clove from zanzibar", bm25=1.0, similarity=-0.2)
     idf = {"zanzibar": 5.0, "tasting": 4.0}
-    [placed] = rank([found], list(idf), idf, "hybrid", calibration_for(""))
+    [placed] = rank([found], parse(" ".join(idf)), idf, "hybrid", calibration_for(""))
     assert placed.score < RELEVANT
 
 

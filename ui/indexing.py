@@ -11,7 +11,6 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core import jobs
 from rag_core.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files
@@ -20,7 +19,7 @@ from ui.file_choice import ADDING, FileChoice, choice_in_boxes
 from ui.folders import clear_folder, folder_in_box, shown
 from ui.hits import label
 from ui.messages import show_warning
-from ui.runs import errors_wait, lead_to_the_run
+from ui.runs import errors_wait, start_run
 
 _PLAN: Final = "index_plan"
 _MOST_ROWS: Final = 300
@@ -132,7 +131,5 @@ def _add_and_start(viewer: Viewer, store: str, drawn: FileChoice) -> None:
         if choice is None or (choice.doubt and choice != drawn):
             return
         source = library().add_source(viewer, store, choice.root, choice.include, choice.exclude)
-        library().request_index(viewer, store, [source.id])
-        jobs.go_on(library(), viewer, store)
+        start_run(viewer, store, [source.id])
         clear_folder()
-        lead_to_the_run()

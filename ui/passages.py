@@ -188,7 +188,7 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
         body = f"{without_text(document)}."
     else:
         query = origin.query
-        spans = highlight(chunk.content, query.words, query.phrases) if query else ()
+        spans = highlight(chunk.content, query.loose, query.phrases) if query else ()
         body = marked(chunk.content, spans, window)
     kind = ("cp-here" if chunk.is_hit else "cp-beside") + ("" if prose else " cp-mono")
     mark = f' id="{_MARK}"' if chunk.is_hit else ""

@@ -47,14 +47,11 @@ def start_run(
     viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
 ) -> None:
     """Bring folders (None: all that are not paused) up to date in the background."""
-    with errors_wait():
-        library().request_index(viewer, store, source_ids, force=force)
-        jobs.go_on(library(), viewer, store)
-        lead_to_the_run()
+    ask(viewer, store, lambda: library().request_index(viewer, store, source_ids, force=force))
 
 
-def lead_to_the_run() -> None:
-    """As a callback that has started a run from far down the page: have the browser scroll to it."""
+def _lead_to_the_run() -> None:
+    """As a callback that has started a run, maybe from far down the page: have the browser scroll to it."""
     _, number = st.session_state.get(_STARTED, ("", 0))
     st.session_state[_STARTED] = stay.current(), number + 1
 
@@ -78,7 +75,9 @@ def go_on(viewer: Viewer, store: str) -> None:
 
 def forget(viewer: Viewer, store: str) -> None:
     """Take back what is asked for and nobody has begun."""
-    ask(viewer, store, lambda: library().cancel(viewer, store))
+    with errors_wait():
+        library().cancel(viewer, store)
+        jobs.go_on(library(), viewer, store)
 
 
 def retry(viewer: Viewer, store: str, problem: Problem) -> None:
@@ -91,6 +90,7 @@ def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
     with errors_wait():
         request()
         jobs.go_on(library(), viewer, store)
+        _lead_to_the_run()
 
 
 @contextmanager
