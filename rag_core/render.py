@@ -124,7 +124,7 @@ def _row(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(text: str) -> str:
-    text = plain(text.replace("\r\n", "\n"))
+    text = plain(text)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

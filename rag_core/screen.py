@@ -18,14 +18,15 @@ from typing import TextIO
 import click
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINE_END = re.compile("\r\n?")
 _USUAL = 100
 _LEAST, _MOST = 20, 120
 _CLEAR = "\r\x1b[2K"
 
 
 def plain(text: str) -> str:
-    """``text`` without the characters that steer a terminal."""
-    return _CONTROL.sub("�", text).encode("utf-8", "replace").decode("utf-8")
+    """``text`` without the characters that steer a terminal; its lines end as they do here."""
+    return _CONTROL.sub("�", _LINE_END.sub("\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def plain_json(text: str) -> str:

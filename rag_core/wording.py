@@ -375,7 +375,7 @@ def on_disk(state: str) -> str:
         case "changed":
             return f"The file may have changed since it was indexed: {_ANOTHER_STAT}."
         case "missing":
-            return "The file is gone from where it was."
+            return "The file is gone from where it was. The next run follows it, or forgets it."
         case "unknown":
             return "Whether the file has changed since it was indexed cannot be told just now."
         case "failed":

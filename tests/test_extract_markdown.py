@@ -30,7 +30,10 @@ def links(text: str) -> list[tuple[str, str, str, str]]:
     [
         ("---\ntitle: Given\n---\n# One\n", "Given", "front matter"),
         ("## Two\n# One\n", "One", "heading"),
-        ("### Three\n## Two\n", "Two", "heading"),
+        ("\n## Two\n### Three\n", "Two", "heading"),
+        ("## Monday\n## Tuesday\n", "File name", "file name"),
+        ("The tap drips.\n## Todo\n", "File name", "file name"),
+        ("---\ntags: [a]\n---\n\n## Two\n", "Two", "heading"),
         ("### Three\ntext\n", "File name", "file name"),
         ("", "File name", "file name"),
     ],

@@ -176,6 +176,16 @@ def test_json_holds_hostile_text_as_escapes(hostile: Path) -> None:
     assert json.loads(run("query", f"heron {ESCAPES}", "--json").stdout)["query"] == f"heron {ESCAPES}"
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r"], ids=["of Windows", "of old Macs"])
+def test_lines_of_other_systems_end_as_they_do_here(library: Library, notes: Path, end: str) -> None:
+    lines = ["# Winter tyres", "", "The tyres are stored at Garage Meier,", "row 14."]
+    (notes / "tyres.md").write_bytes("".join(each + end for each in lines).encode())
+    index(library, "car", notes)
+    assert "\n".join(lines) in run("show", "tyres.md", "--store", "car").stdout
+    found = run("query", "tyres", "--store", "car").stdout
+    assert "# Winter tyres The tyres are stored at Garage Meier, row 14." in " ".join(found.split())
+
+
 def test_name_with_a_line_break_stays_on_its_line(hostile: Path) -> None:
     run("index", "**/*", "--store", "birds", "--root", hostile)
     assert len(run("list", "--store", "birds").stdout.splitlines()) == 1 + 4

@@ -65,7 +65,7 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     segments = sections(outline.headings, front.body, len(text))
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
-    title, title_from = _title(front.values, outline.headings, name)
+    title, title_from = _title(front.values, outline.headings, front.body, text, name)
     return Extracted(
         text=text,
         file_type="markdown",
@@ -83,14 +83,18 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     )
 
 
-def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[str, TitleSource]:
-    given = frontmatter.title(values)
-    if given:
+def _title(
+    values: dict[str, Any], headings: list[Heading], start: int, text: str, name: str
+) -> tuple[str, TitleSource]:
+    """The title and where it is from. A heading of level 2 is one if it is the only one and the text begins
+    with it; others name sections."""
+    if given := frontmatter.title(values):
         return given, "front matter"
-    for level in (1, 2):
-        for heading in headings:
-            if heading.level == level:
-                return heading.text, "heading"
+    if first := next((heading for heading in headings if heading.level == 1), None):
+        return first.text, "heading"
+    seconds = [heading for heading in headings if heading.level == 2]
+    if len(seconds) == 1 and not text[start : seconds[0].start].strip():
+        return seconds[0].text, "heading"
     return name, "file name"
 
 

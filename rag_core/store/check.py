@@ -71,7 +71,7 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
-        return Finding(each.name, "fault", f"The file is damaged where {each.name} are looked for.", 1)
+        return Finding(each.name, "fault", f"The file is damaged in what the check of {each.name} reads.", 1)
     if not count:
         return None
     sentence = f"{plural(count, each.noun)} {each.fault}."

@@ -82,6 +82,7 @@ STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nob
 
 RESTORE = "Delete the store, then import its export or index its folders again."
 """What to do about a store that is damaged beyond what `repair` mends."""
+_LOOK = f"Check the disk; if it is sound, the file is damaged. {RESTORE}"
 
 
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
@@ -232,7 +233,7 @@ class Readers:
                     raise
                 raise StoreError(
                     f"Store {self._file.path.stem!r} cannot be read: {damage}.",
-                    f"Check the disk; if it is sound, the file is damaged. {RESTORE}",
+                    _LOOK,
                 ) from (None if damage is _UNREADABLE else error)
             finally:
                 self._lent.one = False
@@ -273,6 +274,13 @@ class Readers:
                 self._idle.pop().db.close()
 
 
+def _cannot_write(path: Path, error: BaseException) -> StoreError:
+    advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
+    if _is_damage(error):
+        advice = _LOOK
+    return StoreError(f"Store {path.stem!r} cannot be written: {error}.", advice)
+
+
 class Writer:
     """The one connection of this process that writes to a file; a transaction at a time."""
 
@@ -301,11 +309,7 @@ class Writer:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 if _is_outside(error):
-                    raise StoreError(
-                        f"Store {self._file.path.stem!r} cannot be written: {error}.",
-                        "Free some disk space, or check who may write in"
-                        f" {str(self._file.path.parent)!r}; then run the same command again.",
-                    ) from error
+                    raise _cannot_write(self._file.path, error) from error
                 raise
 
     def _connected(self) -> sqlite3.Connection:
