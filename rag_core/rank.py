@@ -28,7 +28,7 @@ from itertools import islice
 
 from rag_core.inflections import forms_of
 from rag_core.types import Hit, Mode, Query
-from rag_core.words import bigrams, is_unspaced
+from rag_core.words import bigrams, is_unspaced, typed_words
 
 RELEVANT = 0.5
 _HARDLY = 1e-6  # keeps the order of those that are lifted, and says no more
@@ -124,7 +124,8 @@ def rank(
     calibration: Calibration,
 ) -> list[Ranked]:
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
-    parts = {word: units([word]) for word in query.words}
+    typed = {*typed_words(query.text)}
+    parts = {word: units([word]) for word in query.words if word in typed}
     present = [frozenset(unit for unit in idf if occurs(item.text, unit)) for item in found]
     told = {held: _held(query, parts, held) for held in {*present}}  # many passages hold the same ones
     whole = sum(bool(idf) and len(units_held) == len(idf) for units_held in present)

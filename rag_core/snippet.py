@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -84,13 +85,13 @@ _fold = lru_cache(maxsize=4096)(fold)
 def best_window(
     text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH, hidden: Sequence[Span] = ()
 ) -> Span:
-    """The stretch of about ``length`` characters with most highlights, cut at words; what is ``hidden``
-    takes no room."""
+    """The stretch of about ``length`` characters that shows most of what is marked, cut at words; what is
+    ``hidden`` takes no room."""
     if hidden:
         return _window_around(text, spans, length, hidden)
     if len(text) <= length:
         return (0, len(text))
-    start = _densest(spans, length)
+    start = _richest(text, spans, length)
     start = _word_start(text, max(0, min(start, len(text) - length)))
     end = min(len(text), start + length)
     while end < len(text) and end > start + length - 20 and not text[end].isspace():
@@ -109,15 +110,24 @@ def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequen
     return (places[first] if first else 0, places[last - 1] + 1 if last < len(places) else len(text))
 
 
-def _densest(spans: tuple[Span, ...], length: int) -> int:
-    """Where to start so that most highlights are inside; a little before the first of them."""
-    best, best_count, last = 0, 0, 0
+def _richest(text: str, spans: Sequence[Span], length: int) -> int:
+    """Where to start so that the highlights inside say most; a little before the first of them.
+
+    Different ones count, not how often: a phrase by its words, and what is rare in ``text`` up to double.
+    Else a name that stands in every line would hide what was asked about it.
+    """
+    marked = [text[start:end].casefold() for start, end in spans]
+    often = Counter(marked)
+    weights = {each: (1 + 1 / count) * len(each.split()) for each, count in often.items()}
+    best, most, last = 0, (0.0, 0), 0
     for first, (start, _) in enumerate(spans):
         last = max(last, first)
         while last < len(spans) and spans[last][1] <= start - length // 6 + length:
             last += 1
-        if last - first > best_count:
-            best, best_count = start - length // 6, last - first
+        inside = marked[first:last]
+        value = round(sum(weights[each] for each in {*inside}), 6), len(inside)
+        if value > most:
+            best, most = start - length // 6, value
     return max(0, best)
 
 

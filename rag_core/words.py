@@ -129,6 +129,12 @@ def query_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
 
 
+def typed_words(text: str) -> tuple[str, ...]:
+    """As ``query_words``, without the parts that names in code have."""
+    words = dict.fromkeys(_split(text))
+    return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
+
+
 def _split(text: str, *, parts: bool = False) -> Iterator[str]:
     for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
         word = match.group()

@@ -20,7 +20,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.files_page import done, idle, open_page, page_links, said
 from tests.live import ROOT
-from tests.pages import GUEST, HOSTILE, drawn, markup, press
+from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
 from tests.stored import store_of
 from tests.trees import write
 from ui.deps import library
@@ -334,6 +334,15 @@ def test_a_missing_file_may_be_looked_for(shelf: Path) -> None:
     idle(press(page, "file_Look for it"))
     assert "code/tea.md" in paths(page)
     assert "tea.md" not in paths(page)
+
+
+def test_a_file_is_chosen_no_longer_than_its_table_is_there(shelf: Path) -> None:
+    page = choose(open_page(store="notes"), "tea.md")
+    assert has_key(page, "file_Exclude")
+    drawn(page.text_input(key="files_q").set_value("tea").run())
+    assert not has_key(page, "file_Exclude")
+    drawn(page.text_input(key="files_q").set_value("").run())
+    assert not has_key(page, "file_Exclude")
 
 
 def test_a_chosen_file_that_is_gone_is_chosen_no_longer(shelf: Path) -> None:

@@ -68,7 +68,7 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
     _count(store, rows, found)
     if not rows.empty:
         show_table(store, rows)
-    _chosen(viewer, store, listed=not rows.empty)
+        _chosen(viewer, store)
 
 
 def _filters(store: str, found: Listing) -> None:
@@ -136,14 +136,13 @@ def _read_and_left_out(rows: pd.DataFrame) -> tuple[int, list[str]]:
 # --- the chosen file --------------------------------------------------------------------
 
 
-def _chosen(viewer: Viewer, store: str, *, listed: bool) -> None:
-    """The file whose row was chosen: its state and why, its page, and what can be done with it; or how
-    to choose one of those that are ``listed``."""
+def _chosen(viewer: Viewer, store: str) -> None:
+    """The file whose row was chosen: its state and why, its page, and what can be done with it; or how to
+    choose one."""
     file = _look_up(viewer, store)
     if file is None:
-        if listed:
-            with st.container(key="files_how"):
-                st.html(hits.paragraphs(_HOW))
+        with st.container(key="files_how"):
+            st.html(hits.paragraphs(_HOW))
         return
     with st.container(border=True, key="files_chosen_box"):
         st.html(passages.heading(file))

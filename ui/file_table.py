@@ -166,6 +166,8 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     if "Reason" in shown and not all(rows["Reason"]):
         shown.remove("Reason")  # where only some have one, it stands below the table
     table = f"files_{crc32(chr(10).join(paths).encode()):08x}"  # no selection outlives the rows it is among
+    if table not in st.session_state:  # it was not drawn the last time, so none of its rows is chosen
+        st.session_state.pop(CHOSEN, None)
     opens = st.column_config.ButtonColumn(
         "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open",
         on_click=_open, args=(f"{table}_open", store, paths),
