@@ -12,61 +12,63 @@ from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-_ENDINGS = "ations ation ings ing ies ied ers ed es er ly s e y".split()
-_DOUBLING = ("ing", "ings", "ed")
+_ENDINGS = "ations ation ements ement ings ing ies ied ers ed es er ly ions ion s e y".split()
 _SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
+_LONG = 5  # letters before -ion: connection is of connect, station not of state
 
+_NONE: Set[str] = frozenset()
+_NOUN = frozenset(("", "s"))
+_VERB = frozenset("ed ing ings er ers".split())
+_AS_SHORT = _NOUN | _VERB | {"es"}
+_AS_SHORT_E = _VERB | {"e", "es", "able", "ement", "ements"}
+_AS_E = _AS_SHORT_E | {"or", "ors", "ation", "ations", "ive"}
+_AS_WHOLE = _AS_E | _NOUN | {"al", "ly", "ment", "ments"}
 _AS_Y = frozenset("y ies ied ier iest ying".split())
-_AS_E = frozenset("e es ed er ers or ors ing ings able ation ations ion ions ive".split())
-_AS_WHOLE = _AS_E | {"", "s", "al", "ly", "ment", "ments"}
-_AS_ATE = _AS_WHOLE | {"ate", "ates", "ated", "ating", "ator", "ators", "ative"}
-_AS_LE = _AS_WHOLE | {"le", "les", "led", "ling", "lies", "lied"}
-_AS_SHORT = frozenset(("", "s", "es", "ed", "ing", "ings", "er", "ers"))
-_TAILS = {
-    "y": _AS_Y,
-    "ies": _AS_Y | {"ie"},
-    "ied": _AS_Y,
-    "e": _AS_E,
-    "ation": _AS_ATE,
-    "ations": _AS_ATE,
-    "ly": _AS_LE,
-}
+_AS_ATE = _AS_WHOLE | frozenset("ate ates ated ating ator ators ative".split())
+_AS_LE = _AS_WHOLE | frozenset("le les led ling lies lied".split())
+_ION = frozenset(("ion", "ions"))
 
-_SYLLABLE = re.compile("[aeiouy]+[^aeiouy]+")
+_SYLLABLE = re.compile("(?<![aeiouy])[aeiouy]++[^aeiouy]++")
+_CLOSED = re.compile("[^aeiouy]?[aeiouy][^aeiouwxy]")  # before -ing it is doubled, or an e went: log, hop(e)
+_VOWEL = re.compile("[aeiouy]")
+_HISSING = ("s", "x", "z", "ch", "sh", "o")  # what has -es where others have -s
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The forms of ``word``: those that begin with ``beginning`` and go on with one of ``tails``, before
-    which its last letter may be doubled; and all that begin with the word itself, if ``is_open``."""
+    """The forms of ``word``: those that begin with ``beginning`` and go on with one of ``tails``, or with its
+    last letter once more and one of ``doubling``; and all that begin with the word itself, if ``is_open``."""
 
     word: str
     beginning: str
     tails: Set[str]
-    is_open: bool
+    doubling: Set[str]
+    is_open: bool = True
 
     def include(self, word: str) -> bool:
         """Whether ``word``, which has the beginning, is one of them."""
         if self.is_open and word.startswith(self.word):
             return True
         tail = word[len(self.beginning) :]
-        return tail in self.tails or (tail[:1] == self.beginning[-1:] and tail[1:] in self.tails)
+        return tail in self.tails or (tail[:1] == self.beginning[-1:] and tail[1:] in self.doubling)
 
 
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """The forms of an English word: ``stop`` for stopped, ``bug`` for bugs, *letters* but not *let's* for
+    """The forms of an English word: ``stop`` for stopped, ``make`` for making, *letters* but not *let's* for
     ``letter``; all folded."""
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
-        if rest == word or len(rest) < (_SHORT if ending == "s" else _SHORT + 1):
+        if rest == word:
             continue
-        if ending in ("er", "ers") and not _is_of_a_doer(rest):
+        if ending in ("er", "ers") and len(rest) > _SHORT and not _is_of_a_doer(rest):
             return forms_of(word.removesuffix("s")) if ending == "ers" else _whole(word)
-        if ending in _DOUBLING and rest[-1] == rest[-2] and rest[-1] not in "aeiouflsz":
+        if ending in ("ing", "ings", "ed") and len(rest) > _SHORT and _is_doubled(rest):
             rest = rest[:-1]
-        tails = _AS_SHORT if len(rest) <= _SHORT else _TAILS.get(ending, _AS_WHOLE)
-        return Forms(word, rest, tails, is_open=True)
+            return Forms(word, rest, *_of_whole(rest))
+        tails, doubling = _behind(rest, ending)
+        if tails:
+            return Forms(word, rest, tails, doubling)
     return _whole(word)
 
 
@@ -76,5 +78,61 @@ def _is_of_a_doer(rest: str) -> bool:
     return len(_SYLLABLE.findall(rest)) > 1
 
 
+def _is_doubled(rest: str) -> bool:
+    return rest[-1] == rest[-2] and rest[-1] not in "aeiouflsz"
+
+
 def _whole(word: str) -> Forms:
-    return Forms(word, word, _AS_SHORT, is_open=len(word) > _SHORT)
+    return Forms(word, word, *_of_whole(word), is_open=len(word) > _SHORT)
+
+
+def _of_whole(word: str) -> tuple[Set[str], Set[str]]:
+    """What may stand behind a word, and behind its last letter once more."""
+    if _CLOSED.fullmatch(word):
+        return _NOUN | ({"es"} if word.endswith(_HISSING) else _NONE), _VERB
+    tails = _AS_SHORT if len(word) <= _SHORT else _AS_WHOLE
+    return tails, tails
+
+
+def _behind(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
+    """What may stand in the place of ``ending``, and behind the last letter of ``rest`` once more; nothing
+    where it is no ending."""
+    if len(rest) <= _SHORT:
+        return _behind_short(rest, ending)
+    ions = _ION if len(rest) >= _LONG else _NONE
+    match ending:
+        case "ion" | "ions":
+            return (_AS_WHOLE | ions, _NONE) if ions else (_NONE, _NONE)
+        case "y" | "ied":
+            return _AS_Y, _NONE
+        case "ies":
+            return _AS_Y | {"ie"}, _NONE
+        case "ation" | "ations":
+            return _AS_ATE | _ION, _NONE
+        case "ly":
+            return _AS_LE, _AS_WHOLE
+        case "e" | "ement" | "ements":
+            return _AS_E | ions, _NONE
+        case "es" if not rest.endswith(_HISSING):
+            return _AS_E | ions, _NONE
+        case _:
+            return _AS_WHOLE | ions, _AS_WHOLE
+
+
+def _behind_short(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
+    is_closed, has_vowel = _CLOSED.fullmatch(rest) is not None, _VOWEL.search(rest) is not None
+    match ending:
+        case "s" if len(rest) == _SHORT:
+            return _of_whole(rest)
+        case "y" | "ied" | "ies" if len(rest) == _SHORT or (len(rest) > 1 and not has_vowel):
+            return _AS_Y | {"ie"}, _NONE
+        case "es" if is_closed and rest.endswith(_HISSING):
+            return _AS_SHORT_E | {""}, _NONE
+        case "e" | "es" | "ed" | "ing" | "ings" | "ement" | "ements" if is_closed:
+            return _AS_SHORT_E, _NONE
+        case "e" if len(rest) == _SHORT and has_vowel:
+            return _AS_SHORT_E, _NONE
+        case "es" | "ed" | "ing" | "ings" if len(rest) == _SHORT and has_vowel:
+            return _AS_SHORT | {"e"}, _NONE
+        case _:
+            return _NONE, _NONE

@@ -18,6 +18,7 @@ from rag_core.words import is_unspaced
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
+_MOST_MEANT = 3  # every word of a store is compared with each
 _LACKS = {
     "types": "is of the type",
     "tags": "has the tag",
@@ -161,7 +162,7 @@ def misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) ->
     for store in stores:
         with store.read() as db:
             held |= {word for word, count in find.frequencies(db, asked, viewer)[1].items() if count}
-    unknown = [word for word in asked if word not in held][:_MOST_NAMED]
+    unknown = [word for word in asked if word not in held][:_MOST_MEANT]
     meant = {word: _meant(stores, word, viewer) for word in unknown}
     said = "No passage has the word {!r}. Did you mean {!r}?"
     return [Notice(said.format(word, other)) for word, other in meant.items() if other]

@@ -19,13 +19,16 @@ class Overview(Runs):
         infos, warnings = self.store_infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
-        latest = [job for info in infos for job in self.jobs(viewer, info.name, 1)]
-        return Status(
-            infos,
-            tuple(job for job in latest if job.state == "running"),
-            (*warnings, *(_unfinished(job) for job in latest if job.state not in ("running", "done"))),
-            str(self.settings.data_dir),
-        )
+        running, said = [], [*warnings]
+        for info in infos:
+            try:
+                latest = self.jobs(viewer, info.name, 1)
+            except StoreError as error:
+                said.append(str(error))
+                continue
+            running += [job for job in latest if job.state == "running"]
+            said += [_unfinished(job) for job in latest if job.state not in ("running", "done")]
+        return Status(infos, tuple(running), tuple(said), str(self.settings.data_dir))
 
     def store_infos(
         self, viewer: Viewer, names: Sequence[str] = ()

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import merge as heap_merge
 from itertools import islice
 
 from rag_core.inflections import forms_of
 from rag_core.types import Hit, Mode, Query
-from rag_core.words import bigrams, is_unspaced, typed_words
+from rag_core.words import is_unspaced, typed_words, units
 
 RELEVANT = 0.5
 _HARDLY = 1e-6  # keeps the order of those that are lifted, and says no more
@@ -104,11 +104,6 @@ class Ranked:
     def relevant(self) -> bool:
         """Whether the score says so."""
         return self.score >= RELEVANT
-
-
-def units(words: Iterable[str]) -> list[str]:
-    """What coverage counts: each word; of an unspaced run its pairs of characters."""
-    return list(dict.fromkeys(unit for w in words for unit in (bigrams(w) if is_unspaced(w) else [w])))
 
 
 def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:

@@ -111,11 +111,18 @@ class Reader:
         return facts.dimension if facts else 0
 
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
-        """(store, generation) of the named stores (none: all that can be read): what a cache keys on."""
+        """(store, generation) of the named stores (none: all) that can be read: what a cache keys on. Raises
+        StoreError where none of several can."""
         found: list[tuple[str, int]] = []
-        for opened in self._stores.each(viewer, names)[0]:
-            with self._stores.reading(viewer, opened.store.name) as db:
-                found.append((opened.store.name, generation(db)))
+        opened, failed = self._stores.each(viewer, names)
+        for each in opened:
+            try:
+                with self._stores.reading(viewer, each.store.name) as db:
+                    found.append((each.store.name, generation(db)))
+            except StoreError as error:
+                failed.append(error)
+        if failed and not found:
+            raise failed[0]
         return tuple(found)
 
     # --- passages and documents ---------------------------------------------------------

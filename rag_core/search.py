@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from rag_core import notices
 from rag_core.errors import RagError, StoreError, VectorError
-from rag_core.rank import RELEVANT, Calibration, Found, Ranked, information, merge, rank, units
+from rag_core.rank import RELEVANT, Calibration, Found, Ranked, information, merge, rank
 from rag_core.snippet import best_window, highlight, tags
 from rag_core.store import Store, embeddings, find
 from rag_core.store.errors import told
@@ -23,6 +23,7 @@ from rag_core.store.identities import active_identity
 from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
+from rag_core.words import units
 
 CANDIDATES = 100  # by words, and as many by meaning
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough

@@ -77,6 +77,11 @@ def bigrams(run: str) -> list[str]:
     return [first + second for first, second in pairwise(found)] or [run]
 
 
+def units(words: Iterable[str]) -> list[str]:
+    """What is counted of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
+    return list(dict.fromkeys(unit for w in words for unit in (bigrams(w) if is_unspaced(w) else [w])))
+
+
 def extra_terms(text: str) -> str:
     """The terms that ``unicode61`` would not find in ``text``, space-separated, in order."""
     return " ".join(_extra(text))
@@ -188,8 +193,9 @@ def is_spaced_word(text: str) -> bool:
 
 
 def match_any(words: Iterable[str]) -> str:
-    """An FTS5 expression for passages with at least one of ``words`` (from query_words)."""
-    return " OR ".join(_match(word, " OR ") for word in words)
+    """An FTS5 expression for passages with at least one of ``words`` (from query_words). Each unit stands in
+    it once: FTS5 scores a phrase as often as it is there."""
+    return " OR ".join(map(_match, units(words)))
 
 
 def match_all(text: str) -> str:
@@ -197,12 +203,11 @@ def match_all(text: str) -> str:
 
     An exact wording is a subset of this, which the caller checks on the text itself.
     """
-    return " AND ".join(_match(word, " AND ") for word in dict.fromkeys(_split(text)))
+    return " AND ".join(map(_match, units(_split(text))))
 
 
-def _match(word: str, joint: str) -> str:
-    if not is_unspaced(word):
-        return f'"{word}"'
-    star = "*" if len(clusters(word)) == 1 else ""
-    pairs = joint.join(f'"{pair}"{star}' for pair in bigrams(word))
-    return f"{{{' '.join(TERM_COLUMNS)}}} : ({pairs})"
+def _match(unit: str) -> str:
+    if not is_unspaced(unit):
+        return f'"{unit}"'
+    star = "*" if len(clusters(unit)) == 1 else ""
+    return f'{{{" ".join(TERM_COLUMNS)}}} : "{unit}"{star}'

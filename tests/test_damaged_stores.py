@@ -68,6 +68,22 @@ def test_a_search_over_several_stores_names_the_damaged_one_and_goes_on(two: Lib
         two.search(OWNER, "heron sleeps", ["broken"])
 
 
+@pytest.mark.parametrize("sql", ["DROP TABLE meta", "DROP TABLE jobs"])
+def test_of_a_store_that_was_damaged_meanwhile_the_others_are_still_known(two: Library, sql: str) -> None:
+    assert len(two.generations(OWNER)) == 2
+    damage(two, sql)
+    assert "sound" in dict(two.generations(OWNER))
+    status = two.status(OWNER)
+    assert "sound" in [info.name for info in status.stores]
+    assert any("Store 'broken' cannot be read: no such table" in said for said in status.warnings)
+
+
+def test_of_a_store_alone_that_was_damaged_it_is_said_what_is_wrong(two: Library) -> None:
+    damage(two, "DROP TABLE meta")
+    with pytest.raises(StoreError, match="'broken' cannot be "):
+        two.generations(OWNER, ["broken"])
+
+
 def test_whatever_byte_of_a_store_is_damaged_the_others_are_searched(two: Library) -> None:
     whole = path(two).read_bytes()
     for seed in range(24):

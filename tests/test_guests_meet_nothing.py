@@ -36,6 +36,7 @@ OPEN = {
     " is blue.\n\n## Mill\n\nThe mill is loud.\n",
     "deep/plan.md": "# Plan\n\nWater the garden at six, with the kettle.\n",
     "copy.md": "The same passage word for word.\n",
+    "price.md": "# 研究\n\n价格歧视的研究. 哈哈.\n",
     "kettle.py": "def kettle():\n    return 'steam'\n",
 }
 _MORE = "\n".join(
@@ -56,7 +57,7 @@ QUERIES = (
     "tag:surpris kettle", "tag:drink/cold", "type:csv kettle", "type:pyton", "path:hidden",
     "path:hidden kettle", "path:hiden", "path:*diary*", "file:gift.md", "file:plan.md", "file:my.diary.md",
     "after:2000-01-01 kettle", "before:2000-01-01 kettle", "store:notes kettle", "store:note kettle",
-    "store:mine kettle",
+    "store:mine kettle", "价格 价格歧视", "哈哈哈哈",
 )  # fmt: skip
 QUESTIONS = ("What of the kettle?", "the kettle for Ann from Zanzibar")
 VOLATILE = {

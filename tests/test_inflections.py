@@ -12,11 +12,18 @@ FORMS = [
     *("note notes", "store storing", "close closed", "letter letters", "runner runners", "quick quickly"),
     *("computer computing", "configure configuration", "develop developer", "summer summers"),
     *("migration migrated", "validation validate", "automation automate", "family families"),
-    *("supply supplies", "assembly assemblies", "cookies cookie"),
+    *("supply supplies", "assembly assemblies", "cookies cookie", "city cities", "fly flies"),
+    "copied copies",
+    *("make making", "use using", "base based", "code coding", "fix fixing", "box boxes", "bus buses"),
+    *("log logging", "tags tagged", "pays paying", "add adding", "ask asked", "movie movies", "shoe shoes"),
+    *("relation relate", "location locate", "connection connect", "protected protection"),
+    *("management managing", "requirement required", "move movement"),
 ]
 OTHERS = [
     *("letter let", "butter but", "dinner dine", "summer sum", "summer summary", "corner corn"),
     *("party part", "party partial", "story stored", "store story", "store storm", "share sharp"),
+    *("state station", "series serial", "planes plan", "states stat", "car caring", "hope hopping"),
+    *("clothes cloth", "notes notion", "rates ration", "pin pine", "hopping hoping", "memory memo"),
     *("plane plan", "number numb", "art party", "art artichoke", "bug bugle", "wedge wedding"),
 ]
 LONGER = ["config configuration", "file filename", "vertrag vertragsbruch", "letter letterhead"]

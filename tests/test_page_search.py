@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import sqlite3
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from rag_core.types import OWNER, Viewer
 from rag_core.wording import moment
 from tests.files_page import page_links
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params, press_label
+from tests.pages import open_page as open_any
 from tests.search_page import COFFEE, HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page, titles
 from ui import hits
 from ui.deps import library
@@ -118,6 +121,24 @@ def test_of_several_stores_the_run_that_is_longest_ago_counts(water_notes: Index
     page = open_page(q="xylophone orchestra")
     assert f"Files newer than {moment(begun)} may not be read yet." in markup(page)
     assert page_links(page)["Index"] == "store=notes", "the largest of them"
+
+
+@pytest.mark.parametrize("table", ["meta", "jobs", "documents"])
+def test_a_store_that_was_damaged_meanwhile_takes_no_page_from_the_others(
+    water_notes: Indexing, table: str
+) -> None:
+    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "broken")
+    assert len(titles(open_page(q="water"))) > 1
+    with closing(sqlite3.connect(library().settings.store_dir / "broken.db")) as db, db:
+        db.execute("PRAGMA foreign_keys = OFF")
+        db.execute(f"DROP TABLE {table}")
+    page = open_page(q="green tea")
+    assert titles(page)[0] == "Tea"
+    for view in ("ask", "index", "files"):
+        assert not open_any(view, store="notes").error, view
+    stores = open_any("stores")
+    assert all("broken" in error.value for error in stores.error)
+    assert {"**broken**", "**notes**"} <= {*page_links(stores)}
 
 
 def test_nothing_found_names_a_tag_that_nothing_has(water_notes: Indexing) -> None:

@@ -19,6 +19,10 @@ NOTES = {
         f"firms/secret{n}.md": f"---\nprivate: true\n---\n# Robto{end}\n\nHidden."
         for n, end in enumerate("bdfghjklmn")
     },
+    "tags/a.md": "---\ntags: [greenhouse]\n---\n# Vegetables\n\nTomatoes.",
+    "tags/b.md": "# Seeds\n\nThe greenhouse is big.",
+    "tags/pergola/a.md": "# Vines\n\nGrapes.",
+    "tags/pergola/b.md": "# Roses\n\nThe pergola is white.",
     "code/http.py": "def parse_header(header):\n    return header\n",
 }
 
@@ -36,7 +40,7 @@ def meant(library: Library, query: str, viewer: Viewer = OWNER, mode: Mode = "le
 SLIPS = [
     *("terrafrom terraform", "dynamcis dynamics", "meridain meridian", "kapor kapoor", "zurihc zurich"),
     *("warehuose warehouse", "confgured configured", "storries stories", "happyest happiest"),
-    "haeder header",
+    *("haeder header", "greenhuose greenhouse", "pergloa pergola"),
 ]
 
 
@@ -68,6 +72,10 @@ def test_meaning_alone_knows_of_no_words(library: Library) -> None:
 def test_private_words_that_are_nearer_hide_nothing_from_a_guest(library: Library) -> None:
     assert "Did you mean 'robto" in meant(library, "robtos")[0], "one of ten private words"
     assert meant(library, "robtos", GUEST) == ("No passage has the word 'robtos'. Did you mean 'robots'?",)
+
+
+def test_a_word_too_long_to_be_typed_is_like_no_other(library: Library) -> None:
+    assert meant(library, "terraform" + "m" * 40) == ()
 
 
 def test_a_guest_is_told_of_no_private_word(library: Library) -> None:

@@ -102,7 +102,7 @@ def _facets(
 
 
 def store_infos(viewer: Viewer) -> list[StoreInfo]:
-    """``Library.store_info`` of every store, remembered like ``search``."""
+    """``Library.store_info`` of every store that can be read, remembered like ``search``."""
     return _store_infos(load(), viewer, library().generations(viewer))
 
 
@@ -110,7 +110,8 @@ def store_infos(viewer: Viewer) -> list[StoreInfo]:
 def _store_infos(
     settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]
 ) -> list[StoreInfo]:
-    return [_library(settings).store_info(viewer, name) for name, _ in generations]
+    found, _ = _library(settings).store_infos(viewer, [name for name, _ in generations])
+    return list(found)
 
 
 def meaning_is_loading(viewer: Viewer) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from rag_core.store.counts import holders
 from rag_core.store.rows import exact, rows_at_once
-from rag_core.words import is_unspaced, match_any
+from rag_core.words import match_any, units
 
 # Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
 # terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.
@@ -82,14 +82,14 @@ def best(
 
     ``condition`` is on ``c`` (chunks) and ``d`` (documents) with the bound ``values``; ``1`` is none.
     """
+    words = units(words)
     search = _Search(db, words, condition, values, limit)
     counts = holders(db, words)
     total = sum(counts.values())
     if len(words) == 1 or total <= FEW:
         return search.all()
-    # The rarest first; a run of pairs has no single weight, so it is always needed.
-    order = sorted(words, key=lambda word: (not is_unspaced(word), counts[word]))
-    rare = max(1, sum(map(is_unspaced, words)), _until(order, counts, 2 * limit))
+    order = sorted(words, key=counts.__getitem__)
+    rare = max(1, _until(order, counts, 2 * limit))
     if _matches(order[:rare], counts) > total * _WORTH_WHILE:
         return search.all()
     found = search.with_any(order[:rare])

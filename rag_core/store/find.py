@@ -21,7 +21,7 @@ from rag_core.store.rows import rows_at_once
 from rag_core.store.shared_bm25 import HIDDEN
 from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
 from rag_core.words import fold as fold_words
-from rag_core.words import is_spaced_word, match_all
+from rag_core.words import is_spaced_word, match_all, units
 
 _EVERYTHING = "1"
 _MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
@@ -141,7 +141,7 @@ def by_words(
     found = bm25.best(db, words, allowed.sql, allowed.values, limit * _MARGIN)
     if not found:
         return []
-    seen, holders = frequencies(db, shared_bm25.phrases(words), allowed.viewer)
+    seen, holders = frequencies(db, units(words), allowed.viewer)
     scores = shared_bm25.scores(db, words, [chunk_id for chunk_id, _ in found], seen, holders)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from rag_core.store import counts
 from rag_core.store.bm25 import WEIGHTS
 from rag_core.store.rows import exact, rows_at_once
-from rag_core.words import bigrams, is_unspaced, match_any
+from rag_core.words import match_any, units
 
 _K1, _B = 1.2, 0.75  # FTS5's
 _LEAST = 1e-6  # what FTS5 takes for the weight of a word that most passages hold
@@ -44,11 +44,6 @@ class _Corpus:
         return _K1 * (1 - _B + _B * length / average)
 
 
-def phrases(words: Iterable[str]) -> list[str]:
-    """What FTS5 counts of ``words`` (from query_words): each word, and each pair of an unspaced run."""
-    return [phrase for word in words for phrase in (bigrams(word) if is_unspaced(word) else [word])]
-
-
 def scores(
     db: sqlite3.Connection, words: Sequence[str], ids: Sequence[int], seen: int, holders: Mapping[str, int]
 ) -> dict[int, float]:
@@ -58,7 +53,7 @@ def scores(
     shared = _Corpus(seen, every.words - _hidden_words(db))
     lengths = _lengths(db, ids)
     found = dict.fromkeys(ids, 0.0)
-    wanted = phrases(words)
+    wanted = units(words)
     for phrase, holders_of_all in counts.holders(db, wanted).items():
         weight, weight_here = every.idf(holders_of_all), shared.idf(holders[phrase])
         for chunk_id, score in _of_phrase(db, phrase, ids):

@@ -11,11 +11,11 @@ from rag_core.store import find
 from rag_core.types import Viewer
 from rag_core.words import fold, spaced_words
 
-_SHORTEST = 4  # letters; shorter words are like too many others
+_SHORTEST, _LONGEST = 4, 40  # letters; shorter words are like too many others, longer ones nobody types
 _LIKE = 0.8  # of difflib's ratio: of six letters one is another one, or two neighbours are swapped
 _LIKE_STEM = 0.7
 _LONGER, _SHORTER = 2, 4  # letters by which a stem may differ from the word
-_TRIED, _MOST = 8, 500
+_TRIED = 8
 
 
 def like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
@@ -25,7 +25,7 @@ def like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     The index has stems, so a passage says how the word is written. Call it only for a word that no passage
     has: all words with that letter are gone through, a tenth of a second for 100,000 passages.
     """
-    if len(word) < _SHORTEST:
+    if not _SHORTEST <= len(word) <= _LONGEST:
         return ""
     # Counted are those that may be seen: nothing hidden may tell of itself by what it displaces.
     written = filter(None, (_written(db, stem, viewer) for stem in _stems(db, word)))
@@ -42,7 +42,8 @@ def _stems(db: sqlite3.Connection, word: str) -> list[str]:
            WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?""",
         (word[0], chr(ord(word[0]) + 1), len(word) - _SHORTER, len(word) + _LONGER),
     )
-    return difflib.get_close_matches(word, json.loads(rows.fetchone()[0]), _MOST, _LIKE_STEM)
+    terms = json.loads(rows.fetchone()[0])
+    return difflib.get_close_matches(word, terms, len(terms) or 1, _LIKE_STEM)
 
 
 def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
@@ -53,7 +54,7 @@ def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
     row = db.execute(
         f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
             CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
-            WHERE places.term = ? AND {allowed.sql} LIMIT 1""",
+            WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1""",
         (stem, *allowed.values),
     ).fetchone()
     beginning = stem[:-1]  # Porter's stemmer makes an i of a last y
