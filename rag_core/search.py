@@ -16,7 +16,7 @@ from operator import itemgetter
 from rag_core import notices
 from rag_core.errors import RagError, StoreError, VectorError
 from rag_core.rank import RELEVANT, Calibration, Found, Ranked, information, merge, rank
-from rag_core.snippet import best_window, highlight, tags
+from rag_core.snippet import best_window, highlight, markup
 from rag_core.store import Store, embeddings, find
 from rag_core.store.errors import told
 from rag_core.store.identities import active_identity
@@ -366,5 +366,5 @@ def _hit(
 
 def _with_highlights(hit: Hit, query: Query) -> Hit:
     spans = highlight(hit.content, query.loose, query.phrases)
-    hidden = tags(hit.content, hit.document.file_type, spans)
+    hidden = markup(hit.content, hit.document.file_type, spans)
     return replace(hit, spans=spans, hidden=hidden, snippet=best_window(hit.content, spans, hidden=hidden))

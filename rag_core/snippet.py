@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -154,6 +155,8 @@ _BLOCKS = (
 ).replace(" ", "|")
 _VALUE = r"""[^<>"']|"[^"<]*"|'[^'<]*'"""
 _TAG = re.compile(rf"<!--.*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>", re.I | re.S)
+_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_MARKUP = re.compile(f"{_TAG.pattern}|(?-i:{_REFERENCE.pattern})", re.I | re.S)
 _JOINS = re.compile(rf"</?(?:{_INLINE})\b", re.I)
 _CODE = re.compile(
     r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
@@ -162,17 +165,18 @@ _CODE = re.compile(
 )
 
 
-def tags(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
-    """The HTML tags and comments in a passage that is prose with tags, each as (start, end).
+def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
+    """The HTML tags, comments and character references in a passage that is prose with tags, each as (start,
+    end).
 
     Those in code are text, those that hold one of the ``spans`` say why the passage was found, and where
     there is nothing but tags they are all there is to show.
     """
-    if file_type not in _WITH_TAGS or "<" not in text:
+    if file_type not in _WITH_TAGS or not ("<" in text or "&" in text):
         return ()
     code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
     stay = (*code, *spans)
-    found = [match.span() for match in _TAG.finditer(text)]
+    found = [match.span() for match in _MARKUP.finditer(text)]
     found = [tag for tag in found if not any(start < tag[1] and tag[0] < end for start, end in stay)]
     return tuple(found) if "".join(part for part, _ in pieces(text, (), hidden=found)).strip() else ()
 
@@ -181,17 +185,20 @@ def pieces(
     text: str, spans: Iterable[Span], window: Span | None = None, hidden: Sequence[Span] = ()
 ) -> Iterator[tuple[str, bool]]:
     """What is to be read of ``text`` inside ``window`` (default: all): each piece, and whether it is one of
-    ``spans``. What is ``hidden`` is left out; where it parted words there is a space."""
+    ``spans``. What is ``hidden`` is left out; where it parted words there is a space, and in the place of a
+    reference its character."""
     position, end = window or (0, len(text))
     cuts = [(*span, True) for span in spans] + [(*span, False) for span in hidden]
     for first, last, is_marked in sorted(cuts):
         first, last = max(first, position), min(last, end)
         if first < last:
             yield text[position:first], False
-            yield (text[first:last], True) if is_marked else (_gap(text[first:last]), False)
+            yield (text[first:last], True) if is_marked else (_instead(text[first:last]), False)
             position = last
     yield text[position:end], False
 
 
-def _gap(tag: str) -> str:
-    return "" if tag.startswith("<!--") or _JOINS.match(tag) else " "
+def _instead(markup: str) -> str:
+    if markup.startswith("&"):
+        return html.unescape(markup)
+    return "" if markup.startswith("<!--") or _JOINS.match(markup) else " "

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.snippet import SNIPPET_LENGTH, best_window, highlight, pieces, tags
+from rag_core.snippet import SNIPPET_LENGTH, best_window, highlight, markup, pieces
 from rag_core.words import fold, query_words
 
 LETTERS = st.text("ab ß éİﬁ价格ก็\u0301\n-_Az9", max_size=60)
@@ -123,7 +123,7 @@ def test_the_window_shows_what_was_asked_not_the_name_that_stands_everywhere(
 def read(text: str, query: str = "", file_type: str = "markdown") -> str:
     """What is shown of a passage on a card."""
     spans = highlight(text, query_words(query))
-    hidden = tags(text, file_type, spans)
+    hidden = markup(text, file_type, spans)
     window = best_window(text, spans, hidden=hidden)
     return "".join(piece for piece, _ in pieces(text, spans, window, hidden))
 
@@ -137,6 +137,8 @@ def read(text: str, query: str = "", file_type: str = "markdown") -> str:
         ("```html\n<div>stays</div>\n```\n<p>Read me", "```html\n<div>stays</div>\n```\n Read me"),
         ("~~~\n<p>open to the end", "~~~\n<p>open to the end"),
         ("a < b and b > c, <T> and <https://a.example>", "a < b and b > c, <T> and <https://a.example>"),
+        ("&bull; Steel&nbsp;&amp; iron &lt;b&gt; &#8364;5", "\u2022 Steel\xa0& iron <b> \u20ac5"),
+        ("Use `&amp;` for &unknown; in AT&T; and &AMP;", "Use `&amp;` for &unknown; in AT&T; and &"),
         ("<br><br>", "<br><br>"),
     ],
 )
@@ -153,7 +155,7 @@ def test_a_run_of_backticks_counts_whole_however_many_there_are() -> None:
     assert read("``a`<b>x</b>` ``") == "``a`<b>x</b>` ``"
     assert read("``a<b>x</b>`") == "``ax`"
     hostile = "".join("`" * run + "a" for run in range(1, 200)) + "\n<b>x</b>"
-    assert [hostile[start:end] for start, end in tags(hostile, "markdown")] == ["<b>", "</b>"]
+    assert [hostile[start:end] for start, end in markup(hostile, "markdown")] == ["<b>", "</b>"]
 
 
 @pytest.mark.parametrize("file_type", ["python", "text", "xml"])
@@ -173,7 +175,7 @@ def test_tags_take_no_room_from_what_is_shown() -> None:
 @given(st.text("ab <>/!-`~\"'=\n", max_size=80), st.text("ab", max_size=2))
 def test_what_is_read_is_the_text_but_for_whole_tags(text: str, query: str) -> None:
     spans = highlight(text, query_words(query))
-    hidden = tags(text, "markdown", spans)
+    hidden = markup(text, "markdown", spans)
     assert all(text[start] == "<" and text[end - 1] == ">" for start, end in hidden)
     kept = "".join(piece for piece, _ in pieces(text, spans))
     assert kept == text
