@@ -21,8 +21,8 @@ _NOUN = frozenset(("", "s"))
 _VERB = frozenset("ed ing ings er ers".split())
 _AS_SHORT = _NOUN | _VERB | {"es"}
 _AS_SHORT_E = _VERB | {"e", "es", "able", "ement", "ements"}
-_AS_E = _AS_SHORT_E | {"or", "ors", "ation", "ations", "ive"}
-_AS_WHOLE = _AS_E | _NOUN | {"al", "ly", "ment", "ments"}
+_AS_E = _AS_SHORT_E | {"or", "ors", "al", "als", "ation", "ations", "ive"}
+_AS_WHOLE = _AS_E | _NOUN | {"ly", "ment", "ments"}
 _AS_Y = frozenset("y ies ied ier iest ying".split())
 _AS_ATE = _AS_WHOLE | frozenset("ate ates ated ating ator ators ative".split())
 _AS_LE = _AS_WHOLE | frozenset("le les led ling lies lied".split())
@@ -43,7 +43,7 @@ class Forms:
     beginning: str
     tails: Set[str]
     doubling: Set[str]
-    is_open: bool = True
+    is_open: bool
 
     def include(self, word: str) -> bool:
         """Whether ``word``, which has the beginning, is one of them."""
@@ -65,11 +65,16 @@ def forms_of(word: str) -> Forms:
             return forms_of(word.removesuffix("s")) if ending == "ers" else _whole(word)
         if ending in ("ing", "ings", "ed") and len(rest) > _SHORT and _is_doubled(rest):
             rest = rest[:-1]
-            return Forms(word, rest, *_of_whole(rest))
+            return Forms(word, rest, *_of_whole(rest), is_open=True)
         tails, doubling = _behind(rest, ending)
         if tails:
-            return Forms(word, rest, tails, doubling)
+            return Forms(_singular(word, ending), rest, tails, doubling, is_open=len(word) > _SHORT)
     return _whole(word)
+
+
+def _singular(word: str, ending: str) -> str:
+    """The word that longer ones begin with: of *conditions* it is *condition*, for *conditional*."""
+    return word[:-1] if ending in ("ations", "ements", "ions", "ings") else word
 
 
 def _is_of_a_doer(rest: str) -> bool:

@@ -90,11 +90,12 @@ def parse(raw: str) -> Query:
     _check_length(*phrases, *without)
     text = " ".join(" ".join(spoken).split())
     text = text if query_words(text) else ""
+    words = query_words(text[:_RANKED_LENGTH])
     return Query(
         raw=raw,
         text=text,
-        words=query_words(text[:_RANKED_LENGTH]),
-        loose=query_words(" ".join(loose)[:_RANKED_LENGTH]),
+        words=words,
+        loose=tuple(word for word in query_words(" ".join(loose)[:_RANKED_LENGTH]) if word in words),
         phrases=tuple(phrase for phrase in phrases if phrase.strip()),
         without=tuple(word for word in without if word.strip("-\"' ")),
         stores=tuple(stores),

@@ -28,7 +28,7 @@ from itertools import islice
 
 from rag_core.inflections import forms_of
 from rag_core.types import Hit, Mode, Query
-from rag_core.words import is_unspaced, typed_words, units
+from rag_core.words import is_unspaced, numbers, typed_words
 
 RELEVANT = 0.5
 _HARDLY = 1e-6  # keeps the order of those that are lifted, and says no more
@@ -119,9 +119,9 @@ def rank(
     calibration: Calibration,
 ) -> list[Ranked]:
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
-    typed = {*typed_words(query.text)}
-    parts = {word: units([word]) for word in query.words if word in typed}
-    present = [frozenset(unit for unit in idf if occurs(item.text, unit)) for item in found]
+    parts = {word: own for word, own in typed_words(query.text).items() if idf.keys() >= {*own}}
+    together = [(whole, own) for whole, own in numbers(query.text) if idf.keys() >= {whole, *own}]
+    present = [_present(item.text, idf, together) for item in found]
     told = {held: _held(query, parts, held) for held in {*present}}  # many passages hold the same ones
     whole = sum(bool(idf) and len(units_held) == len(idf) for units_held in present)
     lifts = mode == "hybrid" and (bool(query.phrases) or whole <= FEW_HOLDERS)
@@ -131,6 +131,18 @@ def rank(
     ]
     placed.sort(key=lambda pair: (-pair[0], pair[1].found.chunk_id))
     return [ranked for _, ranked in placed]
+
+
+def _present(text: str, idf: Mapping[str, float], together: Sequence[tuple[str, list[str]]]) -> Set[str]:
+    """The units of ``idf`` that ``text`` holds. The parts of a number, which are ``together``, count all
+    where it stands, with whatever signs, and none elsewhere: there they are of others."""
+    held = {unit for unit in idf if occurs(text, unit)}
+    for whole, parts in together:
+        if whole in held or re.search(r"(?<!\d)" + r"\D?".join(parts), text):
+            held |= {whole, *parts}
+        else:
+            held -= {*parts}
+    return frozenset(held)
 
 
 def _place(
@@ -182,7 +194,7 @@ def _held(query: Query, parts: Mapping[str, list[str]], present: Set[str]) -> st
     """Which words a passage with the units ``present`` holds; '' where it holds no part of any."""
     held = [word for word, its_units in parts.items() if present >= {*its_units}]
     if query.phrases and not query.loose:
-        return "the exact phrase"
+        return "the exact phrase" if len(query.phrases) == 1 else "the exact phrases"
     if held and len(held) == len(parts):
         return "every word" if len(parts) > 1 else "the word"
     if held:

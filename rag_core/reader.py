@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Self
 
-from rag_core import config
+from rag_core import config, tags
 from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
 from rag_core.courtesy import Courtesy
@@ -112,7 +112,7 @@ class Reader:
 
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
         """(store, generation) of the named stores (none: all) that can be read: what a cache keys on. Raises
-        StoreError where none of several can."""
+        StoreError where none of them can."""
         found: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
         for each in opened:
@@ -228,13 +228,14 @@ class Reader:
 
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
         """``{"types", "tags", "folders"}``: each value with its number of documents, most first, in the
-        stores that can be read."""
+        stores that can be read. A tag counts those below it, too, as it finds them."""
         total: dict[str, dict[str, int]] = {"types": {}, "tags": {}, "folders": {}}
         for opened in self._stores.each(viewer, names)[0]:
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
                 for kind, counts in find.facets(db, viewer).items():
                     for value, count in counts.items():
                         total[kind][value] = total[kind].get(value, 0) + count
+        total["tags"] = tags.joined(total["tags"])
         return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
 
     # --- models -------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
         notices=(
             *notices.words_only(by_words),
             *notices.failures(failed),
-            *_hints(searched, query, viewer, spelling=not relevant and wanted.mode != "vector"),
+            *_hints(searched, query, viewer, nothing_fits=not relevant and wanted.mode != "vector"),
             *notices.below([] if found else below, wanted.min_score),
         ),
         pending=waiting,
@@ -146,11 +146,14 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
     )
 
 
-def _hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bool) -> list[Notice]:
+def _hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, nothing_fits: bool) -> list[Notice]:
     """What of a query nothing has, with what may be meant."""
     try:
-        unknown = notices.unknown_values(stores, query.filters, viewer)
-        return unknown + (notices.misspelled(stores, query.words, viewer) if spelling else [])
+        said = notices.unknown_values(stores, query.filters, viewer)
+        if nothing_fits:
+            said += notices.misspelled(stores, query.words, viewer)
+            said += notices.dated(stores, query.text, viewer)
+        return said
     except StoreError:  # what was found is worth more than a hint
         return []
 

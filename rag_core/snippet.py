@@ -15,6 +15,7 @@ from rag_core.words import (
     bigrams,
     fold,
     is_unspaced,
+    number_places,
     phrase_places,
     spaced_words,
     stretches,
@@ -52,6 +53,8 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
     for word, place in spaced_words(text):
         if word in whole or (word.startswith(beginnings) and _is_of(others, word)):
             yield place
+    if any(word.isdecimal() for word in words):
+        yield from (place for number, place in number_places(text) if number in words)
     for part in dict.fromkeys(pair for run in runs for pair in bigrams(run)):
         at = text.find(part)
         while at >= 0:
@@ -117,7 +120,7 @@ def _richest(text: str, spans: Sequence[Span], length: int) -> int:
     Different ones count, not how often: a phrase by its words, and what is rare in ``text`` up to double.
     Else a name that stands in every line would hide what was asked about it.
     """
-    marked = [text[start:end].casefold() for start, end in spans]
+    marked = [_beginnings(text[start:end]) for start, end in spans]
     often = Counter(marked)
     weights = {each: (1 + 1 / count) * len(each.split()) for each, count in often.items()}
     best, most, last = 0, (0.0, 0), 0
@@ -130,6 +133,11 @@ def _richest(text: str, spans: Sequence[Span], length: int) -> int:
         if value > most:
             best, most = start - length // 6, value
     return max(0, best)
+
+
+def _beginnings(words: str) -> str:
+    """``words`` without their endings: forms of a word are the same."""
+    return " ".join(forms_of(word).beginning for word in words.casefold().split())
 
 
 def _word_start(text: str, position: int) -> int:

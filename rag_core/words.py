@@ -33,9 +33,24 @@ _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
 _CLUSTER = re.compile(rf".[{_MARKS}]*", re.DOTALL)
 _STRETCH = re.compile(rf"[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*", re.DOTALL)
+_LETTERS = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
+)
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
+
+# One number, however signs or spaces part its digits: an amount, a telephone number, a date.
+_DIGITS_AND_SIGNS = re.compile("\\d[\\d.,'\u2019\u00a0\u202f /-]*\\d")
+_NUMBER = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?P<by>[,.'\u2019\u00a0\u202f ])\d{3}(?:(?P=by)\d{3})*(?:[.,]\d{1,2})?"
+    r"|\d+(?P<sign>[-/.])\d+(?:(?P=sign)\d+)*"
+    r"|(?:(?<=\+)\d|0)\d*(?:[ /-]\d+)+)(?![\d]|[.,]\d)"
+)
+Span = tuple[int, int]
+
+_DIGITS = re.compile(r"\d+")
+_LEAST_DIGITS, _MOST_DIGITS = 6, 16  # 1.5 is not 15; longer ones are rows of a table
 
 TERM_COLUMNS = ("title_terms", "terms")
 
@@ -51,10 +66,11 @@ STOP_WORDS = frozenset(
 
 
 def fold(text: str) -> str:
-    """``text`` as words are compared: no case, no accents on Latin letters, one spelling of each letter."""
+    """``text`` as words are compared: no case, no accents or strokes on Latin letters, one spelling of each
+    letter."""
     if text.isascii():
         return text.lower()
-    return _without_accents(unicodedata.normalize("NFKD", text).casefold())
+    return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
 
 
 def _without_accents(decomposed: str) -> str:
@@ -93,6 +109,8 @@ def _extra(text: str) -> Iterator[str]:
             yield from _extra_of(word)
         elif not (word.isalpha() and word[1:].islower()) and len(word) > 2 and _MIXED.search(word):
             yield from _parts(word)
+    for whole, _ in numbers(text):
+        yield whole
 
 
 def _extra_of(word: str) -> Iterator[str]:
@@ -134,18 +152,43 @@ def query_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
 
 
-def typed_words(text: str) -> tuple[str, ...]:
-    """As ``query_words``, without the parts that names in code have."""
-    words = dict.fromkeys(_split(text))
-    return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
+def typed_words(text: str) -> dict[str, list[str]]:
+    """The words of a query as they were typed, a number with its signs, each with what is counted of it."""
+    text = unicodedata.normalize("NFKC", text)
+    found: dict[str, list[str]] = {}
+    at = 0
+    for _, (start, end) in number_places(text):
+        found |= {word: units([word]) for word in _split(text[at:start])}
+        found[text[start:end]] = _DIGITS.findall(text, start, end)
+        at = end
+    found |= {word: units([word]) for word in _split(text[at:])}
+    return {word: parts for word, parts in found.items() if word not in STOP_WORDS} or found
+
+
+def numbers(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each number of ``text`` that signs or spaces part: its digits together, and the parts."""
+    for whole, (start, end) in number_places(text):
+        yield whole, _DIGITS.findall(text, start, end)
+
+
+def number_places(text: str) -> Iterator[tuple[str, Span]]:
+    """As ``numbers``: the digits together, and where they are."""
+    for run in _DIGITS_AND_SIGNS.finditer(text):
+        for match in _NUMBER.finditer(text, *run.span()) if not run[0].isdecimal() else ():
+            whole = "".join(_DIGITS.findall(match[0]))
+            if (0 if match["by"] else _LEAST_DIGITS) <= len(whole) <= _MOST_DIGITS:
+                yield whole, match.span()
 
 
 def _split(text: str, *, parts: bool = False) -> Iterator[str]:
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
+    text = unicodedata.normalize("NFKC", text)
+    for match in _WORD.finditer(text):
         word = match.group()
         yield from _pieces(fold(word))
         if parts and word.isascii():
             yield from _parts(word)
+    if parts:
+        yield from (whole for whole, _ in numbers(text))
 
 
 def is_unspaced(word: str) -> bool:
@@ -154,8 +197,6 @@ def is_unspaced(word: str) -> bool:
 
 
 # --- places in a text -------------------------------------------------------------------
-
-Span = tuple[int, int]
 
 
 def spaced_words(text: str) -> Iterator[tuple[str, Span]]:
@@ -192,10 +233,9 @@ def is_spaced_word(text: str) -> bool:
     return _SPACED_WORD.fullmatch(text) is not None
 
 
-def match_any(words: Iterable[str]) -> str:
-    """An FTS5 expression for passages with at least one of ``words`` (from query_words). Each unit stands in
-    it once: FTS5 scores a phrase as often as it is there."""
-    return " OR ".join(map(_match, units(words)))
+def match_any(some: Iterable[str]) -> str:
+    """An FTS5 expression for passages with at least one of some ``units``."""
+    return " OR ".join(map(_match, some))
 
 
 def match_all(text: str) -> str:

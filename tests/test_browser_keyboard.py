@@ -150,6 +150,7 @@ def test_a_store_is_imported(filled: Watched, library: Library, folder: Path) ->
 def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, library: Library) -> None:
     page = filled.page
     filled.open("/files?store=garden&q=rose")
+    expect(page.locator(".st-key-files_table canvas").first).to_be_visible()
     press(filled, "Clear filters", "Tab")
     assert page.evaluate("document.activeElement.closest('.st-key-files_table') !== null")
     page.keyboard.press("ArrowDown")

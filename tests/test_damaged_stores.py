@@ -79,9 +79,18 @@ def test_of_a_store_that_was_damaged_meanwhile_the_others_are_still_known(two: L
 
 
 def test_of_a_store_alone_that_was_damaged_it_is_said_what_is_wrong(two: Library) -> None:
+    assert two.generations(OWNER, ["broken"])
     damage(two, "DROP TABLE meta")
     with pytest.raises(StoreError, match="'broken' cannot be "):
         two.generations(OWNER, ["broken"])
+
+
+def test_a_store_that_is_damaged_says_so_when_it_is_to_be_written(two: Library) -> None:
+    assert two.generations(OWNER, ["broken"])
+    damage(two, "DROP TABLE requests")
+    with pytest.raises(StoreError, match="'broken' cannot be written: no such table") as refused:
+        two.request_index(OWNER, "broken")
+    assert refused.value.suggestion.startswith("Check the disk; if it is sound, the file is damaged. Delete")
 
 
 def test_whatever_byte_of_a_store_is_damaged_the_others_are_searched(two: Library) -> None:
@@ -151,7 +160,7 @@ def test_over_rest_a_damaged_store_is_named_and_the_log_has_one_line(
             assert viewer.is_owner or str(path(two).parent) not in answer.error
     logged = [record.getMessage() for record in caplog.records if record.name.startswith("rag_core")]
     assert len(logged) == 3
-    assert all("could not be answered: Store 'broken' cannot be " in each for each in logged)
+    assert all("'broken' cannot be " in each and "just now" not in each for each in logged), logged
     assert not any(record.exc_info for record in caplog.records)
 
 

@@ -18,15 +18,24 @@ FORMS = [
     *("log logging", "tags tagged", "pays paying", "add adding", "ask asked", "movie movies", "shoe shoes"),
     *("relation relate", "location locate", "connection connect", "protected protection"),
     *("management managing", "requirement required", "move movement"),
+    *("questions questioned", "implements implemented", "settings setting"),
 ]
 OTHERS = [
     *("letter let", "butter but", "dinner dine", "summer sum", "summer summary", "corner corn"),
     *("party part", "party partial", "story stored", "store story", "store storm", "share sharp"),
     *("state station", "series serial", "planes plan", "states stat", "car caring", "hope hopping"),
+    *("age agenda", "ice iceland", "use useless", "eve event", "cry crystal", "dry drywall"),
     *("clothes cloth", "notes notion", "rates ration", "pin pine", "hopping hoping", "memory memo"),
     *("plane plan", "number numb", "art party", "art artichoke", "bug bugle", "wedge wedding"),
 ]
-LONGER = ["config configuration", "file filename", "vertrag vertragsbruch", "letter letterhead"]
+LONGER = [
+    "conditions conditional",
+    "removes removal",
+    "config configuration",
+    "file filename",
+    "vertrag vertragsbruch",
+    "letter letterhead",
+]
 
 
 def counts(query: str, word: str) -> bool:

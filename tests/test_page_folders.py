@@ -96,6 +96,16 @@ def test_adding_a_folder_reads_that_one_alone(garden: Path, tmp_path: Path) -> N
 # --- patterns ---------------------------------------------------------------------------
 
 
+def test_of_many_files_the_first_are_listed_and_the_others_counted(
+    garden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.indexing._MOST_ROWS", 1)
+    app = press(page(), f"source_edit_{STORE}_1")
+    drawn(app.text_area(key=f"source_{STORE}_1_exclude").set_value("bee*\ndeep/**").run())
+    press(app, f"source_{STORE}_1_dry_run")
+    assert "And 1 more file." in texts(app)
+
+
 def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     app = press(page(), f"source_edit_{STORE}_1")
     assert app.text_area(key=f"source_{STORE}_1_include").value == "**/*"

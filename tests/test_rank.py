@@ -147,11 +147,18 @@ def reasons(library: Library, query: str, mode: Mode = "lexical") -> tuple[str, 
         ("getUserName missing", "1 of 2 words: getusername; not missing"),
         ('"amber birch"', "the exact phrase"),
         ('"amber" birch', "every word"),
+        ('where is "amber birch"', "the exact phrase"),
+        ('"amber" "birch"', "the exact phrases"),
         ("amber iota eta zeta beta rho", "1 of 6 words: amber; not iota, eta, zeta, beta, …"),
     ],
 )
 def test_reason_says_which_words_were_found(library: Library, query: str, reason: str) -> None:
     assert reasons(library, query) == (reason,)
+
+
+def test_of_a_phrase_the_whole_is_marked(library: Library) -> None:
+    hit = library.search(OWNER, '"birch cedar"').hits[0]
+    assert {" ".join(hit.content[start:end].split()) for start, end in hit.spans} == {"birch cedar"}
 
 
 def test_reason_says_that_a_run_was_found_only_in_part(library: Library) -> None:

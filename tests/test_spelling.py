@@ -23,6 +23,7 @@ NOTES = {
     "tags/b.md": "# Seeds\n\nThe greenhouse is big.",
     "tags/pergola/a.md": "# Vines\n\nGrapes.",
     "tags/pergola/b.md": "# Roses\n\nThe pergola is white.",
+    "tags/long.md": f"# Long\n\n{'antidisestablishment' * 3}.",
     "code/http.py": "def parse_header(header):\n    return header\n",
 }
 
@@ -75,7 +76,11 @@ def test_private_words_that_are_nearer_hide_nothing_from_a_guest(library: Librar
 
 
 def test_a_word_too_long_to_be_typed_is_like_no_other(library: Library) -> None:
-    assert meant(library, "terraform" + "m" * 40) == ()
+    assert meant(library, "antidisestablishment" * 2 + "antidisestablishmetn") == ()
+
+
+def test_of_many_words_with_a_slip_the_first_are_named(library: Library) -> None:
+    assert len(meant(library, "terrafrom dynamcis meridain kapor warehuose")) == 3
 
 
 def test_a_guest_is_told_of_no_private_word(library: Library) -> None:

@@ -28,6 +28,10 @@ NOTES = {
     "turkish": "İstanbul is large.",
     "wide": "ＡＢＣ and ﬁne print, ｶﾞｲﾄﾞ.",
     "english": "Indexing the old archives of letters.",
+    "polish": "Bułka from Łódź, for Søren and Đorđe, in Tromsø.",
+    "amount": "It costs 48,700 euros; call 0441 55 98 21 until 2026-05-03.",
+    "plain amount": "It costs 51200 euros and 1284.60 more, about 9786 or 85 and 97 of 86.",
+    "other days": "The roof on 2026-03-03, the cellar on 2026-05-10.",
     "what": "That which is what it is about.",
 }
 
@@ -118,6 +122,51 @@ def test_accents_are_no_difference(library: Library, query: str) -> None:
     assert set(found(library, query)) == {"accented", "plain"}
 
 
+@pytest.mark.parametrize("query", ["bulka", "BUŁKA", "Lodz", "soren", "søren", "dorde", "Tromso"])
+def test_strokes_are_no_difference_either(library: Library, query: str) -> None:
+    assert found(library, query) == ["polish"]
+
+
+@pytest.mark.parametrize(
+    ("query", "note", "marked"),
+    [
+        ("48700", "amount", "48,700"),
+        ("48,700", "amount", "48,700"),
+        ("48 700", "amount", "48,700"),
+        ("48.700 euros", "amount", "48,700"),
+        ("0441 559821", "amount", "0441 55 98 21"),
+        ("0441/559821", "amount", "0441 55 98 21"),
+        ("51,200", "plain amount", "51200"),
+        ("1,284.60", "plain amount", "1284.60"),
+        ("2026-05-03", "amount", "2026-05-03"),
+        ("2026/05/03", "amount", "2026-05-03"),
+    ],
+)
+def test_a_number_is_found_however_its_digits_are_parted(
+    library: Library, query: str, note: str, marked: str
+) -> None:
+    hits = library.search(OWNER, query, mode="lexical").hits
+    assert [list(NOTES)[int(Path(hit.document.path).stem)] for hit in hits if hit.relevant] == [note]
+    assert marked in [hits[0].content[start:end] for start, end in hits[0].spans]
+
+
+@pytest.mark.parametrize("query", ["2026-03-10", "2026-05-11", "48,701", "487"])
+def test_a_part_of_a_number_or_another_sign_in_it_is_another_number(library: Library, query: str) -> None:
+    assert not any(hit.relevant for hit in library.search(OWNER, query, mode="lexical").hits)
+
+
+def test_a_day_that_stands_in_no_text_leads_to_the_documents_of_that_day(
+    library: Library, notes: Path
+) -> None:
+    (notes / "tax.md").write_text("---\ndate: 2019-02-28\n---\nThe return.\n", "utf-8")
+    index(library, "tax", notes)
+    said = "Documents of that day: `after:2019-02-28 before:2019-03-01` finds them."
+    for query in ("2019-02-28", "28.02.2019"):
+        assert library.search(OWNER, query, ["tax"], mode="lexical").warnings == (said,)
+    assert library.search(OWNER, "2019-02-27", ["tax"], mode="lexical").warnings == ()
+    assert library.search(OWNER, "after:2019-02-28 before:2019-03-01").hits[0].document.path == "tax.md"
+
+
 @pytest.mark.parametrize("query", ["straße", "strasse", "STRASSE", "STRAẞE"])
 def test_sharp_s_is_double_s(library: Library, query: str) -> None:
     assert set(found(library, query)) == {"accented", "plain"}
@@ -167,5 +216,5 @@ def test_stop_words_count_when_there_are_no_others(library: Library) -> None:
 
 
 def test_long_query_is_answered(library: Library) -> None:
-    words = "istanbul " + " ".join(f"w{number}" for number in range(390))
+    words = "istanbul " + " ".join(f"w{number}" for number in range(800, 1130))
     assert found(library, words)[0] == "turkish"

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import streamlit as st
 
+from rag_core import tags
 from rag_core.config import Settings, load
 from rag_core.types import Document, FileState, Viewer
 from rag_core.wording import CHANGED_IN_LISTS, moment
@@ -87,7 +88,7 @@ def _known(
         rows=_rows(found, of_disk=viewer.is_owner),
         states={},
         types=_counts(document.file_type for document in found if document.file_type),
-        tags=_counts(tag for document in found for tag in document.tags),
+        tags=tags.counted(document.tags for document in found),
     )
 
 
@@ -165,7 +166,8 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     shown = [name for name in rows.columns if not name.startswith("_")]
     if "Reason" in shown and not all(rows["Reason"]):
         shown.remove("Reason")  # where only some have one, it stands below the table
-    table = f"files_{crc32(chr(10).join(paths).encode()):08x}"  # no selection outlives the rows it is among
+    named = "\n".join((store, *paths)).encode()
+    table = f"files_{crc32(named):08x}"  # no selection outlives the rows it is among
     if table not in st.session_state:  # it was not drawn the last time, so none of its rows is chosen
         st.session_state.pop(CHOSEN, None)
     opens = st.column_config.ButtonColumn(

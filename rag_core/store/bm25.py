@@ -82,7 +82,7 @@ def best(
 
     ``condition`` is on ``c`` (chunks) and ``d`` (documents) with the bound ``values``; ``1`` is none.
     """
-    words = units(words)
+    words = units(words)  # each once: FTS5 scores a phrase as often as it is asked for
     search = _Search(db, words, condition, values, limit)
     counts = holders(db, words)
     total = sum(counts.values())

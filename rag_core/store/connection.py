@@ -276,7 +276,7 @@ class Readers:
 
 def _cannot_write(path: Path, error: BaseException) -> StoreError:
     advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
-    if _is_damage(error):
+    if _is_damage(error) or not _is_outside(error):
         advice = _LOOK
     return StoreError(f"Store {path.stem!r} cannot be written: {error}.", advice)
 
@@ -295,8 +295,8 @@ class Writer:
         """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. What is ``lasting`` is on the disk when it
         ends; a power cut may take back the last ones of the others, all of them or a few.
 
-        Raises StoreError when the disk is full, read-only or another writer does not finish, and once
-        it is closed or another file has the name.
+        Raises StoreError when the disk is full, read-only or damaged or another writer does not finish, and
+        once it is closed or another file has the name.
         """
         with self._lock:
             db = self._connected()
@@ -308,7 +308,7 @@ class Writer:
             except BaseException as error:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-                if _is_outside(error):
+                if _is_outside(error) or isinstance(error, sqlite3.OperationalError):  # a table may be gone
                     raise _cannot_write(self._file.path, error) from error
                 raise
 
