@@ -105,7 +105,7 @@ def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
 ) -> None:
     begun = moment(library().jobs(OWNER, "notes", 1)[0].start_time)
     page = open_page(q=query)
-    assert f"Files newer than the last run ({begun}) are not read yet." in markup(page)
+    assert f"Files newer than the last run through all folders ({begun}) may not be read yet." in markup(page)
     assert page_links(page)["Index"] == "store=notes"
     assert page_links(page)["Why is a file not found?"] == "store=notes&why=1"
     assert "Files newer" not in markup(open_page(q="green tea"))
@@ -294,6 +294,12 @@ def test_the_table_holds_the_same_hits(water_notes: Indexing) -> None:
     assert table["Title"][0] == "Coffee"
     assert table["Score"].is_monotonic_decreasing
     assert table["Place"][0] == "coffee.md:5-7"
+
+
+def test_the_table_tells_what_fits_from_near_misses(indexing: Indexing) -> None:
+    indexing({"heron.md": "# Heron\n\nThe heron waits.\n", "mill.md": "# Mill\n\nWho waits is old.\n"})
+    table = open_page(q="heron waits", view="table", mode="lexical").dataframe[0].value
+    assert list(table["Fit"]) == ["fits", "near miss"]
 
 
 def test_a_chosen_row_shows_its_passage_and_place(water_notes: Indexing, tmp_path: Path) -> None:

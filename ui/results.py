@@ -200,6 +200,7 @@ def _table(answer: Answer, request: Request) -> None:
                 "Open": opens,
                 "#": number(width=40),
                 "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
+                "Fit": text(width=80),
                 "Title": text(width=170),
                 "Place": text(width=190),
                 "Passage": text(width=320),
@@ -236,6 +237,7 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
     columns: dict[str, list[object]] = {
         "#": [hit.rank for hit in found],
         "Score": [float(shown_score(hit.score)) for hit in found],
+        "Fit": ["fits" if hit.relevant else "near miss" for hit in found],
         "Title": [hits.one_line(hit.document.title) for hit in found],
         "Place": [hits.place(hit) for hit in found],
         "Passage": [hits.extract(hit) for hit in found],
@@ -246,6 +248,8 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
     }
     if len(answer.stores) == 1:
         del columns["Store"]
+    if len({*columns["Fit"]}) == 1:  # which is said above the table
+        del columns["Fit"]
     return columns
 
 
