@@ -105,7 +105,7 @@ def left_out(store: Store, path: str, query: Query) -> list[Step]:
     """A step that says by what the query itself leaves out all of a document; none where it does not."""
     bare = Query("", "", ())
     parts = {
-        "its filters": replace(bare, filters=query.filters, excluded=query.excluded),
+        "its filters": replace(bare, filters=query.filters, beside=query.beside, excluded=query.excluded),
         "its words in quotes": replace(bare, phrases=query.phrases),
         "its words behind a minus": replace(bare, without=query.without),
     }

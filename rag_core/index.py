@@ -217,6 +217,8 @@ class Runner:
         for source in every:
             asked = [request for request in requests if request.wants(source)]
             if not source.removed and any(request.forget for request in asked):
+                with self._store.note() as db:
+                    sources.forget_whole_read(db, source.id)
                 self._apply(forgetting(self._store, source))
                 asked = _since_forgotten(asked)
             whole = [request for request in asked if request.paths is None]
@@ -253,6 +255,9 @@ class Runner:
         if source.removed:
             with self._store.write() as db:
                 sources.drop_source(db, source.id)
+        elif only is None:
+            with self._store.note() as db:
+                sources.note_whole_read(db, source, self._log.job.id)
         return bool(plan.deleted)
 
     def _count_left_alone(self, source: Source, plan: Plan, *, is_whole: bool) -> None:

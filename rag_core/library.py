@@ -417,6 +417,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
             names = self.store_names(viewer)
         except StoreError as error:
             return [*steps, Step("no", str(error))]
+        steps += [Step("no", lost)] if (lost := self.lost_default(viewer)) else []
         used_by: dict[str, list[str]] = {name: [] for name in self._configured_embedders()}
         for name in names:
             found = doctor.store(name, partial(self.store_info, viewer, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -217,13 +218,14 @@ def _unlabelled(path: str, stores: Iterable[Store]) -> str:
 
 def _closest(value: str, known: Iterable[str]) -> str:
     """The most similar of ``known`` and of the tags above them (``a`` of ``a/b``), if any is similar; by its
-    last name alone, too."""
+    last name alone, too, or by a word of that."""
     folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in _path(name)}
     last = {name.rpartition("/")[2]: name for name in reversed(folded)}  # of equal ones the first
     asked = value.strip("/").casefold()
     close = [last[asked]] if asked in last else difflib.get_close_matches(asked, folded, n=1)
     close = close or [name for name in folded if asked and name.startswith(asked)]
     close = close or [last[name] for name in difflib.get_close_matches(asked, last, n=1)]
+    close = close or [last[name] for name in last if asked and asked in re.split(r"[\W_]+", name)]
     return folded[close[0]] if close else ""
 
 

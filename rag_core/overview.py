@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag_core.errors import StoreError
+from rag_core.folders import owner_only
 from rag_core.reports import Status
 from rag_core.runs import Runs
 from rag_core.types import Job, StoreInfo, Viewer
@@ -43,6 +44,18 @@ class Overview(Runs):
             except StoreError as error:
                 warnings.append(str(error))
         return tuple(infos), tuple(warnings)
+
+    def lost_default(self, viewer: Viewer) -> str:
+        """A sentence where the setting ``default_store`` names a store that is not there, else ''."""
+        owner_only(viewer, "see settings")
+        name = self.settings.default_store
+        if name is None or name in self.store_names(viewer):
+            return ""
+        where = self.settings.origin("default_store")
+        return (
+            f"The setting default_store ({where}) says {name!r}, and there is no such store. Change the"
+            " setting: commands without --store fail."
+        )
 
 
 def _unfinished(job: Job) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag_core import diagnosis, index
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.files import expanded, scan, with_sep
 from rag_core.folders import owner_only
 from rag_core.runs import Runs
@@ -104,6 +104,33 @@ class Pieces(Runs):
                 return path, None
         lines = int(found[2]), int(found[3] or found[2])
         return self.path_in_store(viewer, store, found[1], here), lines
+
+    def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
+        """The stores that could be meant where a file is named as for `lines_in_store`, and no store.
+
+        These are the stores that have read or excluded it, else those with a folder in which it lies, else
+        all; of several only the one that is configured, if it is among them.
+        """
+        owner_only(viewer, "see files")
+        names = self.store_names(viewer)
+        called = {name: found for name in names if (found := self._called(viewer, name, path, here))}
+        has = [name for name, found in called.items() if self._has(viewer, name, found)]
+        meant = has or [*called] or names
+        default = self.settings.default_store
+        return [default] if default in meant else meant
+
+    def _called(self, viewer: Viewer, store: str, path: str, here: Path | None) -> str:
+        """What a store calls a file; '' where it knows none, or cannot be read."""
+        try:
+            return self.lines_in_store(viewer, store, path, here)[0]
+        except (RagError, OSError):
+            return ""
+
+    def _has(self, viewer: Viewer, store: str, called: str) -> bool:
+        with self._stores.open(viewer, store).store.read() as db:
+            return bool(documents.ids(db, called)) or called in {
+                each.display for each in sources.excluded_files(db)
+            }
 
     def paths_like(self, viewer: Viewer, store: str, beginning: str, limit: int) -> list[str]:
         """At most ``limit`` files of a store that begin so, by what it calls them, excluded ones too."""

@@ -105,12 +105,13 @@ def parse(raw: str) -> Query:
 
 
 def asked(raw: str, filters: Filters | None = None) -> Query:
-    """A query as typed, with ``filters`` beside its own.
+    """A query as typed, with ``filters`` beside its own, which both must hold.
 
     Raises InvalidInput as `parse`, and EmptyQuery for one that asks nothing.
     """
     query = parse(raw)
-    query = replace(query, filters=merge(query.filters, filters or Filters()))
+    both, beside = merge(query.filters, filters or Filters())
+    query = replace(query, filters=both, beside=beside)
     narrowed = query.filters != Filters() or query.excluded != Filters()
     if query.text or query.phrases or query.without or query.stores or narrowed:
         return query
@@ -172,18 +173,23 @@ def day(key: str, value: str) -> str:
     raise InvalidInput(f"{value!r} is not a date for {key!r}.", "Write 2026, 2026-03 or 2026-03-15.")
 
 
-def merge(first: Filters, second: Filters) -> Filters:
-    """Both filters at once; values of one field are alternatives, dates narrow.
+def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
+    """Two filters that hold at once when both: the first as far as one can say it, and in the other one the
+    ``second`` values of those fields that are in both.
 
     Raises InvalidInput for too many.
     """
-    lists = {
-        f.name: tuple(dict.fromkeys(map(_storable, (*getattr(first, f.name), *getattr(second, f.name)))))
-        for f in fields(Filters)
-        if f.name not in ("after", "before")
-    }
-    if (count := sum(map(len, lists.values()))) > MAX_OPERATORS:
+    ours, theirs = _lists(first), _lists(second)
+    if (count := sum(map(len, (*ours.values(), *theirs.values())))) > MAX_OPERATORS:
         raise InvalidInput(f"The search has {count:,} filters.", f"Use at most {MAX_OPERATORS}.")
     after = max(filter(None, (first.after, second.after)), default=None)
     before = min(filter(None, (first.before, second.before)), default=None)
-    return replace(Filters(**lists), after=after, before=before)  # type: ignore[arg-type]
+    both = replace(Filters(**theirs | ours), after=after, before=before)  # type: ignore[arg-type]
+    return both, Filters(**{name: theirs[name] for name in ours.keys() & theirs})  # type: ignore[arg-type]
+
+
+def _lists(filters: Filters) -> dict[str, tuple[str, ...]]:
+    """The fields that hold values, each of them once."""
+    names = [f.name for f in fields(Filters) if f.name not in ("after", "before")]
+    found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
+    return {name: values for name, values in found.items() if values}

@@ -235,7 +235,7 @@ class Reader:
                 for kind, counts in find.facets(db, viewer).items():
                     for value, count in counts.items():
                         total[kind][value] = total[kind].get(value, 0) + count
-        total["tags"] = tags.joined(total["tags"])
+        total["tags"] = tags.joined(total["tags"].items())
         return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
 
     # --- models -------------------------------------------------------------------------

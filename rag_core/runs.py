@@ -142,13 +142,14 @@ class Runs(Folders):
             return work.jobs(db, store, running=False, limit=limit)
 
     def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
-        """When the last run of each of these stores had begun, in ISO time; '' where none had any. One that
-        cannot be read is left out."""
+        """When the last run through all of each folder of these stores had begun, in ISO time: of the folder
+        where that is longest ago. '' where one of them had none; a paused one is left out, as is a store that
+        cannot be read."""
         owner_only(viewer, "see runs")
         last: list[str] = []
         for store in stores:
-            with suppress(StoreError, NotFound):
-                last += [job.start_time for job in self.jobs(viewer, store, 1)]
+            with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
+                last += sources.whole_reads(db)
         return min(last, default="")
 
     def job_results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:

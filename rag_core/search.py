@@ -149,7 +149,8 @@ def search(scopes: Mapping[str, Callable[[], Scope]], query: Query, wanted: Want
 def _hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, nothing_fits: bool) -> list[Notice]:
     """What of a query nothing has, with what may be meant."""
     try:
-        said = notices.unknown_values(stores, query.filters, viewer)
+        asked = (query.filters, query.beside)
+        said = [each for filters in asked for each in notices.unknown_values(stores, filters, viewer)]
         if nothing_fits:
             said += notices.misspelled(stores, query.words, viewer)
             said += notices.dated(stores, query.text, viewer)

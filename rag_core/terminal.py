@@ -320,8 +320,9 @@ def show_files(job: Job) -> None:
     told = {"unchanged", "failed", "skipped"}
     files = [file for file in job.results if file.outcome not in told]
     for file in files[:_MAX_ROWS]:
-        passages = f"  {plural(file.chunks_added, 'passage')}" if file.chunks_added else ""
-        click.echo(f"  {outcome(file.outcome):<10} {line(file.source_file)}{passages}")
+        more = line(file.message) if file.outcome == "moved" else ""
+        more = plural(file.chunks_added, "passage") if file.chunks_added else more
+        click.echo(f"  {outcome(file.outcome):<10} {line(file.source_file)}  {more}".rstrip())
     if len(files) > _MAX_ROWS:
         click.echo(f"  … and {len(files) - _MAX_ROWS:,} more; --json has all")
 

@@ -194,8 +194,8 @@ class Filters:
 @dataclass(frozen=True, slots=True)
 class Query:
     """A parsed query. ``text`` is what is embedded and shown; ``words`` are ranked, and those of them
-    outside the ``phrases`` are ``loose``. ``phrases`` must occur, ``without`` must not; a document that
-    fits any field of ``excluded`` is left out."""
+    outside the ``phrases`` are ``loose``. ``phrases`` must occur, ``without`` must not; a document must fit
+    ``filters`` and ``beside``, and one that fits any field of ``excluded`` is left out."""
 
     raw: str
     text: str
@@ -205,6 +205,7 @@ class Query:
     without: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
     filters: Filters = Filters()
+    beside: Filters = Filters()
     excluded: Filters = Filters()
 
 

@@ -115,10 +115,11 @@ def size(count: int) -> str:
 
 
 def since_last_run(begun: str, stores: int) -> str:
-    """Which files of so many stores a search does not know; the last run of each had begun by then."""
-    if stores > 1 and begun:
-        return f"Files newer than {moment(begun)} may not be read yet."
-    return f"Files newer than the last run{f' ({moment(begun)})' if begun else ''} are not read yet."
+    """Which files of so many stores a search may not know, whose last whole run had ``begun`` then."""
+    when = moment(begun) if begun else ""
+    if stores == 1 or not when:
+        when = f"the last run through all folders{when and f' ({when})'}"
+    return f"Files newer than {when} may not be read yet."
 
 
 def duration(seconds: float) -> str:

@@ -44,7 +44,8 @@ _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 _DIGITS_AND_SIGNS = re.compile("\\d[\\d.,'\u2019\u00a0\u202f /-]*\\d")
 _NUMBER = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?P<by>[,.'\u2019\u00a0\u202f ])\d{3}(?:(?P=by)\d{3})*(?:[.,]\d{1,2})?"
-    r"|\d+(?P<sign>[-/.])\d+(?:(?P=sign)\d+)*"
+    r"|\d{4,}[.,]\d{2}"
+    r"|\d+(?P<sign>[-/.])\d+(?:(?P=sign)\d+)+"
     r"|(?:(?<=\+)\d|0)\d*(?:[ /-]\d+)+)(?![\d]|[.,]\d)"
 )
 Span = tuple[int, int]

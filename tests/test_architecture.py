@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "extensions": VALUES,
     "config": VALUES | {"files", "extract"},
     "logs": set(),
+    "tags": set(),
     "words": set(),
     "query": VALUES | {"words"},
     "inflections": set(),
@@ -48,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "servers": VALUES | {"addresses"},
     "embedders": VALUES | {"addresses", "background", "chunk", "extensions", "patience", "servers"},
     "migrations": VALUES,
-    "store": VALUES | {"words", "files", "extract", "migrations", "wording"},
+    "store": VALUES | {"tags", "words", "files", "extract", "migrations", "wording"},
     "vectors": VALUES | {"addresses", "extensions", "extract", "patience", "store"},
     "outbox": VALUES | {"store", "vectors"},
     "people": VALUES | {"config", "state"},
@@ -70,7 +71,7 @@ ALLOWED: dict[str, set[str]] = {
     "notices": VALUES | {"words", "extract", "store"},
     "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
     "reader": VALUES
-    | {"config", "courtesy", "freshness", "llm", "notices", "people", "servers", "stores"}
+    | {"config", "courtesy", "freshness", "llm", "notices", "people", "servers", "stores", "tags"}
     | STEPS
     | STATE
     | READ,
@@ -97,7 +98,7 @@ ALLOWED: dict[str, set[str]] = {
     "tokens": VALUES | {"config", "state"},
     "tailscale": VALUES | {"background", "config"},
     "admission": VALUES | {"folders", "people", "reader", "tailscale", "tokens"},
-    "overview": VALUES | {"runs"},
+    "overview": VALUES | {"folders", "runs"},
     "library": {
         "admission",
         "asking",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Run
+from tests.configured import configure
 
 
 @pytest.fixture
@@ -128,3 +129,77 @@ def test_a_file_that_is_not_there_is_named(run: Run, garden: Path, command: list
     result = run(*command, "gone.md", "--store", "garden")
     assert result.status == 1
     assert "'gone.md'" in result.err
+
+
+# --- which store is meant ---------------------------------------------------------------
+
+
+@pytest.fixture
+def shed(run: Run, garden: Path, tmp_path: Path) -> Path:
+    """A second store; both have a ``todo.txt``, and only this one a ``rake.md``."""
+    folder = tmp_path / "shed"
+    folder.mkdir()
+    (folder / "rake.md").write_text("# Rake\n\nIt has teeth.\n\nAnd a long handle.\n")
+    (folder / "todo.txt").write_text("Mend the rake.\n")
+    run("store", "create", "shed", "--embedder", "hashing")
+    run("index", "**/*", "--store", "shed", "--root", folder)
+    return folder
+
+
+def test_the_only_store_that_has_a_file_is_meant(
+    run: Run, shed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("rake.md", shed / "rake.md", "rake.md:3-3"):
+        assert run("show", path, "--json").json["store"] == "shed"
+    assert "handle" not in run("show", "rake.md:3").out
+    assert run("show", "bee.md", "--json").json["store"] == "garden"
+    monkeypatch.chdir(shed.parent)
+    assert run("show", "shed/rake.md", "--json").json["store"] == "shed"
+
+
+def test_a_file_of_the_only_store_that_has_it_is_excluded_taken_back_and_read_again(
+    run: Run, shed: Path
+) -> None:
+    assert "take it back: commonplace exclude rake.md --undo --store shed" in run("exclude", "rake.md").out
+    assert run("exclude", "--undo", "rake.md").status == 0
+    assert run("reindex", "rake.md").out == "Done in less than a second: 1 read again.\n"
+    (shed / "photo.md").write_bytes(b"\0no text\xff" * 99)
+    run("index", "--store", "shed")
+    assert "exclude photo.md --undo --store shed" in run("exclude", shed / "photo.md").out
+
+
+@pytest.mark.parametrize("command", ["show", "exclude", "reindex"])
+def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed: Path, command: str) -> None:
+    run("store", "create", "empty", "--embedder", "hashing")
+    several = run(command, "todo.txt")
+    assert several.status == 2
+    assert several.err == "Error: Which store is meant?\nAdd --store with one of these: garden, shed.\n"
+    none = run(command, "nothing.md")
+    assert none.err == "Error: Which store is meant?\nAdd --store with one of these: empty, garden, shed.\n"
+
+
+def test_the_configured_store_is_meant_where_it_has_the_file(run: Run, shed: Path, home: Path) -> None:
+    configure(home, "default_store: shed\n")
+    assert run("show", "todo.txt", "--json").json["store"] == "shed"
+    assert run("show", "bee.md", "--json").json["store"] == "garden"
+    assert run("show", "nothing.md").err.startswith("Error: Store 'shed' has no file 'nothing.md'.")
+    assert run("show", "todo.txt", "--store", "garden", "--json").json["store"] == "garden"
+    configure(home, "default_store: shack\n")
+    assert "which the setting default_store names" in run("show", "bee.md").err
+
+
+def test_a_store_that_has_read_a_file_is_meant_before_one_whose_folder_it_lies_in(
+    run: Run, shed: Path
+) -> None:
+    run("store", "create", "texts", "--embedder", "hashing")
+    run("index", "*.txt", "--store", "texts", "--root", shed)
+    assert run("show", shed / "rake.md", "--json").json["store"] == "shed"
+
+
+def test_a_damaged_store_keeps_no_file_of_another_from_being_found(run: Run, shed: Path, home: Path) -> None:
+    for part in (home / "data").rglob("*garden*"):
+        for file in [part, *part.rglob("*")]:
+            if file.is_file():
+                file.write_bytes(b"damaged" * 4096)
+    assert run("show", "bee.md", "--store", "garden").status == 1
+    assert run("show", "rake.md", "--json").json["store"] == "shed"

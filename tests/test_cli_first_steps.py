@@ -287,7 +287,7 @@ def test_a_shell_completes_documents_and_tokens(run: Run, tea: Path, monkeypatch
 
     def completed(*words: str) -> str:
         monkeypatch.setenv("COMP_WORDS", " ".join(("commonplace", *words)))
-        monkeypatch.setenv("COMP_CWORD", str(len(words)))
+        monkeypatch.setenv("COMP_CWORD", words[-1])
         monkeypatch.setenv("_COMMONPLACE_COMPLETE", "bash_complete")
         return run().out
 

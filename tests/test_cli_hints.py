@@ -29,11 +29,9 @@ def garden(run: Run, notes: Path) -> Path:
 
 # --- which store ------------------------------------------------------------------------
 
+OF_A_FILE = [["show", "rose.md"], ["exclude", "bee.md"], ["reindex", "rose.md"]]
 OF_A_STORE = [
     ["list"],
-    ["show", "rose.md"],
-    ["exclude", "bee.md"],
-    ["reindex", "rose.md"],
     ["index"],
     ["jobs"],
     ["repair"],
@@ -44,7 +42,7 @@ OF_A_STORE = [
 ]
 
 
-@pytest.mark.parametrize("command", OF_A_STORE, ids=" ".join)
+@pytest.mark.parametrize("command", [*OF_A_FILE, *OF_A_STORE], ids=" ".join)
 def test_the_only_store_need_not_be_named(run: Run, garden: Path, command: list[str]) -> None:
     assert run(*command).status == 0
 

@@ -99,6 +99,22 @@ def test_a_configured_store_that_is_not_there_is_told_to_be_configured(
     assert "default_store" in run("query", "--help").out
 
 
+def test_who_renames_or_deletes_the_configured_store_is_told_to_change_the_setting(
+    run: Run, garden: Path, home: Path
+) -> None:
+    configure(home, "default_store: garden\n")
+    assert "default_store" not in run("doctor").out
+    place = home / "config.yaml"
+    said = f"The setting default_store ({place}:1) says 'garden', and there is no such store."
+    for command in (["rename", "garden", "park"], ["rename", "park", "farm"], ["delete", "farm", "--force"]):
+        assert run("store", *command).out.splitlines()[1].startswith(said)
+    checked = run("doctor")
+    assert (checked.status, said in " ".join(checked.out.split())) == (1, True)
+    run("store", "create", "garden", "--embedder", "hashing")
+    assert run("store", "rename", "garden", "garden").out == "Store 'garden' is called 'garden' now.\n"
+    assert said not in " ".join(run("doctor").out.split())
+
+
 def test_one_text_is_no_list_of_stores(run: Run, garden: Path, home: Path) -> None:
     library = Library.open(Settings(home / "data", home / "data" / "models", ()))
     with pytest.raises(InvalidInput, match=r"Give a list: \['garden'\]"):

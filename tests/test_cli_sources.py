@@ -196,6 +196,15 @@ def test_runs_are_listed_the_newest_first_and_one_is_shown_with_its_files(run: R
     assert len(results) == 3
 
 
+def test_a_run_says_from_where_a_file_was_moved(run: Run, garden: Path) -> None:
+    (garden / "bee.md").rename(garden / "hive.md")
+    (garden / "new.md").write_text("New.", "utf-8")
+    run("index", "--store", "garden")
+    shown = run("jobs", "--store", "garden", "--job", 2).out.splitlines()
+    assert "  moved      hive.md  from bee.md" in shown
+    assert "  added      new.md  1 passage" in shown
+
+
 def test_what_runs_had_to_say_stands_once_below_their_list(run: Run, garden: Path) -> None:
     run("source", "pause", 1, "--store", "garden")
     for _ in range(2):

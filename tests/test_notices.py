@@ -128,6 +128,28 @@ def test_a_folder_further_down_is_meant_by_its_last_name(
         library.delete_store(OWNER, "deep")
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("file:budget", "Did you mean '2026-03-18 Budget.md'?"),
+        ('file:"Q4_Plan"', "is called 'Q4_Plan'."),
+        ("file:retro", "Did you mean 'team_retro_2026.md'?"),
+        ("file:udget", "is called 'udget'."),
+        ("path:notes", "Did you mean 'All meeting notes'?"),
+    ],
+)
+def test_a_file_is_meant_by_a_word_of_its_name(
+    library: Library, tmp_path: Path, asked: str, meant: str
+) -> None:
+    files = ("Meetings/2026-03-18 Budget.md", "team_retro_2026.md", "All meeting notes/x.md")
+    write(tmp_path, {f"all/{file}": "Red." for file in files})
+    index(library, "office", tmp_path / "all")
+    try:
+        assert said(library, asked, "office")[0].endswith(meant)
+    finally:
+        library.delete_store(OWNER, "office")
+
+
 def test_the_only_day_that_there_is_is_named_once(library: Library, tmp_path: Path) -> None:
     write(tmp_path, {f"d/{name}.md": "---\ndate: 2026-01-05\n---\nTerms.\n" for name in "ab"})
     index(library, "day", tmp_path / "d")

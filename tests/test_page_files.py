@@ -158,6 +158,7 @@ def test_the_address_says_what_is_listed(shelf: Path, params: dict[str, str], ex
 def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
     page = open_page(store="notes")
     page.text_input(key="files_q").set_value("e")
+    assert page.selectbox(key="files_tag").options == ["#drink (2)", "#drink/tea (1)", "#garden (1)"]
     page.selectbox(key="files_tag").set_value("drink").run()
     assert dict(drawn(page).query_params) == {"store": "notes", "q": "e", "tag": "drink"}
     assert paths(page) == ["coffee.md", "tea.md"]

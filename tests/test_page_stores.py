@@ -206,6 +206,22 @@ def test_a_store_is_renamed_with_all_that_is_in_it(garden: Library) -> None:
     assert found(garden, "roses in late winter", "plants") == ["rose.md"]
 
 
+@pytest.fixture
+def garden_is_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_DEFAULT_STORE", "garden")
+
+
+@pytest.mark.usefixtures("garden_is_default", "garden")  # in this order, or two libraries are open
+def test_the_setting_that_still_says_the_old_name_is_named() -> None:
+    assert "default_store" not in texts(page()) + texts(page(store="garden"))
+    app = page(store="garden")
+    app.text_input(key="store_new_name_garden").set_value("plants")
+    press_label(app, "Rename")
+    said = "The setting default_store (environment, COMMONPLACE_DEFAULT_STORE) says 'garden', and there is"
+    assert said in texts(app).replace("\\", "")
+    assert said in texts(page()).replace("\\", "")
+
+
 def test_what_was_asked_of_a_store_is_done_once_it_is_renamed(garden: Library) -> None:
     garden.request_index(OWNER, "garden")
     app = page(store="garden")

@@ -347,8 +347,30 @@ def test_any_text_is_a_query_or_refused(library: Library, text: str, mode: Mode)
 # --- filters given beside the query -----------------------------------------------------
 
 
-def test_filters_beside_the_query_are_alternatives_to_those_in_it(library: Library) -> None:
-    assert found(library, "pie tag:fruits", filters=Filters(tags=("fruit/pome",))) == {"apple.md", "cake.md"}
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("typed", "filters", "paths"),
+    [
+        ("tag:fruits", Filters(tags=("fruit/pome",)), set()),
+        ("tag:fruit", Filters(tags=("fruit/pome",)), {"apple.md"}),
+        ("tag:fruit/pome", Filters(tags=("fruit", "fruits")), {"apple.md"}),
+        ("tag:fruits tag:fruit", Filters(tags=("ünï", "fruit/pome")), {"apple.md", "cake.md"}),
+        ("type:md", Filters(types=("markdown",), tags=("fruits",)), {"cake.md"}),
+        ("path:projects", Filters(paths=("projects/deep",)), {"projects/deep/three.md"}),
+        ("file:apple.md", Filters(files=("pear.md",)), set()),
+    ],
+)
+def test_filters_beside_the_query_narrow_those_in_it(
+    library: Library, typed: str, filters: Filters, paths: set[str], mode: Mode
+) -> None:
+    assert found(library, f"apple pie {typed}", mode, filters) == paths
+
+
+def test_an_unknown_filter_beside_the_query_is_named(library: Library) -> None:
+    answer = library.search(OWNER, "pie tag:fruit", ["kitchen"], filters=Filters(tags=("fruitz",)))
+    assert [said.partition(" Did")[0] for said in answer.warnings] == [
+        "No document in store 'kitchen' has the tag 'fruitz'."
+    ]
 
 
 def test_dates_beside_the_query_narrow_it(library: Library) -> None:
@@ -402,4 +424,4 @@ def test_filters_beside_the_query_are_as_few_as_in_it(library: Library) -> None:
 
 
 def test_half_a_character_in_a_filter_is_no_error() -> None:
-    assert merge(Filters(), Filters(tags=("\ud800",))).tags == ("?",)
+    assert merge(Filters(), Filters(tags=("\ud800",)))[0].tags == ("?",)

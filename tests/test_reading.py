@@ -75,8 +75,25 @@ def test_facets_count_documents_most_first(diary: Library) -> None:
     assert facets["folders"] == {"": 2, "sub": 2}
 
 
-def test_tag_is_counted_once_in_any_case_and_not_by_its_parents(diary: Library) -> None:
-    assert diary.facets(OWNER, ["diary"])["tags"] == {"Calm": 2, "place/hill": 1, "place/sea": 1}
+def test_tag_is_counted_once_in_any_case_and_with_those_below_it(diary: Library) -> None:
+    found = diary.facets(OWNER, ["diary"])["tags"]
+    assert list(found.items()) == [("Calm", 2), ("place", 2), ("place/hill", 1), ("place/sea", 1)]
+
+
+def test_a_document_with_a_tag_and_others_below_it_counts_once(diary: Library, notes: Path) -> None:
+    (notes / "sub" / "more.md").write_text("#Place, #place/hill, #place/hill/green and #calm\n", "utf-8")
+    index(diary, "diary", notes)
+    tags = diary.facets(OWNER)["tags"]
+    assert tags == {"Calm": 2, "Place": 2, "place/hill": 1, "place/hill/green": 1, "place/sea": 1}
+
+
+def test_tags_of_several_stores_add_up_however_they_are_spelled(diary: Library, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.md").write_text("#calm/night and #Place/Sea\n", "utf-8")
+    index(diary, "more", tmp_path / "more")
+    assert diary.facets(OWNER)["tags"] == {
+        "Calm": 3, "Place": 3, "Place/Sea": 2, "calm/night": 1, "place/hill": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["type", "tag", "path"])

@@ -16,7 +16,7 @@ from rag_core.library import Library
 from rag_core.store import identities
 from rag_core.store import outbox as rows
 from rag_core.stores import Opened, Stores
-from rag_core.types import OWNER, Mode, Viewer
+from rag_core.types import OWNER, Filters, Mode, Viewer
 from rag_core.vectors import VectorIndex
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
@@ -79,6 +79,23 @@ def test_a_search_finds_there_what_it_finds_here(
         assert [*there] == [*here]
         assert there == pytest.approx(here, abs=1e-5)
         assert bool(there) == (name not in ("nothing fits", "folder that is the start of another"))
+
+
+def test_a_filter_beside_a_typed_one_narrows_it_there_too(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.search._FEW", 0)
+
+    def paths(typed: str, folder: str) -> list[str]:
+        query, filters = f"{QUERY} path:{typed}", Filters(paths=(folder,))
+        answer = library.search(OWNER, query, ["vault"], mode="vector", top_k=20, filters=filters)
+        return [hit.document.path for hit in answer.hits]
+
+    deep = paths("projects", "projects/deep one")
+    assert len(deep) == 20
+    assert all(path.casefold().startswith("projects/deep one/") for path in deep)
+    assert deep == paths('"projects/deep one"', "projects")
+    assert paths("projects", "archive") == []
 
 
 def own_file(_: Stores, opened: Opened) -> VectorIndex:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,14 @@ def test_each_word_with_a_slip_is_named(library: Library) -> None:
 @pytest.mark.parametrize("query", ["kayak", "zzzz", "xy", "robots", "configuration", "价格歧视", "1234567"])
 def test_other_words_lead_nowhere(library: Library, query: str) -> None:
     assert meant(library, query) == ()
+
+
+@pytest.mark.parametrize("query", ["peru", "shoold", "whitch"])
+def test_nobody_means_a_word_that_is_short_or_everywhere(tmp_path: Path, query: str) -> None:
+    text = "# Costs\n\nWe should pay per head, which is dear; shoals are dearer.\n"
+    with stores_of(tmp_path, {"costs/a.md": text}) as opened:
+        assert meant(opened, query) == ()
+        assert meant(opened, "shaols") == ("No passage has the word 'shaols'. Did you mean 'shoals'?",)
 
 
 def test_where_something_fits_nothing_is_said(library: Library) -> None:

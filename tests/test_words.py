@@ -155,6 +155,12 @@ def test_a_part_of_a_number_or_another_sign_in_it_is_another_number(library: Lib
     assert not any(hit.relevant for hit in library.search(OWNER, query, mode="lexical").hits)
 
 
+def test_two_numbers_with_a_sign_between_are_two(library: Library) -> None:
+    hits = library.search(OWNER, "2026-05", mode="lexical").hits
+    assert len([hit for hit in hits if hit.relevant]) == 2
+    assert found(library, "48700-51200") == ["plain amount", "amount"]
+
+
 def test_a_day_that_stands_in_no_text_leads_to_the_documents_of_that_day(
     library: Library, notes: Path
 ) -> None:

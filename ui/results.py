@@ -32,6 +32,7 @@ EXAMPLES: Final = (
     ("tea -green", "without a word"),
     ("type:markdown", "one type of file"),
     ("tag:recipe", "one tag, and the tags below it"),
+    ("tag:recipe tag:winter", "either of two tags; so with every key"),
     ("path:projects/garden", "one folder and what is in it; with * a pattern"),
     ("after:2026-01 before:2026-07", "from a day, month or year on; before one"),
     ("store:work", "one store"),

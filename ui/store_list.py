@@ -12,7 +12,7 @@ from rag_core.types import METRICS, StoreInfo, Viewer
 from ui import hits, store_facts
 from ui.deps import library
 from ui.links import STORES_PAGE
-from ui.messages import show_done, show_error
+from ui.messages import show_done, show_error, show_warning
 from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_first_folder
 from ui.runs import is_active
@@ -31,6 +31,7 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
         if error is not None:
             show_error(error)
         show_done(st.session_state.pop(_DONE, ""))
+        show_lost_default(viewer)
     # Containers that are always there: else the expanders would close when the list grows above them.
     with st.container():
         _list(viewer)
@@ -48,6 +49,12 @@ def _show_coming(kind: Kind) -> None:
     """What is under way, beside the button that began it."""
     with st.container():
         show_tasks((kind,), polling=under_way((kind,)))
+
+
+def show_lost_default(viewer: Viewer) -> None:
+    """That the setting default_store names no store, where that is so: after a rename, say."""
+    if lost := library().lost_default(viewer):
+        show_warning(lost)
 
 
 def say_later(sentence: str) -> None:

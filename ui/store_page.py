@@ -24,7 +24,7 @@ from ui.messages import show_error
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
 from ui.store_import import exports
-from ui.store_list import open_store, say_later, show_stores
+from ui.store_list import open_store, say_later, show_lost_default, show_stores
 from ui.task_status import forget, forget_store, found, library_name, show_tasks, under_way
 from ui.tasks import Kind
 
@@ -47,6 +47,7 @@ def show_store(viewer: Viewer, name: str) -> None:
         return
     remember(name)
     _title(name)
+    show_lost_default(viewer)
     if info.sources or info.file_count or info.attached:
         _links(info)
     else:

@@ -7,14 +7,16 @@ import sys
 import click
 
 from rag_core import report_forms
-from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store
+from rag_core.cli.options import begun_paths, emit, json_option, library_of_owner, name_of_store
 from rag_core.errors import InvalidInput
 from rag_core.terminal import show_diagnoses, show_steps
 from rag_core.types import OWNER
 
 
 @click.command()
-@click.option("--file", "path", metavar="PATH", help="Say why this file is found or not.")
+@click.option(
+    "--file", "path", metavar="PATH", shell_complete=begun_paths, help="Say why this file is found or not."
+)
 @click.option("--query", metavar="TEXT", help="With --file: also its place for this query.")
 @click.option(
     "--store",

@@ -7,7 +7,16 @@ from typing import get_args
 import click
 
 from rag_core import render
-from rag_core.cli.options import OfStore, begun_paths, emit, json_option, library_of_owner, store_option
+from rag_core.cli.options import (
+    OfStore,
+    begun_paths,
+    emit,
+    json_option,
+    library_of_owner,
+    store_of_file,
+    store_of_file_option,
+    store_option,
+)
 from rag_core.cli.runs import work_off
 from rag_core.files import current_folder
 from rag_core.terminal import show_document, show_documents
@@ -32,15 +41,16 @@ def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
 
 @click.command()
 @path_argument
-@store_option
+@store_of_file_option
 @json_option
-def show(path: str, store: str, as_json: bool) -> None:
+def show(path: str, store: str | None, as_json: bool) -> None:
     """Show a document: its text, and its links both ways.
 
     PATH is a file here, absolute, or as `list` names it; with lines behind it, as in a.md:10-14, only these
     are shown.
     """
     library = library_of_owner()
+    store = store_of_file(library, store, path)
     path, lines = library.lines_in_store(OWNER, store, path, current_folder())
     view = library.excerpt(OWNER, store, path, *lines).view if lines else library.document(OWNER, store, path)
     emit(as_json, render.document_view(view, OWNER), lambda: show_document(view))
@@ -48,17 +58,18 @@ def show(path: str, store: str, as_json: bool) -> None:
 
 @click.command()
 @path_argument
-@store_option
+@store_of_file_option
 @click.option("--undo", is_flag=True, help="Take the file back: the folder's patterns decide again.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
 @json_option
-def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> None:
+def exclude(path: str, store: str | None, undo: bool, reason: str, as_json: bool) -> None:
     """Leave one file out of a store, or take it back.
 
     PATH is a file here, absolute, or as `list` names it. The file stays out whatever the folder's patterns
     say, until --undo.
     """
     library = library_of_owner()
+    store = store_of_file(library, store, path)
     path, then = library.path_in_store(OWNER, store, path, current_folder()), ""
     if undo:
         library.take_back_file(OWNER, store, path)
@@ -70,13 +81,14 @@ def exclude(path: str, store: str, undo: bool, reason: str, as_json: bool) -> No
 
 @click.command()
 @path_argument
-@store_option
+@store_of_file_option
 @json_option
-def reindex(path: str, store: str, as_json: bool) -> None:
+def reindex(path: str, store: str | None, as_json: bool) -> None:
     """Read one file again, changed or not.
 
     PATH is a file here, absolute, or as `list` names it.
     """
     library = library_of_owner()
+    store = store_of_file(library, store, path)
     library.request_file(OWNER, store, library.path_in_store(OWNER, store, path, current_folder()))
     work_off(library, store, as_json=as_json)

@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 from rag_core import logs, render
 from rag_core.config import Settings, load
 from rag_core.errors import InvalidInput, NotFound, RagError
+from rag_core.files import current_folder
 from rag_core.library import Library
 from rag_core.screen import plain
 from rag_core.types import OWNER
@@ -94,10 +95,26 @@ def _or_the_only_store(ctx: click.Context, parameter: click.Parameter, name: str
     if name is not None:
         check_configured(ctx, parameter, name)
         return name
-    names = store_names(ctx)
+    return only(store_names(ctx), "Add --store with" if isinstance(parameter, click.Option) else "Name")
+
+
+def _if_named(ctx: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The store that was named with the command; what is configured is left to the library."""
+    if name is not None and not ctx.resilient_parsing:
+        check_configured(ctx, parameter, name)
+    return name if ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE else None
+
+
+def store_of_file(library: Library, store: str | None, path: str) -> str:
+    """The store that was named; without a name the only one that the file can be meant of."""
+    return store or only(library.stores_meant(OWNER, path, current_folder()), "Add --store with")
+
+
+def only(names: Sequence[str], advice: str) -> str:
+    """The one of these stores. Raises InvalidInput that begins its ``advice`` so where there are several."""
     if len(names) == 1:
         return names[0]
-    raise _which(names, "Add --store with" if isinstance(parameter, click.Option) else "Name")
+    raise _which(names, advice)
 
 
 def check_configured(ctx: click.Context, parameter: click.Parameter, name: str) -> None:
@@ -151,11 +168,14 @@ def begun_tokens(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 def begun_paths(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The documents that begin so, for a shell, and whatever files it finds itself."""
-    found = [CompletionItem(incomplete, type="file")]
+    found: set[str] = set()
     with suppress(RagError, OSError), closing(Library.open(_settings(ctx))) as library:
-        store = library.one_store(OWNER, ctx.params.get("store"))
-        found += map(CompletionItem, library.paths_like(OWNER, store, incomplete, _MOST_BEGUN))
-    return found
+        named = ctx.params.get("stores") or filter(None, [ctx.params.get("store")])
+        for store in [*named] or library.store_names(OWNER):
+            with suppress(RagError, OSError):
+                found.update(library.paths_like(OWNER, store, incomplete, _MOST_BEGUN))
+    names = map(CompletionItem, sorted(found)[:_MOST_BEGUN])
+    return [CompletionItem(incomplete, type="file"), *names]
 
 
 _FROM_THE_FOLDER = "a pattern starts at the folder, as 'drafts/**' does. Repeat for several."
@@ -180,6 +200,10 @@ stores_option = click.option(
 store_option = setting_option(
     "--store", "store", setting="default_store", callback=_or_the_only_store,
     help="The store; not needed when there is only one.", **name_of_store,
+)  # fmt: skip
+store_of_file_option = setting_option(
+    "--store", "store", setting="default_store", callback=_if_named,
+    help="The store; not needed when only one has the file.", **name_of_store,
 )  # fmt: skip
 store_argument = click.argument(
     "name", metavar="NAME", required=False, callback=_named_store, shell_complete=_begun

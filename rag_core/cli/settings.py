@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
 
 from rag_core import render
 from rag_core.cli.options import emit, json_option, settings_of_owner
-from rag_core.errors import RagError
+from rag_core.cli.shells import SHELLS
 from rag_core.terminal import show_settings
 
 _NAME = "commonplace"
@@ -22,7 +21,7 @@ def config(as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(list(SHELLS)))
 def completion(shell: str) -> None:
     """Print a script by which your shell completes commands.
 
@@ -31,8 +30,5 @@ def completion(shell: str) -> None:
     zsh:   eval "$(commonplace completion zsh)" in ~/.zshrc
     fish:  commonplace completion fish > ~/.config/fish/completions/commonplace.fish
     """  # noqa: D301 - click takes the backspace for "do not wrap"
-    found = get_completion_class(shell)
-    if found is None:
-        raise RagError(f"There is no completion for {shell!r}.", "Use bash, zsh or fish.")
     program = click.get_current_context().find_root().command
-    click.echo(found(program, {}, _NAME, f"_{_NAME}_complete".upper()).source())
+    click.echo(SHELLS[shell](program, {}, _NAME, f"_{_NAME}_complete".upper()).source())

@@ -99,8 +99,10 @@ def store_info(name: str, as_json: bool) -> None:
 @json_option
 def store_rename(name: str, new_name: str, as_json: bool) -> None:
     """Give a store another name; all that is in it stays."""
-    info = library_of_owner().rename_store(OWNER, name, new_name)
-    emit(as_json, render.store(info), lambda: click.echo(f"Store {name!r} is called {new_name!r} now."))
+    library = library_of_owner()
+    info = library.rename_store(OWNER, name, new_name)
+    said = f"Store {name!r} is called {new_name!r} now."
+    emit(as_json, render.store(info), lambda: click.echo(_with_default(library, said)))
 
 
 @store.command("export")
@@ -174,8 +176,15 @@ def store_delete(name: str, force: bool, leave_index: bool, as_json: bool) -> No
     emit(
         as_json,
         {"deleted": name},
-        lambda: click.echo(line(f"Store {name!r} is deleted; its files are untouched.{parted}")),
+        lambda: click.echo(
+            _with_default(library, line(f"Store {name!r} is deleted; its files are untouched.{parted}"))
+        ),
     )
+
+
+def _with_default(library: Library, said: str) -> str:
+    """What is ``said``, and in a line of its own that the setting default_store names no store now."""
+    return "\n".join(filter(None, (said, line(library.lost_default(OWNER)))))
 
 
 def _parted(library: Library, name: str) -> str:

@@ -31,7 +31,7 @@ from rag_core.store import Store, schema, switch
 from rag_core.store.check import check
 from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
 from rag_core.store.repair import repair
-from rag_core.store.sources import all_sources, change_source
+from rag_core.store.sources import all_sources, change_source, forget_whole_read
 from rag_core.store.workroom import sync, workroom
 from rag_core.types import METRICS, Outcome, Progress, Source
 from rag_core.wording import plural
@@ -179,6 +179,8 @@ def _is_moment(text: str | None) -> bool:
 def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
     """Pause the folders that are not on this computer or hold too much of it; sentences about each kind."""
     found = [source for source in all_sources(db) if not source.removed]
+    for source in found:  # it was read, but where the file is from
+        forget_whole_read(db, source.id)
     missing = [source for source in found if not _is_here(source)]
     doubted = [source for source in found if source not in missing and _is_doubted(source)]
     for source in (*missing, *doubted):

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rag_core import tags
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store import bm25, counts, shared_bm25
 from rag_core.store.documents import name_key, storable
@@ -46,7 +47,7 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
     parts: list[tuple[str, tuple[Any, ...]]] = []
     if not viewer.is_owner:
         parts.append(("NOT d.private", ()))
-    parts += _filter_conditions(query.filters)
+    parts += _filter_conditions(query.filters) + _filter_conditions(query.beside)
     parts += [(f"NOT ({sql})", values) for sql, values in _filter_conditions(query.excluded)]
     parts += [_must_hold(phrase) for phrase in query.phrases]
     parts += [_must_lack(phrase) for phrase in query.without]
@@ -383,16 +384,18 @@ def aliases(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, 
 
 
 def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:
-    """How many documents have each type, tag and folder: ``{"types", "tags", "folders"}``."""
+    """How many documents have each type, each tag or one below it, and each folder: ``{"types", "tags",
+    "folders"}``."""
     allowed = visible(viewer)
     found = f"SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'"
     statements = {
         "types": f"SELECT file_type, count(*) FROM documents WHERE id IN ({found}) GROUP BY 1",
-        "tags": "SELECT min(tag), count(*) FROM tags WHERE tag IS NOT NULL"
-        f" AND document_id IN ({found}) GROUP BY folded",
+        "tags": f"SELECT folded, count(*), min(tag) FROM tags WHERE document_id IN ({found}) GROUP BY 1",
         "folders": f"SELECT folder, count(*) FROM documents WHERE id IN ({found}) GROUP BY 1",
     }
-    return {
-        name: {row[0]: row[1] for row in db.execute(f"{sql} ORDER BY 2 DESC, 1", allowed.values)}
+    rows = {
+        name: db.execute(f"{sql} ORDER BY 2 DESC, 1", allowed.values).fetchall()
         for name, sql in statements.items()
     }
+    counts = {name: {row[0]: row[1] for row in found} for name, found in rows.items()}
+    return counts | {"tags": tags.named(counts["tags"], (row[2] for row in rows["tags"] if row[2]))}

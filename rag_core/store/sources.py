@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -151,7 +152,42 @@ def drop_source(db: sqlite3.Connection, source_id: int) -> None:
             if out.whole_path.startswith(here):
                 exclude_file(db, heir.id, out.whole_path[len(here) :], out.reason)
                 break
+    forget_whole_read(db, source_id)
     db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
+
+
+# --- when all of them was read -----------------------------------------------------------
+
+
+def note_whole_read(db: sqlite3.Connection, source: Source, job_id: int) -> None:
+    """Keep that a run looked at every file of a source."""
+    db.execute(
+        "INSERT OR REPLACE INTO meta SELECT ?, start_time || ' ' || ? FROM jobs WHERE id = ?",
+        (_whole_read(source.id), _chosen(source), job_id),
+    )
+
+
+def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
+    """Keep no more that a source was read."""
+    db.execute("DELETE FROM meta WHERE key = ?", (_whole_read(source_id),))
+
+
+def whole_reads(db: sqlite3.Connection) -> list[str]:
+    """When the last run through all of a source had begun, for each that is not paused; '' where there was
+    none since its files were chosen as they are now."""
+    meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+    due = [source for source in all_sources(db) if not (source.paused or source.removed)]
+    found = [(meta.get(_whole_read(source.id), "").split(" "), _chosen(source)) for source in due]
+    return [kept[0] if kept[1:] == [chosen] else "" for kept, chosen in found]
+
+
+def _whole_read(source_id: int) -> str:
+    return f"whole_read_{source_id}"
+
+
+def _chosen(source: Source) -> str:
+    """What tells whether a source still takes the same files."""
+    return hashlib.sha256(json.dumps([source.root, source.include, source.exclude]).encode()).hexdigest()
 
 
 # --- files that the owner took out ------------------------------------------------------

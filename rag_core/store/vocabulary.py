@@ -9,7 +9,7 @@ from itertools import islice
 
 from rag_core.store import find
 from rag_core.types import Viewer
-from rag_core.words import fold, spaced_words
+from rag_core.words import STOP_WORDS, fold, spaced_words
 
 _SHORTEST, _LONGEST = 4, 40  # letters; shorter words are like too many others, longer ones nobody types
 _LIKE = 0.8  # of difflib's ratio: of six letters one is another one, or two neighbours are swapped
@@ -29,8 +29,8 @@ def like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
         return ""
     # Counted are those that may be seen: nothing hidden may tell of itself by what it displaces.
     written = filter(None, (_written(db, stem, viewer) for stem in _stems(db, word)))
-    words = {each for some in islice(written, _TRIED) for each in some}
-    near = difflib.get_close_matches(word, sorted(words), 1, _LIKE)
+    words = {each for some in islice(written, _TRIED) for each in some if len(each) >= _SHORTEST}
+    near = difflib.get_close_matches(word, sorted(words - STOP_WORDS), 1, _LIKE)
     return near[0] if near else ""
 
 

@@ -1,0 +1,131 @@
+"""Since when files may be unread: since the last run that went through all of every folder, not any run."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.pages import markup
+from tests.search_page import Indexing, open_page
+from tests.trees import write
+from ui import deps
+
+
+@pytest.fixture
+def two_folders(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """A store with two folders that were read; their numbers. A second passes whenever the clock is looked
+    at."""
+    first = datetime(2026, 1, 2, tzinfo=UTC)
+    clock = map(timedelta(seconds=1).__mul__, count())
+    monkeypatch.setattr("rag_core.store.work.now", lambda: (first + next(clock)).isoformat())
+    write(tmp_path, {"one/a.md": "A zebra.\n", "two/b.md": "A walrus.\n"})
+    index(library, "s", tmp_path / "one")
+    index(library, "s", tmp_path / "two")
+    one, two = library.sources(OWNER, "s")
+    return one.source.id, two.source.id
+
+
+def last(library: Library) -> str:
+    return library.jobs(OWNER, "s", 1)[0].start_time
+
+
+def run(library: Library) -> None:
+    assert library.run(OWNER, "s") is not None
+
+
+def test_a_run_over_all_folders_counts(library: Library, two_folders: tuple[int, int]) -> None:
+    before = last(library)
+    assert library.last_begun(OWNER, ["s"]) == before
+    index(library, "s")
+    assert library.last_begun(OWNER, ["s"]) == last(library) > before
+
+
+def test_a_run_over_one_file_does_not_count(library: Library, two_folders: tuple[int, int]) -> None:
+    before = last(library)
+    library.request_file(OWNER, "s", "a.md")
+    run(library)
+    assert library.last_begun(OWNER, ["s"]) == before < last(library)
+
+
+def test_each_folder_counts_for_itself(library: Library, two_folders: tuple[int, int]) -> None:
+    one, two = two_folders
+    before = last(library)
+    library.request_index(OWNER, "s", [one])
+    run(library)
+    first = last(library)
+    assert library.last_begun(OWNER, ["s"]) == before
+    library.request_index(OWNER, "s", [two])
+    run(library)
+    assert library.last_begun(OWNER, ["s"]) == first
+    library.pause_source(OWNER, "s", one)
+    assert library.last_begun(OWNER, ["s"]) == last(library)
+
+
+def test_a_run_that_removed_a_folder_does_not_count(library: Library, two_folders: tuple[int, int]) -> None:
+    before = last(library)
+    library.remove_source(OWNER, "s", two_folders[1])
+    run(library)
+    assert library.last_begun(OWNER, ["s"]) == before < last(library)
+
+
+def test_a_new_folder_is_not_taken_for_the_one_whose_number_it_has(
+    library: Library, two_folders: tuple[int, int], tmp_path: Path
+) -> None:
+    library.remove_source(OWNER, "s", two_folders[1])
+    run(library)
+    write(tmp_path, {"three/c.md": "A seal.\n"})
+    library.add_source(OWNER, "s", tmp_path / "three", ["**/*"])
+    assert library.last_begun(OWNER, ["s"]) == ""
+
+
+def test_other_patterns_were_never_read(library: Library, two_folders: tuple[int, int]) -> None:
+    library.change_source(OWNER, "s", two_folders[0], ["*.md"])
+    assert library.last_begun(OWNER, ["s"]) == ""
+    index(library, "s")
+    assert library.last_begun(OWNER, ["s"]) == last(library)
+
+
+def test_a_folder_that_was_not_there_was_not_read(
+    library: Library, two_folders: tuple[int, int], tmp_path: Path
+) -> None:
+    before = last(library)
+    (tmp_path / "two").rename(tmp_path / "away")
+    index(library, "s")
+    assert library.last_begun(OWNER, ["s"]) == before < last(library)
+
+
+def test_what_was_cleared_was_not_read(library: Library, two_folders: tuple[int, int]) -> None:
+    library.clear_store(OWNER, "s", confirm=True)
+    run(library)
+    library.pause_source(OWNER, "s", two_folders[0], paused=False)
+    assert library.last_begun(OWNER, ["s"]) == ""
+
+
+def test_what_was_imported_was_read_elsewhere(
+    library: Library, two_folders: tuple[int, int], tmp_path: Path
+) -> None:
+    library.export_store(OWNER, "s", tmp_path / "s.commonplace")
+    library.import_store(OWNER, tmp_path / "s.commonplace", "copy")
+    assert library.last_begun(OWNER, ["copy"]) == ""
+
+
+@pytest.mark.usefixtures("owner", "tokyo")
+def test_the_page_says_the_time_of_the_last_run_through_all(
+    indexing: Indexing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("rag_core.store.work.now", lambda: "2026-01-02T03:04:05+00:00")
+        indexing({"tea.md": "Green tea.\n"})
+    deps.library().request_file(OWNER, "notes", "tea.md")
+    assert deps.library().run(OWNER, "notes") is not None
+    said = "Files newer than the last run through all folders (2026-01-02 12:04) may not be read yet."
+    assert said in markup(open_page(q="xylophone orchestra"))
+    deps.library().change_source(OWNER, "notes", 1, ["*.md"])
+    said = "Files newer than the last run through all folders may not be read yet."
+    assert said in markup(open_page(q="xylophone orchestra"))
