@@ -22,7 +22,7 @@ import numpy as np
 from rag_core.chunk import chunk_spec
 from rag_core.embedders import Embedder
 from rag_core.errors import EmbedderError, VectorError
-from rag_core.extract import EXTRACTOR_VERSION
+from rag_core.extract import EXTRACTOR_VERSION, frontmatter
 from rag_core.files import display
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
 from rag_core.store.documents import FileRecord, storable
@@ -268,9 +268,11 @@ class _Doc:
     def extracted(self) -> Extracted:
         """The document, without its whole text, which no record has."""
         tags = self.texts("tags")
-        aliases = self.text("words").removeprefix(" ".join(tags)).strip()
         title_from = self.text("title_from")
         front_matter = self._doc.get("front_matter", {})
+        values = front_matter if isinstance(front_matter, dict) else {}
+        words = self.text("words").removesuffix(frontmatter.words(values))
+        aliases = words.removeprefix(" ".join(tags)).strip()
         return Extracted(
             text="",
             file_type=self.text("file_type"),
@@ -282,7 +284,7 @@ class _Doc:
             tags=tags,
             date=self.text("date") or None,
             private=bool(self._doc.get("private")),
-            metadata=front_matter if isinstance(front_matter, dict) else {},
+            metadata=values,
         )
 
 

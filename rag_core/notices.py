@@ -6,8 +6,6 @@ import difflib
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from datetime import date, timedelta
 from itertools import accumulate, islice
 from math import floor
 from pathlib import PurePath
@@ -17,11 +15,10 @@ from rag_core.extract import hardly_text
 from rag_core.store import Store, find, view, vocabulary
 from rag_core.store.sources import all_sources
 from rag_core.types import Filters, Hit, Notice, Query, Viewer
-from rag_core.words import is_unspaced, numbers
+from rag_core.words import is_unspaced
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
-_OF_A_YEAR = 4  # digits
 _MOST_MEANT = 3  # every word of a store is compared with each
 _LACKS = {
     "types": "is of the type",
@@ -161,7 +158,7 @@ def _skipped(count: int, suffix: str) -> str:
 def misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
     """One notice for each of a query's ``words`` that no passage has that ``viewer`` may see in ``stores``,
     if another word is spelled much like it."""
-    asked = [word for word in words if not (is_unspaced(word) or word.isdecimal())]
+    asked = [word for word in words if word.isalpha() and not is_unspaced(word)]
     held: set[str] = set()
     for store in stores:
         with store.read() as db:
@@ -170,31 +167,6 @@ def misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) ->
     meant = {word: _meant(stores, word, viewer) for word in unknown}
     said = "No passage has the word {!r}. Did you mean {!r}?"
     return [Notice(said.format(word, other)) for word, other in meant.items() if other]
-
-
-def dated(stores: Sequence[Store], text: str, viewer: Viewer) -> list[Notice]:
-    """For each whole date in the ``text`` of a query that documents are of which ``viewer`` may see: what
-    finds them, as the date that a document has need not stand in it."""
-    said = []
-    for day in map(_day, (parts for _, parts in numbers(text))):
-        of = day and Filters(after=day.isoformat(), before=(day + timedelta(days=1)).isoformat())
-        if of and any(_has(store, of, viewer) for store in stores):
-            said.append(f"Documents of that day: `after:{of.after} before:{of.before}` finds them.")
-    return [Notice(each) for each in dict.fromkeys(said)]
-
-
-def _day(parts: Sequence[str]) -> date | None:
-    """The date whose year, month and day these are, or the other way round."""
-    with suppress(ValueError):
-        year, month, day = parts if len(parts[0]) == _OF_A_YEAR else reversed(parts)
-        if len(year) == _OF_A_YEAR:
-            return date(int(year), int(month), int(day))
-    return None
-
-
-def _has(store: Store, filters: Filters, viewer: Viewer) -> bool:
-    with store.read() as db:
-        return find.few(db, find.eligible(Query("", "", (), filters=filters), viewer), 0) is None
 
 
 def _meant(stores: Sequence[Store], word: str, viewer: Viewer) -> str:

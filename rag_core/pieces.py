@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,8 +109,9 @@ class Pieces(Runs):
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
         """The stores that could be meant where a file is named as for `lines_in_store`, and no store.
 
-        These are the stores that have read or excluded it, else those with a folder in which it lies, else
-        all; of several only the one that is configured, if it is among them.
+        These are the stores that have read or excluded it, else those with a folder in which it lies; of
+        several only the one that is configured, if it is among them. Where none knows it that is the one that
+        is configured or the only one. Raises NotFound where there are several.
         """
         owner_only(viewer, "see files")
         names = self.store_names(viewer)
@@ -117,7 +119,21 @@ class Pieces(Runs):
         has = [name for name, found in called.items() if self._has(viewer, name, found)]
         meant = has or [*called] or names
         default = self.settings.default_store
-        return [default] if default in meant else meant
+        if default in meant:
+            return [default]
+        if not called and len(names) > 1:
+            raise self._in_no_store(viewer, names, path)
+        return meant
+
+    def _in_no_store(self, viewer: Viewer, names: Sequence[str], path: str) -> NotFound:
+        near: list[str] = []
+        for name in names:
+            with suppress(RagError):
+                near += self._near(self._stores.open(viewer, name).store, path)
+        lists = "`commonplace list --store NAME` lists the files of one."
+        return NotFound(
+            f"No store has a file {path[:500]!r}.", f"Did you mean {near[0]!r}?" if near else lists
+        )
 
     def _called(self, viewer: Viewer, store: str, path: str, here: Path | None) -> str:
         """What a store calls a file; '' where it knows none, or cannot be read."""

@@ -36,6 +36,9 @@ _BM25_BOUND = 2.2  # k1 + 1 in SQLite's FTS5, which has k1 = 1.2
 _WORD = re.compile(r"[^\W_]*")
 FEW_HOLDERS = 20
 """So many passages with every word of a query are looked through at a glance."""
+_PHRASE, _PHRASES, _EVERY, _WORD_HELD = "the exact phrase", "the exact phrases", "every word", "the word"
+TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD))
+"""The reasons that say which words a passage holds, all of them."""
 _NAME_BONUS = 0.3  # a query that is a document's name or alias asks for that document
 
 
@@ -124,10 +127,19 @@ def rank(
     present = [_present(item.text, idf, together) for item in found]
     told = {held: _held(query, parts, held) for held in {*present}}  # many passages hold the same ones
     whole = sum(bool(idf) and len(units_held) == len(idf) for units_held in present)
-    lifts = mode == "hybrid" and (bool(query.phrases) or whole <= FEW_HOLDERS)
+    values = [_value(item, held, idf, mode, calibration) for item, held in zip(found, present, strict=True)]
+    if mode == "hybrid" and idf and (query.phrases or whole <= FEW_HOLDERS):
+        # Of a single word no passage without it stands before one that has it.
+        bare = [value for value, held in zip(values, present, strict=True) if len(parts) == 1 and not held]
+        least = max((calibration.hybrid.middle, *bare))
+        values = [
+            max(value, least + (1 + value) * _HARDLY) if len(held) == len(idf) else value
+            for value, held in zip(values, present, strict=True)
+        ]
+    curve = {"hybrid": calibration.hybrid, "vector": calibration.vector, "lexical": calibration.lexical}[mode]
     placed = [
-        _place(item, held, told[held], idf, mode, calibration, lifts=lifts)
-        for item, held in zip(found, present, strict=True)
+        (value, Ranked(item, curve(value), _reasons(item, told[held], calibration)))
+        for value, item, held in zip(values, found, present, strict=True)
     ]
     placed.sort(key=lambda pair: (-pair[0], pair[1].found.chunk_id))
     return [ranked for _, ranked in placed]
@@ -145,35 +157,21 @@ def _present(text: str, idf: Mapping[str, float], together: Sequence[tuple[str, 
     return frozenset(held)
 
 
-def _place(
-    found: Found,
-    present: Set[str],
-    told: str,
-    idf: Mapping[str, float],
-    mode: Mode,
-    calibration: Calibration,
-    *,
-    lifts: bool,
-) -> tuple[float, Ranked]:
-    """The value of a candidate that holds the units ``present``, and it with its score; ``told`` says which
-    words they are, ``lifts`` that holding them all is enough to be relevant."""
+def _value(
+    found: Found, present: Set[str], idf: Mapping[str, float], mode: Mode, calibration: Calibration
+) -> float:
+    """The value of a candidate that holds the units ``present``."""
     total = sum(idf.values())
     coverage = sum(idf[unit] for unit in present) / total if total else 0.0
     bm25 = (found.bm25 or 0.0) / (_BM25_BOUND * total) if total else 0.0
     bonus = _NAME_BONUS if found.is_named else 0.0
     by_words = calibration.coverage_weight * coverage + (1 - calibration.coverage_weight) * bm25
     if mode == "lexical":
-        value, score = by_words + bonus, calibration.lexical(by_words + bonus)
-    elif mode == "vector":
-        value = found.similarity if found.similarity is not None else calibration.typical
-        score = calibration.vector(value)
-    else:
-        similarity = found.similarity if found.similarity is not None else calibration.typical + by_words / 2
-        value = similarity + calibration.coverage_weight * coverage + calibration.bm25_weight * bm25 + bonus
-        if lifts and idf and len(present) == len(idf):
-            value = max(value, calibration.hybrid.middle + (1 + value) * _HARDLY)
-        score = calibration.hybrid(value)
-    return value, Ranked(found, score, _reasons(found, told, calibration))
+        return by_words + bonus
+    if mode == "vector":
+        return found.similarity if found.similarity is not None else calibration.typical
+    similarity = found.similarity if found.similarity is not None else calibration.typical + by_words / 2
+    return similarity + calibration.coverage_weight * coverage + calibration.bm25_weight * bm25 + bonus
 
 
 def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, ...]:
@@ -182,7 +180,7 @@ def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, .
     if words:
         reasons.append(words)
     elif found.bm25 is not None:
-        reasons.append("a form of the words")
+        reasons.append("similar words")
     if found.similarity is not None and found.similarity >= calibration.hybrid.middle:
         reasons.append("close in meaning")
     elif found.similarity is not None and found.similarity >= calibration.vector.middle:
@@ -194,9 +192,9 @@ def _held(query: Query, parts: Mapping[str, list[str]], present: Set[str]) -> st
     """Which words a passage with the units ``present`` holds; '' where it holds no part of any."""
     held = [word for word, its_units in parts.items() if present >= {*its_units}]
     if query.phrases and not query.loose:
-        return "the exact phrase" if len(query.phrases) == 1 else "the exact phrases"
+        return _PHRASE if len(query.phrases) == 1 else _PHRASES
     if held and len(held) == len(parts):
-        return "every word" if len(parts) > 1 else "the word"
+        return _EVERY if len(parts) > 1 else _WORD_HELD
     if held:
         lacking = [word for word in parts if word not in held]
         return f"{len(held)} of {len(parts)} words: {_few(held)}; not {_few(lacking)}"
@@ -211,6 +209,8 @@ def occurs(text: str, word: str) -> bool:
     """Whether ``word`` or an inflection of it begins a word of ``text`` (both folded)."""
     if is_unspaced(word):
         return word in text
+    if "_" in word:  # a name in code, which has no forms
+        return re.search(rf"(?<![^\W_]){word}(?!\w)", text) is not None
     forms = forms_of(word)
     at = text.find(forms.beginning)
     while at >= 0:

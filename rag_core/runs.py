@@ -68,15 +68,19 @@ class Runs(Folders):
 
     def _no_file(self, opened: Store, path: str) -> NotFound:
         """The error where a store has no file called ``path``, with one that may be meant."""
-        with opened.read() as db:
-            near = documents.called(db, path, 1) or documents.like(db, path)
-            near = near or get_close_matches(path, [out.display for out in sources.excluded_files(db)], n=1)
+        near = self._near(opened, path)
         listed = f"`commonplace list --store {opened.name}` lists its files."
         meant = f"Did you mean {near[0]!r}?" if near else "It may have moved or be gone."
         return NotFound(
             f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", f"{meant} {listed}",
             on_page=meant if near else "It may have moved or be gone; look at the files of the store.",
         )  # fmt: skip
+
+    def _near(self, opened: Store, path: str) -> Sequence[str]:
+        """What may be meant by a file that a store has not, the likeliest first."""
+        with opened.read() as db:
+            near = documents.called(db, path, 1) or documents.like(db, path)
+            return near or get_close_matches(path, [out.display for out in sources.excluded_files(db)], n=1)
 
     def requested(self, viewer: Viewer, store: str) -> bool:
         """Whether somebody asks for a run that is not done yet."""

@@ -15,7 +15,17 @@ from operator import itemgetter
 
 from rag_core import notices
 from rag_core.errors import RagError, StoreError, VectorError
-from rag_core.rank import RELEVANT, Calibration, Found, Ranked, information, merge, rank
+from rag_core.rank import (
+    RELEVANT,
+    TELLS_OF_WORDS,
+    Calibration,
+    Found,
+    Ranked,
+    information,
+    merge,
+    occurs,
+    rank,
+)
 from rag_core.snippet import best_window, highlight, markup
 from rag_core.store import Store, embeddings, find
 from rag_core.store.errors import told
@@ -23,7 +33,7 @@ from rag_core.store.identities import active_identity
 from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
-from rag_core.words import units
+from rag_core.words import extra_terms, fold, units
 
 CANDIDATES = 100  # by words, and as many by meaning
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
@@ -153,7 +163,6 @@ def _hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, nothing_fit
         said = [each for filters in asked for each in notices.unknown_values(stores, filters, viewer)]
         if nothing_fits:
             said += notices.misspelled(stores, query.words, viewer)
-            said += notices.dated(stores, query.text, viewer)
         return said
     except StoreError:  # what was found is worth more than a hint
         return []
@@ -371,4 +380,16 @@ def _hit(
 def _with_highlights(hit: Hit, query: Query) -> Hit:
     spans = highlight(hit.content, query.loose, query.phrases)
     hidden = markup(hit.content, hit.document.file_type, spans)
+    if not spans:
+        hit = replace(hit, reasons=_from_front_matter(hit, query))
     return replace(hit, spans=spans, hidden=hidden, snippet=best_window(hit.content, spans, hidden=hidden))
+
+
+def _from_front_matter(hit: Hit, query: Query) -> tuple[str, ...]:
+    """The reasons of a hit in which nothing is marked: words that neither it nor a name holds stand in the
+    front matter of its note, which nobody sees on a card."""
+    seen = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases, hit.content))
+    seen = f"{fold(seen)} {extra_terms(seen)}"
+    if hit.document.file_type != "markdown" or any(occurs(seen, unit) for unit in units(query.words)):
+        return hit.reasons
+    return tuple(f"{each} in its front matter" if each in TELLS_OF_WORDS else each for each in hit.reasons)

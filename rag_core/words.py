@@ -53,6 +53,8 @@ Span = tuple[int, int]
 _DIGITS = re.compile(r"\d+")
 _LEAST_DIGITS, _MOST_DIGITS = 6, 16  # 1.5 is not 15; longer ones are rows of a table
 
+_SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
+
 TERM_COLUMNS = ("title_terms", "terms")
 
 # Words so common that they say nothing about what is looked for; they count only when the
@@ -154,13 +156,16 @@ def query_words(text: str) -> tuple[str, ...]:
 
 
 def typed_words(text: str) -> dict[str, list[str]]:
-    """The words of a query as they were typed, a number with its signs, each with what is counted of it."""
+    """The words of a query as they were typed, each with what is counted of it: a number with its signs, a
+    name in code whole."""
     text = unicodedata.normalize("NFKC", text)
     found: dict[str, list[str]] = {}
     at = 0
-    for _, (start, end) in number_places(text):
+    places = [(place, _DIGITS.findall(text, *place)) for _, place in number_places(text)]
+    places += [(match.span(), [match[0].lower()]) for match in _SNAKE.finditer(text)]
+    for (start, end), parts in sorted(places):
         found |= {word: units([word]) for word in _split(text[at:start])}
-        found[text[start:end]] = _DIGITS.findall(text, start, end)
+        found[text[start:end]] = parts
         at = end
     found |= {word: units([word]) for word in _split(text[at:])}
     return {word: parts for word, parts in found.items() if word not in STOP_WORDS} or found
@@ -190,6 +195,7 @@ def _split(text: str, *, parts: bool = False) -> Iterator[str]:
             yield from _parts(word)
     if parts:
         yield from (whole for whole, _ in numbers(text))
+        yield from (match[0].lower() for match in _SNAKE.finditer(text))  # a phrase for the index
 
 
 def is_unspaced(word: str) -> bool:

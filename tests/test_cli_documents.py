@@ -175,7 +175,9 @@ def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed:
     assert several.status == 2
     assert several.err == "Error: Which store is meant?\nAdd --store with one of these: garden, shed.\n"
     none = run(command, "nothing.md")
-    assert none.err == "Error: Which store is meant?\nAdd --store with one of these: empty, garden, shed.\n"
+    assert none.status == 1
+    assert none.err.startswith("Error: No store has a file 'nothing.md'.\n")
+    assert "Did you mean 'rake.md'?" in run(command, "rke.md").err
 
 
 def test_the_configured_store_is_meant_where_it_has_the_file(run: Run, shed: Path, home: Path) -> None:

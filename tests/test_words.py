@@ -161,16 +161,20 @@ def test_two_numbers_with_a_sign_between_are_two(library: Library) -> None:
     assert found(library, "48700-51200") == ["plain amount", "amount"]
 
 
-def test_a_day_that_stands_in_no_text_leads_to_the_documents_of_that_day(
-    library: Library, notes: Path
-) -> None:
-    (notes / "tax.md").write_text("---\ndate: 2019-02-28\n---\nThe return.\n", "utf-8")
-    index(library, "tax", notes)
-    said = "Documents of that day: `after:2019-02-28 before:2019-03-01` finds them."
-    for query in ("2019-02-28", "28.02.2019"):
-        assert library.search(OWNER, query, ["tax"], mode="lexical").warnings == (said,)
-    assert library.search(OWNER, "2019-02-27", ["tax"], mode="lexical").warnings == ()
-    assert library.search(OWNER, "after:2019-02-28 before:2019-03-01").hits[0].document.path == "tax.md"
+@pytest.mark.parametrize(
+    "query", ["0171 5550199", '"waiting for deposit"', "deposit", "7412", "2019-02-28", "Grete"]
+)
+def test_what_else_front_matter_says_is_found_by_words(library: Library, notes: Path, query: str) -> None:
+    (notes / "customer.md").write_text(
+        "---\ntags: [tax]\nphone: 0171 555 0199\nstatus: waiting for deposit\namount: 7412.00\n"
+        "date: 2019-02-28\nfamily: {wife: Grete, sons: [Ole]}\n---\nThe kitchen.\n",
+        "utf-8",
+    )
+    (notes / "other.md").write_text("A phone in the hall, and a wife.\n", "utf-8")
+    index(library, f"customers{abs(hash(query))}", notes)
+    hits = library.search(OWNER, query, [f"customers{abs(hash(query))}"], mode="lexical").hits
+    assert [hit.document.path for hit in hits if hit.relevant] == ["customer.md"]
+    assert hits[0].reasons[0].endswith(" in its front matter")
 
 
 @pytest.mark.parametrize("query", ["straße", "strasse", "STRASSE", "STRAẞE"])

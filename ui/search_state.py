@@ -218,8 +218,13 @@ class State:
     def current(self) -> Request:
         """What the widgets say now."""
         usual = self.usual()
-        values = {name: st.session_state.get(self.key(name), getattr(usual, name)) for name in self.names}
+        values = {name: self._said(name, getattr(usual, name)) for name in self.names}
         return replace(usual, **{**values, "store": tuple(values["store"])})
+
+    def _said(self, name: str, usual: Any) -> Any:
+        """What a widget says; as usual where it says nothing, which a choice of several may for a moment."""
+        value = st.session_state.get(self.key(name))
+        return usual if value is None else value
 
     def push(self) -> None:
         """As a callback: write what the widgets say into the URL, as one history entry.

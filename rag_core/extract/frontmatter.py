@@ -32,6 +32,8 @@ _FLOAT = re.compile(r"-?\d{1,15}\.\d{1,15}")
 _DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=$|[T\s])")
 _TIME = re.compile(r"\d{4}-\d\d?-\d\d?[Tt ]+\d\d:\d\d")
 _CONSTANTS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+_KNOWN_KEYS = frozenset("title aliases alias tags tag keywords private".split())
+_MOST_WORDS = 1000  # characters
 _DATE_KEYS = ("date", "date created", "created", "updated")
 
 
@@ -88,6 +90,26 @@ def tags(values: dict[str, Any]) -> tuple[str, ...]:
         for tag in _strings(_value(values, key), re.compile(r"[,\s]"))
     ]
     return unique(found)
+
+
+def words(values: dict[str, Any]) -> str:
+    """What else it says, to be found by words: each name with its values, as far as `_MOST_WORDS` go."""
+    said = [(key, value) for key, value in values.items() if key.strip().lower() not in _KNOWN_KEYS]
+    return " ".join(" ".join([_text(key), *_leaves(value)]) for key, value in said)[:_MOST_WORDS].strip()
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The texts in a value, in their order."""
+    match value:
+        case dict():
+            for key, inner in value.items():
+                yield _text(key)
+                yield from _leaves(inner)
+        case list():
+            for inner in value:
+                yield from _leaves(inner)
+        case _:
+            yield _text(value)
 
 
 def document_date(values: dict[str, Any]) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_core.extract import frontmatter
 from rag_core.store.identities import TARGET
 from rag_core.types import Extracted, Passage
 from rag_core.words import extra_terms
@@ -60,7 +61,7 @@ def title_terms(title: str, tags: str, display: str) -> str:
 
 def rows(display: str, doc: Extracted, passages: Sequence[Passage]) -> Rows:
     """All that can be made of a document shown as ``display`` before its transaction begins."""
-    tags = " ".join((*doc.tags, *doc.aliases))
+    tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
     terms = title_terms(doc.title, tags, display)
     distinct = {passage.text: passage for passage in reversed(passages)}  # the first of equal ones stays
     kept = [passage for passage in passages if distinct[passage.text] is passage]
