@@ -14,6 +14,7 @@ from rag_core.snippet import pieces
 from rag_core.types import Answer, Document, DocumentLink, DocumentView, Hit, Job, Source, StoreInfo
 from rag_core.wording import (
     CHANGED_IN_LISTS,
+    dated,
     duration,
     embedder,
     fewer_vectors,
@@ -155,7 +156,7 @@ def show_document(view: DocumentView) -> None:
     click.secho(line(document.title or document.path), bold=True)
     private = "private" if document.private else ""
     tags = (f"#{tag}" for tag in document.tags)
-    known = (document.path, document.file_type, document.date[:10], private, *tags)
+    known = (document.path, document.file_type, dated(view), private, *tags)
     click.secho(line(" · ".join(part for part in known if part)), dim=True)
     if document.state != "fresh":
         click.secho(line(f"{document.state}  {document.reason}".rstrip()), fg="yellow")

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from shlex import quote
 
 from rag_core.reports import Diagnosis, Privacy
-from rag_core.types import Answer, Document, Hit, Job, Source, StoreInfo
+from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
 
 EXAMPLE_MODEL = "llama3.2:3b"
 """A small model that answers at once, without thinking aloud first: 2 GB."""
@@ -120,6 +120,12 @@ def since_last_run(begun: str, stores: int) -> str:
     if stores == 1 or not when:
         when = f"the last run through all folders{when and f' ({when})'}"
     return f"Files newer than {when} may not be read yet."
+
+
+def dated(view: DocumentView) -> str:
+    """The day by which filters take a document: its text or its name says it, or it was changed then."""
+    day = view.document.date[:10]
+    return f"{'dated' if view.is_dated else 'changed'} {day}" if day else ""
 
 
 def duration(seconds: float) -> str:

@@ -66,6 +66,19 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     )
 
 
+def test_show_says_whether_a_document_is_dated_or_was_changed_then(run: Run, notes: Path) -> None:
+    for name, text in (
+        ("2026-03-15 standup.md", "It."),
+        ("b.md", "---\ndate: 2025-01-02\n---\nB."),
+        ("c.md", "C."),
+    ):
+        (notes / name).write_text(text, "utf-8")
+    run("init", notes)
+    assert " · dated 2026-03-15" in run("show", "2026-03-15 standup.md").out
+    assert " · dated 2025-01-02" in run("show", "b.md").out
+    assert " · changed 20" in run("show", "c.md").out
+
+
 def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
     shown = run("show", "bee.md", "--store", "garden", "--json").json
     assert (shown["store"], shown["file_path"], shown["state"], shown["title"]) == (

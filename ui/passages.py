@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rag_core.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
-from rag_core.wording import is_empty, lines, moment, plural, size, without_text
+from rag_core.wording import dated, is_empty, lines, moment, plural, size, without_text
 from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address
 
@@ -79,7 +79,7 @@ def facts(view: DocumentView) -> str:
     """What is known of a document, in quiet lines: where it is, what it is, its state, and the way to
     the passage that is marked."""
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
-    known = [file.path, f"in {file.store}", file.file_type, _dated(view), _private(file)]
+    known = [file.path, f"in {file.store}", file.file_type, dated(view), _private(file)]
     if file.indexed_at:
         has_text = file.chunks and not is_empty(file)
         known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if has_text else ""))
@@ -90,12 +90,6 @@ def facts(view: DocumentView) -> str:
     state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
     way = f'<p><a href="#{_MARK}">Go to {html.escape(_lines(marked).lower())}</a></p>' if marked else ""
     return f'<div class="cp">{quiet}{state}{way}</div>'
-
-
-def _dated(view: DocumentView) -> str:
-    """The date by which filters take the document: its text or its name says it, or it was changed then."""
-    date = view.document.date[:10]
-    return f"{'dated' if view.is_dated else 'changed'} {date}" if date else ""
 
 
 def _private(file: Document) -> str:
