@@ -36,6 +36,7 @@ _BM25_BOUND = 2.2  # k1 + 1 in SQLite's FTS5, which has k1 = 1.2
 _WORD = re.compile(r"[^\W_]*")
 FEW_HOLDERS = 20
 """So many passages with every word of a query are looked through at a glance."""
+ITS_NAME = "its name"
 _PHRASE, _PHRASES, _EVERY, _WORD_HELD = "the exact phrase", "the exact phrases", "every word", "the word"
 TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD))
 """The reasons that say which words a passage holds, all of them."""
@@ -176,7 +177,7 @@ def _value(
 
 def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, ...]:
     """Why this passage was found, in a few words for people; ``words`` is of `_held`."""
-    reasons = ["its name"] if found.is_named else []
+    reasons = [ITS_NAME] if found.is_named else []
     if words:
         reasons.append(words)
     elif found.bm25 is not None:

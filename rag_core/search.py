@@ -16,6 +16,7 @@ from operator import itemgetter
 from rag_core import notices
 from rag_core.errors import RagError, StoreError, VectorError
 from rag_core.rank import (
+    ITS_NAME,
     RELEVANT,
     TELLS_OF_WORDS,
     Calibration,
@@ -380,16 +381,26 @@ def _hit(
 def _with_highlights(hit: Hit, query: Query) -> Hit:
     spans = highlight(hit.content, query.loose, query.phrases)
     hidden = markup(hit.content, hit.document.file_type, spans)
-    if not spans:
-        hit = replace(hit, reasons=_from_front_matter(hit, query))
-    return replace(hit, spans=spans, hidden=hidden, snippet=best_window(hit.content, spans, hidden=hidden))
+    window = best_window(hit.content, spans, hidden=hidden)
+    return replace(hit, spans=spans, hidden=hidden, snippet=window, reasons=_reasons(hit, query))
 
 
-def _from_front_matter(hit: Hit, query: Query) -> tuple[str, ...]:
-    """The reasons of a hit in which nothing is marked: words that neither it nor a name holds stand in the
-    front matter of its note, which nobody sees on a card."""
-    seen = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases, hit.content))
-    seen = f"{fold(seen)} {extra_terms(seen)}"
-    if hit.document.file_type != "markdown" or any(occurs(seen, unit) for unit in units(query.words)):
+def _reasons(hit: Hit, query: Query) -> tuple[str, ...]:
+    """The reasons of a hit, with where its words stand that its text has not: in its names, or in the front
+    matter of its note."""
+    if TELLS_OF_WORDS.isdisjoint(hit.reasons) or ITS_NAME in hit.reasons:
         return hit.reasons
-    return tuple(f"{each} in its front matter" if each in TELLS_OF_WORDS else each for each in hit.reasons)
+    names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
+    asked = units(query.words)
+    lacking = _lacking(hit.content, asked)
+    hidden = _lacking(names, lacking) if hit.document.file_type == "markdown" else []
+    if hidden:
+        where = " in its front matter" if hidden == asked else ", some in its front matter"
+    else:
+        where = " in its name or headings" if asked and lacking == asked else ""
+    return tuple(f"{each}{where}" if each in TELLS_OF_WORDS else each for each in hit.reasons)
+
+
+def _lacking(text: str, asked: Sequence[str]) -> list[str]:
+    text = f"{fold(text)} {extra_terms(text)}"
+    return [unit for unit in asked if not occurs(text, unit)]

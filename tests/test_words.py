@@ -10,7 +10,7 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Hit
 from tests.conftest import index
 
 NOTES = {
@@ -175,6 +175,22 @@ def test_what_else_front_matter_says_is_found_by_words(library: Library, notes: 
     hits = library.search(OWNER, query, [f"customers{abs(hash(query))}"], mode="lexical").hits
     assert [hit.document.path for hit in hits if hit.relevant] == ["customer.md"]
     assert hits[0].reasons[0].endswith(" in its front matter")
+
+
+def test_where_a_word_stands_that_the_passage_has_not_is_said(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("---\nauthor: William Wascher\n---\nWascher on wages.\n", "utf-8")
+    tape = "It reads a stretch of the tape. " * 12
+    parts = [f'    def part{number}(self):\n        """{tape}"""\n' for number in range(6)]
+    (notes / "b.py").write_text("\n".join(["class Decoder:", *parts]), "utf-8")
+    index(library, "where", notes)
+
+    def hits(query: str) -> tuple[Hit, ...]:
+        return library.search(OWNER, query, ["where"], mode="lexical").hits
+
+    assert hits("William Wascher")[0].reasons == ("every word, some in its front matter",)
+    assert hits("Wascher wages")[0].reasons == ("every word",)
+    above = [hit.reasons for hit in hits("decoder") if "Decoder" not in hit.content]
+    assert above == [("the word in its name or headings",)] * 5
 
 
 @pytest.mark.parametrize("query", ["straße", "strasse", "STRASSE", "STRAẞE"])
