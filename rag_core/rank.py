@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import merge as heap_merge
 from itertools import islice
@@ -125,7 +125,7 @@ def rank(
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
     parts = {word: own for word, own in typed_words(query.text).items() if idf.keys() >= {*own}}
     together = [(whole, own) for whole, own in numbers(query.text) if idf.keys() >= {whole, *own}]
-    present = [_present(item.text, idf, together) for item in found]
+    present = [held_units(item.text, idf, together) for item in found]
     told = {held: _held(query, parts, held) for held in {*present}}  # many passages hold the same ones
     whole = sum(bool(idf) and len(units_held) == len(idf) for units_held in present)
     values = [_value(item, held, idf, mode, calibration) for item, held in zip(found, present, strict=True)]
@@ -146,10 +146,10 @@ def rank(
     return [ranked for _, ranked in placed]
 
 
-def _present(text: str, idf: Mapping[str, float], together: Sequence[tuple[str, list[str]]]) -> Set[str]:
-    """The units of ``idf`` that ``text`` holds. The parts of a number, which are ``together``, count all
-    where it stands, with whatever signs, and none elsewhere: there they are of others."""
-    held = {unit for unit in idf if occurs(text, unit)}
+def held_units(text: str, wanted: Iterable[str], together: Sequence[tuple[str, list[str]]]) -> frozenset[str]:
+    """The units ``wanted`` that ``text`` (folded) holds. The parts of a number, which are ``together``, count
+    all where it stands, with whatever signs, and none elsewhere: there they are of others."""
+    held = {unit for unit in wanted if occurs(text, unit)}
     for whole, parts in together:
         if whole in held or re.search(r"(?<!\d)" + r"\D?".join(parts), text):
             held |= {whole, *parts}

@@ -22,9 +22,9 @@ from rag_core.rank import (
     Calibration,
     Found,
     Ranked,
+    held_units,
     information,
     merge,
-    occurs,
     rank,
 )
 from rag_core.snippet import best_window, highlight, markup
@@ -34,7 +34,7 @@ from rag_core.store.identities import active_identity
 from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
-from rag_core.words import extra_terms, fold, units
+from rag_core.words import extra_terms, fold, numbers, units
 
 CANDIDATES = 100  # by words, and as many by meaning
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
@@ -386,21 +386,21 @@ def _with_highlights(hit: Hit, query: Query) -> Hit:
 
 
 def _reasons(hit: Hit, query: Query) -> tuple[str, ...]:
-    """The reasons of a hit, with where its words stand that its text has not: in its names, or in the front
-    matter of its note."""
+    """The reasons of a hit, with where its words stand that its text has not: in its names, or in the tags
+    and the front matter of its note."""
     if TELLS_OF_WORDS.isdisjoint(hit.reasons) or ITS_NAME in hit.reasons:
         return hit.reasons
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
-    asked = units(query.words)
-    lacking = _lacking(hit.content, asked)
-    hidden = _lacking(names, lacking) if hit.document.file_type == "markdown" else []
+    asked, together = units(query.words), [*numbers(query.text)]
+    lacking = _lacking(hit.content, asked, together)
+    hidden = _lacking(names, lacking, together) if hit.document.file_type == "markdown" else []
     if hidden:
-        where = " in its front matter" if hidden == asked else ", some in its front matter"
+        where = f"{'' if hidden == asked else ', some'} in its tags or front matter"
     else:
         where = " in its name or headings" if asked and lacking == asked else ""
     return tuple(f"{each}{where}" if each in TELLS_OF_WORDS else each for each in hit.reasons)
 
 
-def _lacking(text: str, asked: Sequence[str]) -> list[str]:
-    text = f"{fold(text)} {extra_terms(text)}"
-    return [unit for unit in asked if not occurs(text, unit)]
+def _lacking(text: str, asked: Sequence[str], together: Sequence[tuple[str, list[str]]]) -> list[str]:
+    held = held_units(f"{fold(text)} {extra_terms(text)}", asked, together)
+    return [unit for unit in asked if unit not in held]

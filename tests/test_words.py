@@ -147,6 +147,7 @@ def test_a_number_is_found_however_its_digits_are_parted(
 ) -> None:
     hits = library.search(OWNER, query, mode="lexical").hits
     assert [list(NOTES)[int(Path(hit.document.path).stem)] for hit in hits if hit.relevant] == [note]
+    assert "front matter" not in hits[0].reasons[0]
     assert marked in [hits[0].content[start:end] for start, end in hits[0].spans]
 
 
@@ -174,7 +175,7 @@ def test_what_else_front_matter_says_is_found_by_words(library: Library, notes: 
     index(library, f"customers{abs(hash(query))}", notes)
     hits = library.search(OWNER, query, [f"customers{abs(hash(query))}"], mode="lexical").hits
     assert [hit.document.path for hit in hits if hit.relevant] == ["customer.md"]
-    assert hits[0].reasons[0].endswith(" in its front matter")
+    assert hits[0].reasons[0].endswith(" in its tags or front matter")
 
 
 def test_where_a_word_stands_that_the_passage_has_not_is_said(library: Library, notes: Path) -> None:
@@ -187,7 +188,7 @@ def test_where_a_word_stands_that_the_passage_has_not_is_said(library: Library, 
     def hits(query: str) -> tuple[Hit, ...]:
         return library.search(OWNER, query, ["where"], mode="lexical").hits
 
-    assert hits("William Wascher")[0].reasons == ("every word, some in its front matter",)
+    assert hits("William Wascher")[0].reasons == ("every word, some in its tags or front matter",)
     assert hits("Wascher wages")[0].reasons == ("every word",)
     above = [hit.reasons for hit in hits("decoder") if "Decoder" not in hit.content]
     assert above == [("the word in its name or headings",)] * 5
