@@ -6,6 +6,7 @@ import difflib
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, islice
 from math import floor
 from pathlib import PurePath
@@ -77,6 +78,20 @@ def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) ->
     ``stores`` has, and one for days that none of it is of."""
     undated = [_undated(stores, filters, viewer)] if filters.after or filters.before else []
     return [*_unknown(stores, filters, viewer), *filter(None, undated)]
+
+
+def no_document(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
+    """What is said where each filter of ``query`` fits something ``viewer`` may see in ``stores``, and nothing
+    fits all of them."""
+    allowed = find.eligible(replace(query, phrases=(), without=()), viewer)
+    if not allowed.narrows:
+        return []
+    for store in stores:
+        with store.read() as db:
+            if find.few(db, allowed, 0) is None:
+                return []
+    names = tuple(store.name for store in stores)
+    return [Notice(f"The filters together leave no document of {_named(names, 's')}.", names)]
 
 
 def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:

@@ -27,8 +27,9 @@ from heapq import merge as heap_merge
 from itertools import islice
 
 from rag_core.inflections import forms_of
+from rag_core.numbers import Number, numbers
 from rag_core.types import Hit, Mode, Query
-from rag_core.words import is_unspaced, numbers, typed_words
+from rag_core.words import is_unspaced, typed_words
 
 RELEVANT = 0.5
 _HARDLY = 1e-6  # keeps the order of those that are lifted, and says no more
@@ -124,7 +125,7 @@ def rank(
 ) -> list[Ranked]:
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
     parts = {word: own for word, own in typed_words(query.text).items() if idf.keys() >= {*own}}
-    together = [(whole, own) for whole, own in numbers(query.text) if idf.keys() >= {whole, *own}]
+    together = [number for number in numbers(query.text) if idf.keys() >= {number.whole, *number.parts}]
     present = [held_units(item.text, idf, together) for item in found]
     told = {held: _held(query, parts, held) for held in {*present}}  # many passages hold the same ones
     whole = sum(bool(idf) and len(units_held) == len(idf) for units_held in present)
@@ -146,15 +147,15 @@ def rank(
     return [ranked for _, ranked in placed]
 
 
-def held_units(text: str, wanted: Iterable[str], together: Sequence[tuple[str, list[str]]]) -> frozenset[str]:
-    """The units ``wanted`` that ``text`` (folded) holds. The parts of a number, which are ``together``, count
-    all where it stands, with whatever signs, and none elsewhere: there they are of others."""
+def held_units(text: str, wanted: Iterable[str], together: Sequence[Number]) -> frozenset[str]:
+    """The units ``wanted`` that ``text`` (folded) holds. The parts of a number or a date, which are
+    ``together``, count all where it stands, however written, and none elsewhere: there they are of others."""
     held = {unit for unit in wanted if occurs(text, unit)}
-    for whole, parts in together:
-        if whole in held or re.search(r"(?<!\d)" + r"\D?".join(parts), text):
-            held |= {whole, *parts}
+    for number in together:
+        if number.whole in held or re.search(r"(?<!\w)" + r"\D?".join(number.parts), text):
+            held |= {number.whole, *number.parts}
         else:
-            held -= {*parts}
+            held -= {*number.parts}
     return frozenset(held)
 
 

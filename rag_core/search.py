@@ -15,6 +15,7 @@ from operator import itemgetter
 
 from rag_core import notices
 from rag_core.errors import RagError, StoreError, VectorError
+from rag_core.numbers import Number, numbers
 from rag_core.rank import (
     ITS_NAME,
     RELEVANT,
@@ -34,7 +35,7 @@ from rag_core.store.identities import active_identity
 from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
-from rag_core.words import extra_terms, fold, numbers, units
+from rag_core.words import extra_terms, fold, units
 
 CANDIDATES = 100  # by words, and as many by meaning
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
@@ -162,6 +163,7 @@ def _hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, nothing_fit
     try:
         asked = (query.filters, query.beside)
         said = [each for filters in asked for each in notices.unknown_values(stores, filters, viewer)]
+        said = said or notices.no_document(stores, query, viewer)
         if nothing_fits:
             said += notices.misspelled(stores, query.words, viewer)
         return said
@@ -401,6 +403,6 @@ def _reasons(hit: Hit, query: Query) -> tuple[str, ...]:
     return tuple(f"{each}{where}" if each in TELLS_OF_WORDS else each for each in hit.reasons)
 
 
-def _lacking(text: str, asked: Sequence[str], together: Sequence[tuple[str, list[str]]]) -> list[str]:
+def _lacking(text: str, asked: Sequence[str], together: Sequence[Number]) -> list[str]:
     held = held_units(f"{fold(text)} {extra_terms(text)}", asked, together)
     return [unit for unit in asked if unit not in held]

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from rag_core.inflections import Forms, forms_of
+from rag_core.numbers import Span, numbers
 from rag_core.words import (
     STOP_WORDS,
-    Span,
     bigrams,
     fold,
     is_unspaced,
-    number_places,
     phrase_places,
     spaced_words,
     stretches,
@@ -54,7 +53,7 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
         if word in whole or (word.startswith(beginnings) and _is_of(others, word)):
             yield place
     if any(word.isdecimal() for word in words):
-        yield from (place for number, place in number_places(text) if number in words)
+        yield from (number.span for number in numbers(text) if number.whole in words)
     for part in dict.fromkeys(pair for run in runs for pair in bigrams(run)):
         at = text.find(part)
         while at >= 0:

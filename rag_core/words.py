@@ -3,7 +3,7 @@
 FTS5's ``unicode61`` splits at everything that is no letter or digit and folds the case and
 accents of Latin letters. That leaves three kinds of words that nobody types the way they are
 written: identifiers (``getUserName``), runs of scripts without spaces (``价格歧视``), and
-letters with more than one spelling (``Straße``, ``ＡＢＣ``). For those a passage gets extra
+letters with more than one spelling (``Straße``, ``Müller``, ``ＡＢＣ``). For those a passage gets extra
 terms: the parts of an identifier; the overlapping pairs of characters of a run and its last
 one alone (bigrams, the usual unit for Chinese and Japanese retrieval: Nie, Gao, Zhang & Zhou,
 "On the use of words and n-grams for Chinese information retrieval", IRAL 2000); the folded
@@ -16,6 +16,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+
+from rag_core.numbers import Span, months, numbers
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -36,22 +38,10 @@ _STRETCH = re.compile(rf"[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*", re.DOTALL)
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
 )
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
-
-# One number, however signs or spaces part its digits: an amount, a telephone number, a date.
-_DIGITS_AND_SIGNS = re.compile("\\d[\\d.,'\u2019\u00a0\u202f /-]*\\d")
-_NUMBER = re.compile(
-    r"(?<![\d.,])(?:\d{1,3}(?P<by>[,.'\u2019\u00a0\u202f ])\d{3}(?:(?P=by)\d{3})*(?:[.,]\d{1,2})?"
-    r"|\d{4,}[.,]\d{2}"
-    r"|\d+(?P<sign>[-/.])\d+(?:(?P=sign)\d+)+"
-    r"|(?:(?<=\+)\d|0)\d*(?:[ /-]\d+)+)(?![\d]|[.,]\d)"
-)
-Span = tuple[int, int]
-
-_DIGITS = re.compile(r"\d+")
-_LEAST_DIGITS, _MOST_DIGITS = 6, 16  # 1.5 is not 15; longer ones are rows of a table
 
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
@@ -112,8 +102,11 @@ def _extra(text: str) -> Iterator[str]:
             yield from _extra_of(word)
         elif not (word.isalpha() and word[1:].islower()) and len(word) > 2 and _MIXED.search(word):
             yield from _parts(word)
-    for whole, _ in numbers(text):
-        yield whole
+    for number in numbers(text):
+        yield number.whole
+        if number.month and number.month not in number.parts:
+            yield number.month
+    yield from months(text)
 
 
 def _extra_of(word: str) -> Iterator[str]:
@@ -123,6 +116,9 @@ def _extra_of(word: str) -> Iterator[str]:
             yield from [*bigrams(piece), clusters(piece)[-1]] if is_unspaced(piece) else [piece]
     elif folded != _as_indexed(word):
         yield folded
+    lower = unicodedata.normalize("NFC", word).lower()
+    if (spelled := lower.translate(_UMLAUTS)) != lower:
+        yield fold(spelled)
 
 
 def _as_indexed(word: str) -> str:
@@ -161,7 +157,7 @@ def typed_words(text: str) -> dict[str, list[str]]:
     text = unicodedata.normalize("NFKC", text)
     found: dict[str, list[str]] = {}
     at = 0
-    places = [(place, _DIGITS.findall(text, *place)) for _, place in number_places(text)]
+    places = [(number.span, list(number.parts)) for number in numbers(text)]
     places += [(match.span(), [match[0].lower()]) for match in _SNAKE.finditer(text)]
     for (start, end), parts in sorted(places):
         found |= {word: units([word]) for word in _split(text[at:start])}
@@ -169,21 +165,6 @@ def typed_words(text: str) -> dict[str, list[str]]:
         at = end
     found |= {word: units([word]) for word in _split(text[at:])}
     return {word: parts for word, parts in found.items() if word not in STOP_WORDS} or found
-
-
-def numbers(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Each number of ``text`` that signs or spaces part: its digits together, and the parts."""
-    for whole, (start, end) in number_places(text):
-        yield whole, _DIGITS.findall(text, start, end)
-
-
-def number_places(text: str) -> Iterator[tuple[str, Span]]:
-    """As ``numbers``: the digits together, and where they are."""
-    for run in _DIGITS_AND_SIGNS.finditer(text):
-        for match in _NUMBER.finditer(text, *run.span()) if not run[0].isdecimal() else ():
-            whole = "".join(_DIGITS.findall(match[0]))
-            if (0 if match["by"] else _LEAST_DIGITS) <= len(whole) <= _MOST_DIGITS:
-                yield whole, match.span()
 
 
 def _split(text: str, *, parts: bool = False) -> Iterator[str]:
@@ -194,7 +175,7 @@ def _split(text: str, *, parts: bool = False) -> Iterator[str]:
         if parts and word.isascii():
             yield from _parts(word)
     if parts:
-        yield from (whole for whole, _ in numbers(text))
+        yield from (number.whole for number in numbers(text))
         yield from (match[0].lower() for match in _SNAKE.finditer(text))  # a phrase for the index
 
 

@@ -37,11 +37,12 @@ ALLOWED: dict[str, set[str]] = {
     "config": VALUES | {"files", "extract"},
     "logs": set(),
     "tags": set(),
-    "words": set(),
+    "numbers": set(),
+    "words": {"numbers"},
     "query": VALUES | {"words"},
     "inflections": set(),
-    "snippet": VALUES | {"words", "inflections"},
-    "rank": VALUES | {"words", "inflections"},
+    "snippet": VALUES | {"words", "numbers", "inflections"},
+    "rank": VALUES | {"words", "numbers", "inflections"},
     "files": VALUES,
     "extract": VALUES | {"extensions"},
     "chunk": VALUES | {"extract"},
@@ -69,7 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     | STEPS - {"query", "snippet", "rank"}
     | {"courtesy", "embedding", "store", "plan", "runlog"},
     "notices": VALUES | {"words", "extract", "store"},
-    "search": VALUES | {"notices", "words", "query", "snippet", "rank", "store", "vectors"},
+    "search": VALUES | {"notices", "words", "numbers", "query", "snippet", "rank", "store", "vectors"},
     "reader": VALUES
     | {"config", "courtesy", "freshness", "llm", "notices", "people", "servers", "stores", "tags"}
     | STEPS

@@ -193,6 +193,16 @@ def test_days_that_nothing_is_of_are_named_with_those_there_are(
 
 
 @pytest.mark.parametrize(
+    "query", ["soup tag:meeting type:python", "-type:md tag:recipe", "type:md -tag:recipe file:tea.py"]
+)
+def test_filters_that_nothing_fits_together_are_said_to_be_why(library: Library, query: str) -> None:
+    stores = ("kitchen", "work")
+    answer = library.search(OWNER, query, stores, mode="lexical")
+    together = "The filters together leave no document of stores 'kitchen', 'work'."
+    assert (answer.hits, answer.warnings) == ((), (together,))
+
+
+@pytest.mark.parametrize(
     "query", ["tag:recipe", "tag:RECIPE/Soup", "type:py", "type:md", "-tag:nothing soup"]
 )
 def test_value_that_is_there_or_left_out_is_not_named(library: Library, query: str) -> None:

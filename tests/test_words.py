@@ -32,6 +32,7 @@ NOTES = {
     "amount": "It costs 48,700 euros; call 0441 55 98 21 until 2026-05-03.",
     "plain amount": "It costs 51200 euros and 1284.60 more, about 9786 or 85 and 97 of 86.",
     "other days": "The roof on 2026-03-03, the cellar on 2026-05-10.",
+    "umlauts": "Herr Größler grüßt aus Brömmelhaus.",
     "what": "That which is what it is about.",
 }
 
@@ -120,6 +121,11 @@ def test_hindi_word_is_one_word_with_its_marks(library: Library, query: str) -> 
 @pytest.mark.parametrize("query", ["cafe", "café", "CAFÉ", unicodedata.normalize("NFD", "café")])
 def test_accents_are_no_difference(library: Library, query: str) -> None:
     assert set(found(library, query)) == {"accented", "plain"}
+
+
+@pytest.mark.parametrize("query", ["broemmelhaus", "Brömmelhaus", "brommelhaus", "Groessler", "gruesst"])
+def test_umlauts_are_found_as_they_are_typed_without_them(library: Library, query: str) -> None:
+    assert found(library, query) == ["umlauts"]
 
 
 @pytest.mark.parametrize("query", ["bulka", "BUŁKA", "Lodz", "soren", "søren", "dorde", "Tromso"])

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from rag_core.extract.filetypes import file_type
 
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?![-_.]?\d)")
 
 
 def title_of_name(path: PurePosixPath) -> str:
@@ -18,8 +19,10 @@ def title_of_name(path: PurePosixPath) -> str:
 
 
 def date_of_name(path: PurePosixPath) -> str | None:
-    """The ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, if any."""
+    """The ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, if any; of a month as in
+    ``Diary 2026-03.md`` its first day."""
     for match in _DATE.finditer(path.name):
         with suppress(ValueError):
             return date(*map(int, match.groups())).isoformat()
-    return None
+    month = _MONTH.search(path.name)
+    return f"{month[1]}-{month[2]}-01" if month else None

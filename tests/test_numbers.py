@@ -1,0 +1,80 @@
+"""A date is found however it is written, and only whole. All through lexical searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from rag_core.numbers import numbers
+from rag_core.types import OWNER
+from tests.conftest import index
+
+NOTES = {
+    "iso": "The exam is on 2026-12-11 in room 4.",
+    "german": "The exam on 7.3.2026 was easy.",
+    "words": "The exam of 5th of May 2026 is over.",
+    "american": "On Sept. 30, 2026 there was no exam.",
+    "other": "Of 2026 there were 11 in December, the exam came on 2026-12-10.",
+    "Diary 2027-02": "Skating.",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    folder = tmp_path_factory.mktemp("numbers")
+    (folder / "notes").mkdir()
+    for name, text in NOTES.items():
+        (folder / "notes" / f"{name}.md").write_text(f"{text}\n", "utf-8")
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    index(opened, "dates", folder / "notes")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "note", "marked"),
+    [
+        ("exam 11 December 2026", "iso", "2026-12-11"),
+        ("December 11, 2026", "iso", "2026-12-11"),
+        ("dec 11th 2026 exam", "iso", "2026-12-11"),
+        ("exam 11.12.2026", "iso", "2026-12-11"),
+        ("2026-03-07", "german", "7.3.2026"),
+        ("7 March 2026", "german", "7.3.2026"),
+        ("2026-05-05", "words", "5th of May 2026"),
+        ("5 May 2026", "words", "5th of May 2026"),
+        ("2026/09/30", "american", "Sept. 30, 2026"),
+        ("30 september 2026", "american", "Sept. 30, 2026"),
+    ],
+)
+def test_a_date_is_found_however_it_is_written(library: Library, query: str, note: str, marked: str) -> None:
+    hits = library.search(OWNER, query, mode="lexical").hits
+    assert [Path(hit.document.path).stem for hit in hits if hit.relevant][:1] == [note]
+    assert marked in [hits[0].content[start:end] for start, end in hits[0].spans]
+
+
+@pytest.mark.parametrize("query", ["12 December 2026", "December 11, 2025", "5 June 2026", "2026-03-05"])
+def test_the_parts_of_a_date_are_no_date(library: Library, query: str) -> None:
+    assert not any(hit.relevant for hit in library.search(OWNER, query, mode="lexical").hits)
+
+
+@pytest.mark.parametrize(
+    ("query", "notes"),
+    [("exam december", {"iso", "other"}), ("diary february 2027", {"Diary 2027-02"})],
+)
+def test_the_month_of_a_date_is_found_by_its_name(library: Library, query: str, notes: set[str]) -> None:
+    hits = library.search(OWNER, query, mode="lexical").hits
+    assert {Path(hit.document.path).stem for hit in hits if hit.relevant} == notes
+
+
+def test_a_month_in_the_name_dates_a_document_by_its_first_day(library: Library) -> None:
+    (hit,) = library.search(OWNER, "after:2027-01 before:2027-03").hits
+    assert (Path(hit.document.path).stem, hit.document.date) == ("Diary 2027-02", "2027-02-01")
+
+
+@pytest.mark.parametrize("text", ["31 February 2026", "May 2026", "2026-13", "3, May 2026", "ten May 2026"])
+def test_what_no_calendar_has_is_no_date(text: str) -> None:
+    assert not [number for number in numbers(text) if number.month]
