@@ -81,8 +81,8 @@ def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) ->
 
 
 def no_document(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
-    """What is said where each filter of ``query`` fits something ``viewer`` may see in ``stores``, and nothing
-    fits all of them."""
+    """What is said where each filter of ``query`` fits something that ``viewer`` may see in ``stores``, and
+    nothing fits all of them."""
     allowed = find.eligible(replace(query, phrases=(), without=()), viewer)
     if not allowed.narrows:
         return []

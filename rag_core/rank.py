@@ -199,12 +199,13 @@ def _held(query: Query, parts: Mapping[str, list[str]], present: Set[str]) -> st
         return _EVERY if len(parts) > 1 else _WORD_HELD
     if held:
         lacking = [word for word in parts if word not in held]
-        return f"{len(held)} of {len(parts)} words: {_few(held)}; not {_few(lacking)}"
+        return f"{len(held)} of {len(parts)} words: {_few(held)}; without {_few(lacking)}"
     return "parts of words" if present else ""
 
 
 def _few(words: Sequence[str]) -> str:
-    return ", ".join([*words[:4], "…"] if len(words) > 4 else words)
+    quoted = [f"“{word}”" for word in words[:4]]
+    return ", ".join([*quoted, "…"] if len(words) > 4 else quoted)
 
 
 def occurs(text: str, word: str) -> bool:

@@ -166,6 +166,7 @@ def document_view(found: DocumentView, viewer: Viewer) -> dict[str, Any]:
         "store": found.document.store,
         **document(found.document, viewer),
         "aliases": list(found.aliases),
+        "properties": dict(found.properties),
         "warnings": list(found.warnings),
         "passages": [passage(each) for each in found.chunks],
         "links_out": [link(each) for each in found.links_out],

@@ -158,6 +158,8 @@ def show_document(view: DocumentView) -> None:
     tags = (f"#{tag}" for tag in document.tags)
     known = (document.path, document.file_type, dated(view), private, *tags)
     click.secho(line(" · ".join(part for part in known if part)), dim=True)
+    for name, value in view.properties:
+        click.secho(line(f"{name}: {value}"), dim=True)
     if document.state != "fresh":
         click.secho(line(f"{document.state}  {document.reason}".rstrip()), fg="yellow")
     for warning in view.warnings:

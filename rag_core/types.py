@@ -308,7 +308,8 @@ class DocumentLink:
 class DocumentView:
     """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
 
-    ``is_dated``: its text or its name says its date; else that is when the file was changed.
+    ``is_dated``: its text or its name says its date; else that is when the file was changed. ``properties``:
+    what else its front matter says, each name with its value.
     """
 
     document: Document
@@ -318,6 +319,7 @@ class DocumentView:
     aliases: tuple[str, ...]
     warnings: tuple[str, ...]
     is_dated: bool = False
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ TERM_COLUMNS = ("title_terms", "terms")
 STOP_WORDS = frozenset(
     (
         "a about an and any are as at be been but by can could did do does for from had has have how i if in "
-        "into is it its me my of on or our per should so than that the their them then there these they this "
+        "into is it its me my not of on or our per should so than that the their them then there these they this "
         "to was we were what when where which who whom whose why will with would you your"
     ).split()
 )

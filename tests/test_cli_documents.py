@@ -69,13 +69,14 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
 def test_show_says_whether_a_document_is_dated_or_was_changed_then(run: Run, notes: Path) -> None:
     for name, text in (
         ("2026-03-15 standup.md", "It."),
-        ("b.md", "---\ndate: 2025-01-02\n---\nB."),
+        ("b.md", "---\ndate: 2025-01-02\nstatus: open\n---\nB."),
         ("c.md", "C."),
     ):
         (notes / name).write_text(text, "utf-8")
     run("init", notes)
     assert " · dated 2026-03-15" in run("show", "2026-03-15 standup.md").out
     assert " · dated 2025-01-02" in run("show", "b.md").out
+    assert "\nstatus: open\n" in run("show", "b.md").out
     assert " · changed 20" in run("show", "c.md").out
 
 

@@ -197,6 +197,20 @@ def test_a_link_that_stands_twice_is_shown_once(library: Library, notes: Path) -
     assert [link.label for link in view(library, "a.md").links_out] == ["", "other"]
 
 
+def test_what_else_front_matter_says_is_shown_as_far_as_it_is_short(library: Library, notes: Path) -> None:
+    front = "tags: [tax]\ndate: 2026-01-02\nstatus: open\nfamily: {wife: Grete, sons: [Ole, Per]}\nempty:\n"
+    write(
+        notes,
+        {"bill.md": f"---\n{front}---\nText.\n", "long.md": f"---\na: b\nx: {'y' * 2000}\n---\nText.\n"},
+    )
+    index(library, "s", notes)
+    assert view(library, "bill.md").properties == (
+        ("status", "open"),
+        ("family", "wife: Grete, sons: Ole, Per"),
+    )
+    assert view(library, "long.md").properties == (("a", "b"),)
+
+
 def test_aliases_are_as_written(library: Library, notes: Path) -> None:
     write(notes, LINKED)
     index(library, "s", notes)

@@ -60,7 +60,7 @@ def test_sections_know_the_headings_above_them() -> None:
     [
         ("# Plain", ["Plain"]),
         ("   ###### Deep ##  ", ["Deep"]),
-        ("# C# is # not closed #x", ["C# is # not closed #x"]),
+        ("# C# is # not closed #x!", ["C# is # not closed #x!"]),
         ("#\tTab", ["Tab"]),
         ("# 中文标题\r\nx", ["中文标题"]),
         ("#NoSpace\n####### Seven\n#\n# #\n    # code", []),
@@ -97,6 +97,10 @@ def test_headings_are_told_from_what_looks_like_them(text: str, expected: list[s
         ("[[Note|shown]] [[Other]]", "shown Other"),
         ("`__init__` of snake_case_name", "__init__ of snake_case_name"),
         ("2 * 3 ~~gone~~ ==marked==", "2 * 3 gone marked"),
+        ("Plan #work/plan #2026 #x", "Plan #work/plan #2026"),
+        ("#only #tags", "#only"),
+        ("Issue #4", "Issue #4"),
+        ("The `a #b` and #c, #d", "The a #b and #c,"),
         (r"\*stars\* <b>bold</b> ^block-id", "*stars* bold"),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_guest_finds_no_private_document_anywhere(mcp_guest: Assistant, mcp_li
     assert found
     own_words = [hit.pop("reasons") for hit in found]
     assert "sesame" not in str(found)
-    assert all("sesame" not in reason.partition("; not ")[0] for each in own_words for reason in each)
+    assert all("sesame" not in reason.partition("; without ")[0] for each in own_words for reason in each)
     assert "diary.md" not in str(said)
     assert mcp_guest.data("get_index_stats")["unique_files"] == 4
     assert mcp_guest.error("open", file_path="diary.md").replace("diary", "…") == mcp_guest.error(

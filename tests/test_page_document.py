@@ -37,7 +37,7 @@ Leaves are dried on racks in the sun, turned twice a day, and put away in tins.
 """
 NOTES = {
     "tea.md": TEA,
-    "pot & lid.md": "---\naliases: [pot]\n---\n# Pot\n\nFor [[Camellia]], and for [[tea]].\n",
+    "pot & lid.md": "---\naliases: [pot]\nfrom: <b>Assam</b>\n---\n# Pot\n\nFor [[Camellia]], for [[tea]].\n",
     "secret.md": "---\nprivate: true\n---\n# The hidden title\n\nThe spare key, see [[tea]].\n",
     "odd `name` <b>.md": f'---\ntitle: "{HOSTILE}"\n---\n\nneedle <img src=http://evil.example/y.png>\n',
 }
@@ -96,6 +96,12 @@ def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None
     assert page.code[0].value == str(shelf / "tea.md")
 
 
+def test_what_else_front_matter_says_is_shown_and_stays_text(shelf: Path) -> None:
+    page = open_page(store="notes", path="pot & lid.md")
+    assert "from: <b>Assam</b>" in said(page)
+    assert "<b>Assam" not in markup(page)
+
+
 def test_the_date_of_a_document_says_what_it_is_of(notes: Path) -> None:
     write(notes, {"2026-03-15 walk.md": "We walked.\n", "plain.md": "Nothing said.\n"})
     os.utime(notes / "plain.md", (1_700_000_000,) * 2)
@@ -151,7 +157,7 @@ def test_what_a_passage_repeats_is_shown_once_and_the_marked_one_whole(long_shel
 
 def test_a_passage_leads_to_itself_marked(shelf: Path) -> None:
     page = open_page(store="notes", path="pot & lid.md")
-    [query] = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark lines 4-6">', markup(page))
+    [query] = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark lines 5-7">', markup(page))
     [chunk] = library().document(OWNER, "notes", "pot & lid.md").chunks
     assert dict(parse_qsl(html.unescape(query))) == {
         "store": "notes",

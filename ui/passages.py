@@ -86,6 +86,7 @@ def facts(view: DocumentView) -> str:
         known.append(f"read {moment(file.indexed_at)}")
     said = [" · ".join(each for each in known if each), " ".join(f"#{tag}" for tag in file.tags)]
     said.append(f"Also called {', '.join(view.aliases)}" if view.aliases else "")
+    said.append(" · ".join(f"{name}: {value}" for name, value in view.properties))
     quiet = "".join(f'<p class="cp-quiet">{html.escape(one_line(each))}</p>' for each in said if each)
     state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
     way = f'<p><a href="#{_MARK}">Go to {html.escape(_lines(marked).lower())}</a></p>' if marked else ""

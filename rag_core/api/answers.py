@@ -14,6 +14,7 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 NUMBER: Schema = {"type": "number"}
 YES_NO: Schema = {"type": "boolean"}
 OR_NULL: Mapping[str, Schema] = {name: {"type": [name, "null"]} for name in ("string", "integer", "number")}
+TEXT_BY_NAME: Schema = {"type": "object", "additionalProperties": TEXT}
 COUNTS: Schema = {"type": "object", "additionalProperties": COUNT}
 
 
@@ -163,6 +164,7 @@ SCHEMAS: Mapping[str, Schema] = {
         store=TEXT,
         **_FILE,
         aliases=TEXTS,
+        properties={**TEXT_BY_NAME, "description": "What else the front matter says."},
         warnings=TEXTS,
         passages=_list(
             _has(id=TEXT, start_line=COUNT, end_line=COUNT, heading_path=TEXTS, content=TEXT, repeats=COUNT)

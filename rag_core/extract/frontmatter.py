@@ -94,8 +94,32 @@ def tags(values: dict[str, Any]) -> tuple[str, ...]:
 
 def words(values: dict[str, Any]) -> str:
     """What else it says, to be found by words: each name with its values, as far as `_MOST_WORDS` go."""
-    said = [(key, value) for key, value in values.items() if key.strip().lower() not in _KNOWN_KEYS]
-    return " ".join(" ".join([_text(key), *_leaves(value)]) for key, value in said)[:_MOST_WORDS].strip()
+    said = (" ".join([_text(key), *_leaves(value)]) for key, value in _others(values))
+    return " ".join(said)[:_MOST_WORDS].strip()
+
+
+def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The same to be read: each name with its value, but not the document's date, up to `_MOST_WORDS`."""
+    left, day, found = _MOST_WORDS, document_date(values), list[tuple[str, str]]()
+    for key, value in _others(values):
+        name, said = _text(key), _said(value)
+        if said and said != day and (left := left - len(name) - len(said)) >= 0:
+            found.append((name, said))
+    return tuple(found)
+
+
+def _others(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    return ((key, value) for key, value in values.items() if key.strip().lower() not in _KNOWN_KEYS)
+
+
+def _said(value: Any) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{_text(key)}: {_said(inner)}" for key, inner in value.items())
+        case list():
+            return ", ".join(map(_said, value))
+        case _:
+            return _text(value)
 
 
 def _leaves(value: Any) -> Iterator[str]:

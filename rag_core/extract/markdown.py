@@ -122,8 +122,9 @@ def scan(text: str, start: int = 0) -> Outline:
 
 
 def plain(heading: str) -> str:
-    """The text of a heading without its inline markup: links by label, no emphasis, no code marks."""
-    heading = heading[: 5 * HEADING_LIMIT].replace("\0", "")
+    """The text of a heading without its inline markup: links by label, no emphasis, no code marks, and no
+    tags at its end."""
+    heading = _without_tags(heading[: 5 * HEADING_LIMIT].replace("\0", ""))
     if _MARKUP.search(heading):
         parts, at = [], 0
         for code in _CODE_SPAN.finditer(heading):
@@ -131,6 +132,13 @@ def plain(heading: str) -> str:
             at = code.end()
         heading = "".join(parts) + _without_markup(heading[at:])
     return " ".join(heading.split())[:HEADING_LIMIT].rstrip()
+
+
+def _without_tags(heading: str) -> str:
+    words = heading.split()
+    while len(words) > 1 and words[-1].startswith("#") and inline.tags(words[-1]) == [words[-1][1:]]:
+        words.pop()
+    return " ".join(words)
 
 
 def _without_markup(heading: str) -> str:

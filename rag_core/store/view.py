@@ -37,14 +37,16 @@ def document(
     if found is None:
         return None
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
+    metadata = json.loads(row["metadata"])
     return DocumentView(
         document=found,
         chunks=tuple(_chunks(db, found.id, key)),
         links_out=tuple(_links_out(db, found.id, viewer)),
         links_in=tuple(_links_in(db, found.id, viewer)),
-        aliases=frontmatter.aliases(json.loads(row["metadata"])),
+        aliases=frontmatter.aliases(metadata),
         warnings=tuple(json.loads(row["warnings"])),
         is_dated=found.date_from != "file" or found.date == date_of_name(PurePosixPath(found.path)),
+        properties=frontmatter.properties(metadata),
     )
 
 
