@@ -24,7 +24,7 @@ def page(viewer: Viewer) -> None:
         results.first_run(viewer)
         return
     asked = st.query_params
-    store, path = asked.get("store", last(stores) or stores[0]), asked.get("path", "")
+    store, path = asked.get("store") or last(stores) or stores[0], asked.get("path", "")
     remember(store)
     st.set_page_config(layout="centered" if path else "wide")
     with from_the_top("files", (store, path)):

@@ -35,7 +35,7 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     page = app.page
     app.open("/?q=subject40&mode=lexical")
     expect(page.get_by_role("article").first).to_contain_text("subject40")
-    app.settle()  # until then cards still move, and the click would meet another one's link
+    app.rest()  # until then cards still move, and the click would meet another one's link
     page.get_by_role("link", name="Open document").first.click()
     expect(page.get_by_role("heading", name="A long note", level=1)).to_be_visible()
     expect(page).to_have_url(re.compile(r"/files\?store=notes&path=long\.md&passage=[0-9a-f-]{36}&search="))
@@ -124,7 +124,7 @@ def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> 
     page = app.page
     page.set_viewport_size({"width": 390, "height": 844})
     app.open("/")
-    pages = page.locator(".st-key-narrow_pages")  # the sidebar with the same links is folded away
+    pages = page.locator(".st-key-pages")
     pages.get_by_role("link", name="Files").click()
     expect(page.get_by_text("3 files", exact=True)).to_be_visible()
     expect(page.get_by_test_id("stDataFrame")).to_be_hidden()
@@ -139,6 +139,8 @@ def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> 
     expect(page.get_by_role("button", name="Tell me why")).to_be_in_viewport()
     page.get_by_role("link", name="map.md").click()
     expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
+    pages.get_by_role("link", name="Files").click()
+    expect(page.get_by_text("3 files", exact=True)).to_be_visible()
     pages.get_by_role("link", name="Stores").click()
     expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
     assert app.errors == []

@@ -24,6 +24,10 @@ viewer = require_viewer()
 st.html(STYLE)
 
 
+_OF_ONE = ("Files", "Stores")  # pages that show one document or store, or the list of them
+_LIST = {"store": ""}
+
+
 def pages(viewer: Viewer) -> list[st.Page]:
     """Those that a viewer may open."""
     search, *others = (
@@ -40,11 +44,16 @@ def pages(viewer: Viewer) -> list[st.Page]:
 
 
 offered = pages(viewer)
-page = st.navigation(offered, position="top")
+page = st.navigation(offered, position="hidden")
 st.set_page_config(page_title=f"{page.title} · Commonplace")
 stay.begin(page.title)
-# In a narrow window Streamlit puts the pages into a drawer that covers the page and stays open.
-with st.container(horizontal=True, gap=None, key="narrow_pages"):
+# Not Streamlit's own row of pages: there a press on the page that is open does nothing, also where it shows a
+# document, and in a narrow window they are in a drawer that covers the page and stays open.
+with st.container(horizontal=True, gap=None, key="pages"):
     for each in offered:
-        st.page_link(each, label=f"**{each.title}**" if each == page else each.title)
+        st.page_link(
+            each,
+            label=f"**{each.title}**" if each == page else each.title,
+            query_params=_LIST if each == page and each.title in _OF_ONE else None,
+        )
 page.run()
