@@ -39,9 +39,9 @@ from benchmarks.process import Figures, Took, alone, lines, memory, percentile, 
 from benchmarks.retrieval import open_library
 from benchmarks.scale import search
 from rag_core.embedders import Embedder, open_embedder
+from rag_core.indexing.plan import make_plan
 from rag_core.library import Library
-from rag_core.plan import make_plan
-from rag_core.reader import embedder_options
+from rag_core.library.reader import embedder_options
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, embedded_text
 

@@ -7,8 +7,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rag_core import reply_forms
 from rag_core.errors import InvalidInput, StoreError
+from rag_core.rendering import reply_forms
 from rag_core.replies import Conversation, Reply
 from rag_core.state import State
 

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rag_core.addresses import destination
 from rag_core.embedders import Embedder
 from rag_core.embedders.foreign import opener_of
 from rag_core.embedders.options import providers
@@ -18,6 +17,7 @@ from rag_core.errors import RagError
 from rag_core.extensions import Extension
 from rag_core.extract import Worker, claims
 from rag_core.reports import Person, Step, Tailscale
+from rag_core.servers.addresses import destination
 from rag_core.types import StoreInfo
 from rag_core.vectors.foreign import ForeignBackend, backends
 from rag_core.wording import plural, size

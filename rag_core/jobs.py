@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from rag_core.errors import InUpkeep, NotFound, RagError, StoreBusy
-from rag_core.index import low_priority
+from rag_core.indexing.index import low_priority
 from rag_core.library import Library
 from rag_core.types import Viewer
 

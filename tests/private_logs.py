@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from rag_core import logs
-from rag_core.asking import Asking
-from rag_core.reader import Reader
+from rag_core.library.asking import Asking
+from rag_core.library.reader import Reader
 from rag_core.store import documents
 
 MARK = "sesame"

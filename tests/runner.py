@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-import rag_core.index
+import rag_core.indexing.index
 from rag_core.embedders.hashing import Hashing
 from rag_core.store import Store
 from rag_core.types import Job, Vectors
@@ -28,7 +28,7 @@ with lock.hold(Path(sys.argv[1])):
 RUN = """
 import sys, time
 from pathlib import Path
-import rag_core.index
+import rag_core.indexing.index
 from rag_core.embedders.hashing import Hashing
 from rag_core.store import Store
 
@@ -42,7 +42,7 @@ class Stuck(Hashing):
         return super().embed_documents(texts)
 
 store = Store(Path(sys.argv[1]))
-rag_core.index.run(store, Stuck)
+rag_core.indexing.index.run(store, Stuck)
 """
 
 
@@ -83,7 +83,7 @@ class Run(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self.job = rag_core.index.run(self.store, lambda: self.embedder)
+        self.job = rag_core.indexing.index.run(self.store, lambda: self.embedder)
 
     def end(self) -> Job:
         self.join(WAIT_S)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,132 +18,211 @@ MAX_LINES = 500
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc", "core", "base"}
 
 VALUES = {"types", "reports", "replies", "errors"}
-STEPS = {"words", "inflections", "query", "snippet", "rank", "chunk", "files", "extract", "embedders"}
-STATE = {"migrations", "store", "vectors"}
-WRITE = {"plan", "runlog", "embedding", "index"}
-READ = {"search"}
+STEPS = {
+    "language.words",
+    "language.inflections",
+    "searching.query",
+    "searching.snippet",
+    "searching.rank",
+    "chunk",
+    "files",
+    "extract",
+    "embedders",
+}
+STATE = {"store", "vectors"}
+WRITE = {"indexing.plan", "indexing.runlog", "indexing.embedding", "indexing.index"}
+READ = {"searching.search"}
+ROOMS = ("access", "indexing", "language", "rendering", "searching")  # packages that hold modules and no code
 
 # What a module or package of rag_core may import of the others.
 ALLOWED: dict[str, set[str]] = {
+    **{room: set() for room in ROOMS},
     "types": set(),
     "reports": {"types"},
     "replies": {"types"},
     "errors": set(),
-    "addresses": VALUES,
+    "servers.addresses": VALUES,
     "background": set(),
-    "courtesy": set(),
+    "indexing.courtesy": set(),
     "state": VALUES,
     "extensions": VALUES,
     "config": VALUES | {"files", "extract"},
     "logs": set(),
-    "tags": set(),
-    "numbers": set(),
-    "words": {"numbers"},
-    "query": VALUES | {"words"},
-    "inflections": set(),
-    "snippet": VALUES | {"words", "numbers", "inflections"},
-    "rank": VALUES | {"words", "numbers", "inflections"},
+    "language.tags": set(),
+    "language.numbers": set(),
+    "language.words": {"language.numbers"},
+    "searching.query": VALUES | {"language.words"},
+    "language.inflections": set(),
+    "searching.snippet": VALUES | {"language.words", "language.numbers", "language.inflections"},
+    "searching.rank": VALUES | {"language.words", "language.numbers", "language.inflections"},
     "files": VALUES,
     "extract": VALUES | {"extensions"},
     "chunk": VALUES | {"extract"},
-    "patience": VALUES | {"background"},
-    "servers": VALUES | {"addresses"},
-    "embedders": VALUES | {"addresses", "background", "chunk", "extensions", "patience", "servers"},
-    "migrations": VALUES,
-    "store": VALUES | {"tags", "words", "files", "extract", "migrations", "wording"},
-    "vectors": VALUES | {"addresses", "extensions", "extract", "patience", "store"},
-    "outbox": VALUES | {"store", "vectors"},
-    "people": VALUES | {"config", "state"},
-    "stores": VALUES | {"config", "patience", "people", "store", "vectors"},
+    "servers.patience": VALUES | {"background"},
+    "servers": VALUES | {"servers.addresses"},
+    "embedders": VALUES
+    | {"servers.addresses", "background", "chunk", "extensions", "servers.patience", "servers"},
+    "store": VALUES | {"language.tags", "language.words", "files", "extract", "wording"},
+    "vectors": VALUES | {"servers.addresses", "extensions", "extract", "servers.patience", "store"},
+    "indexing.outbox": VALUES | {"store", "vectors"},
+    "access.people": VALUES | {"config", "state"},
+    "library.stores": VALUES | {"config", "servers.patience", "access.people", "store", "vectors"},
     "freshness": VALUES | {"files", "store"},
     "diagnosis": VALUES | {"extract", "files", "store", "freshness", "wording"},
-    "doctor": VALUES | {"addresses", "embedders", "extensions", "extract", "vectors", "wording"},
+    "doctor": VALUES | {"servers.addresses", "embedders", "extensions", "extract", "vectors", "wording"},
     "connections": VALUES
-    | {"addresses", "background", "embedders", "extensions", "llm", "servers", "vectors", "wording"},
-    "portable": VALUES | {"embedders", "files", "migrations", "store", "wording"},
-    "choice": VALUES | {"files", "wording"},
-    "plan": VALUES | {"choice", "files", "extract", "store", "wording"},
-    "runlog": VALUES | {"store"},
-    "embedding": VALUES
-    | {"addresses", "courtesy", "embedders", "outbox", "runlog", "store", "vectors", "wording"},
-    "index": VALUES
-    | STEPS - {"query", "snippet", "rank"}
-    | {"courtesy", "embedding", "store", "plan", "runlog"},
-    "notices": VALUES | {"words", "extract", "store"},
-    "search": VALUES | {"notices", "words", "numbers", "query", "snippet", "rank", "store", "vectors"},
-    "reader": VALUES
-    | {"config", "courtesy", "freshness", "llm", "notices", "people", "servers", "stores", "tags"}
+    | {"servers.addresses", "background", "embedders", "extensions", "llm", "servers", "vectors", "wording"},
+    "portable": VALUES | {"embedders", "files", "store", "wording"},
+    "indexing.choice": VALUES | {"files", "wording"},
+    "indexing.plan": VALUES | {"indexing.choice", "files", "extract", "store", "wording"},
+    "indexing.runlog": VALUES | {"store"},
+    "indexing.embedding": VALUES
+    | {
+        "servers.addresses",
+        "indexing.courtesy",
+        "embedders",
+        "indexing.outbox",
+        "indexing.runlog",
+        "store",
+        "vectors",
+        "wording",
+    },
+    "indexing.index": VALUES
+    | STEPS - {"searching.query", "searching.snippet", "searching.rank"}
+    | {"indexing.courtesy", "indexing.embedding", "store", "indexing.plan", "indexing.runlog"},
+    "searching.notices": VALUES | {"language.words", "extract", "store"},
+    "searching.search": VALUES
+    | {
+        "searching.notices",
+        "language.words",
+        "language.numbers",
+        "searching.query",
+        "searching.snippet",
+        "searching.rank",
+        "store",
+        "vectors",
+    },
+    "library.reader": VALUES
+    | {
+        "config",
+        "indexing.courtesy",
+        "freshness",
+        "llm",
+        "searching.notices",
+        "access.people",
+        "servers",
+        "library.stores",
+        "language.tags",
+    }
     | STEPS
     | STATE
     | READ,
-    "llm": VALUES | {"addresses", "servers"},
-    "answers": VALUES | {"chunk", "llm", "words"},
-    "reply_forms": VALUES | {"wording"},
-    "access_forms": VALUES,
-    "report_forms": VALUES,
-    "conversations": VALUES | {"reply_forms", "state"},
-    "asking": VALUES | {"addresses", "answers", "conversations", "llm", "query", "reader", "wording"},
-    "folders": {"reader"} | VALUES | {"choice", "files", "store", "plan", "index"},
-    "runs": {"folders"} | VALUES | {"files", "store", "index", "wording"},
-    "services": {"reader", "folders", "runs"}
+    "llm": VALUES | {"servers.addresses", "servers"},
+    "answers": VALUES | {"chunk", "llm", "language.words"},
+    "rendering.reply_forms": VALUES | {"wording"},
+    "rendering.access_forms": VALUES,
+    "rendering.report_forms": VALUES,
+    "conversations": VALUES | {"rendering.reply_forms", "state"},
+    "library.asking": VALUES
+    | {
+        "servers.addresses",
+        "answers",
+        "conversations",
+        "llm",
+        "searching.query",
+        "library.reader",
+        "wording",
+    },
+    "library.folders": {"library.reader"}
     | VALUES
-    | {"addresses", "connections", "embedders", "llm", "vectors"},
-    "hiding": {"folders"} | VALUES | {"files", "store"},
-    "attaching": VALUES | {"chunk", "embedders", "extract", "files", "store", "vectors"},
-    "placement": {"runs", "folders"}
+    | {"indexing.choice", "files", "store", "indexing.plan", "indexing.index"},
+    "library.runs": {"library.folders"} | VALUES | {"files", "store", "indexing.index", "wording"},
+    "library.services": {"library.reader", "library.folders", "library.runs"}
     | VALUES
-    | {"attaching", "chunk", "embedders", "embedding", "index", "outbox", "patience", "store", "vectors"}
-    | {"wording"},
-    "pieces": {"runs", "folders"} | VALUES | {"diagnosis", "files", "index", "store"},
-    "excerpts": VALUES | {"chunk", "reader", "store", "stores"},
-    "tokens": VALUES | {"config", "state"},
-    "tailscale": VALUES | {"background", "config"},
-    "admission": VALUES | {"folders", "people", "reader", "tailscale", "tokens"},
-    "overview": VALUES | {"folders", "runs"},
-    "library": {
-        "admission",
-        "asking",
-        "excerpts",
-        "pieces",
-        "overview",
-        "patience",
-        "reader",
-        "folders",
-        "runs",
-        "placement",
-        "services",
+    | {"servers.addresses", "connections", "embedders", "llm", "vectors"},
+    "library.hiding": {"library.folders"} | VALUES | {"files", "store"},
+    "library.attaching": VALUES | {"chunk", "embedders", "extract", "files", "store", "vectors"},
+    "library.placement": {"library.runs", "library.folders"}
+    | VALUES
+    | {
+        "library.attaching",
+        "chunk",
+        "embedders",
+        "indexing.embedding",
+        "indexing.index",
+        "indexing.outbox",
+        "servers.patience",
+        "store",
+        "vectors",
     }
-    | {"hiding"}
+    | {"wording"},
+    "library.pieces": {"library.runs", "library.folders"}
     | VALUES
-    | {"choice", "config", "stores", "freshness", "diagnosis", "doctor", "portable"}
+    | {"diagnosis", "files", "indexing.index", "store"},
+    "library.excerpts": VALUES | {"chunk", "library.reader", "store", "library.stores"},
+    "access.tokens": VALUES | {"config", "state"},
+    "tailscale": VALUES | {"background", "config"},
+    "library.admission": VALUES
+    | {"library.folders", "access.people", "library.reader", "tailscale", "access.tokens"},
+    "library.overview": VALUES | {"library.folders", "library.runs"},
+    "library": {"library.library"},
+    "library.library": {
+        "library.admission",
+        "library.asking",
+        "library.excerpts",
+        "library.pieces",
+        "library.overview",
+        "servers.patience",
+        "library.reader",
+        "library.folders",
+        "library.runs",
+        "library.placement",
+        "library.services",
+    }
+    | {"library.hiding"}
+    | VALUES
+    | {"indexing.choice", "config", "library.stores", "freshness", "diagnosis", "doctor", "portable"}
     | STEPS
     | STATE
     | WRITE,
-    "screen": set(),
-    "render": {"screen"} | VALUES | {"config", "plan", "portable"},
+    "rendering.screen": set(),
+    "rendering.render": {"rendering.screen"} | VALUES | {"config", "indexing.plan", "portable"},
     "wording": VALUES,
-    "terminal": {"screen"} | VALUES | {"config", "plan", "snippet", "wording"},
-    "jobs": VALUES | {"index", "library"},
+    "cli.terminal": {"rendering.screen"}
+    | VALUES
+    | {"config", "indexing.plan", "searching.snippet", "wording"},
+    "jobs": VALUES | {"indexing.index", "library"},
     "serving": VALUES,
-    "api": VALUES | {"asking", "library", "query", "render", "reply_forms"},
+    "api": VALUES
+    | {"library.asking", "library", "searching.query", "rendering.render", "rendering.reply_forms"},
     "mcp_server": VALUES
-    | {"api", "jobs", "library", "query", "reader", "render", "reply_forms", "screen", "wording"},
+    | {
+        "api",
+        "jobs",
+        "library",
+        "searching.query",
+        "library.reader",
+        "rendering.render",
+        "rendering.reply_forms",
+        "rendering.screen",
+        "wording",
+    },
     "cli": VALUES
     | {
-        "access_forms",
+        "rendering.access_forms",
         "config",
         "logs",
         "mcp_server",
         "embedders",
         "files",
-        "query",
+        "searching.query",
         "library",
         "portable",
-        "render",
-        "reply_forms",
-        "report_forms",
-        "screen",
-        "terminal",
+        "rendering.render",
+        "rendering.reply_forms",
+        "rendering.report_forms",
+        "rendering.screen",
+        "cli.terminal",
         "serving",
         "wording",
     },
@@ -151,44 +230,43 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"} | VALUES,
 }
 ENGINE_ONLY = {
-    "people",
+    "access.people",
     "state",
-    "admission",
+    "library.admission",
     "tailscale",
-    "excerpts",
-    "overview",
-    "pieces",
-    "tokens",
+    "library.excerpts",
+    "library.overview",
+    "library.pieces",
+    "access.tokens",
     "answers",
-    "asking",
+    "library.asking",
     "conversations",
     "llm",
-    "addresses",
+    "servers.addresses",
     "servers",
     "background",
-    "attaching",
-    "courtesy",
-    "patience",
-    "placement",
-    "hiding",
-    "embedding",
+    "library.attaching",
+    "indexing.courtesy",
+    "servers.patience",
+    "library.placement",
+    "library.hiding",
+    "indexing.embedding",
     "store",
-    "search",
-    "index",
-    "migrations",
-    "runlog",
+    "searching.search",
+    "indexing.index",
+    "indexing.runlog",
     "vectors",
-    "stores",
+    "library.stores",
     "extensions",
     "freshness",
     "diagnosis",
     "doctor",
-    "reader",
-    "folders",
-    "runs",
-    "outbox",
+    "library.reader",
+    "library.folders",
+    "library.runs",
+    "indexing.outbox",
     "connections",
-    "services",
+    "library.services",
 }  # the app asks the library instead
 BUILD_HTML = {"hits", "passages", "store_facts", "ask_html"}  # all that comes from elsewhere is escaped there
 ABOUT_THE_FRONT_PAGE = {"front", "security_headers"}  # Streamlit's own page
@@ -204,20 +282,25 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, 0) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module != "rag_core":
-            yield node.module or "", node.level
         elif isinstance(node, ast.ImportFrom):
-            yield from ((f"rag_core.{alias.name}", node.level) for alias in node.names)
+            yield from ((f"{node.module or ''}.{alias.name}", node.level) for alias in node.names)
+
+
+def placed(names: Sequence[str]) -> str:
+    """The longest beginning of a dotted name below rag_core that has a place, else its first part."""
+    dotted = (".".join(names[:count]) for count in (2, 1))
+    return next((name for name in dotted if name in ALLOWED), names[0])
 
 
 def home(path: Path) -> str:
     """The module or package of rag_core that a file belongs to."""
-    return path.relative_to(CORE).parts[0].removesuffix(".py")
+    parts = path.relative_to(CORE).with_suffix("").parts
+    return placed(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
 def core_imports(path: Path) -> set[str]:
     parts = [name.split(".") for name, _ in imports(path)]
-    return {names[1] if len(names) > 1 else "__init__" for names in parts if names[0] == "rag_core"}
+    return {placed(names[1:]) for names in parts if names[0] == "rag_core" and len(names) > 1}
 
 
 def name_of(path: Path) -> str:
@@ -236,7 +319,8 @@ def test_every_module_has_its_place() -> None:
 def test_every_module_stands_on_the_page_about_the_architecture() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     table = "".join(re.findall(r"(?m)^\| `.*", page))
-    assert set(ALLOWED) - {"__init__"} <= set(re.findall(r"`(\w+)/?`", table))
+    said = {name.replace("/", ".") for name in re.findall(r"`([\w/]+?)/?`", table)}
+    assert set(ALLOWED) - {"__init__"} <= said
 
 
 def test_imports_point_one_way() -> None:
@@ -255,7 +339,7 @@ def test_imports_point_one_way() -> None:
 
 
 def test_reading_and_writing_do_not_know_each_other() -> None:
-    assert not ALLOWED["search"] & WRITE
+    assert not ALLOWED["searching.search"] & WRITE
     assert not any(ALLOWED[module] & READ for module in WRITE)
 
 

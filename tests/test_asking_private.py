@@ -29,7 +29,7 @@ def test_private_notes_go_to_a_model_on_this_machine(answering: Answering, ollam
 @pytest.fixture
 def remote(answering: Answering, openai_chat: OpenAIChat, monkeypatch: pytest.MonkeyPatch) -> Library:
     """A library whose model is on another machine, which is the stand-in by a name that is not loopback."""
-    monkeypatch.setattr("rag_core.asking.leaves", lambda url: url == openai_chat.url)
+    monkeypatch.setattr("rag_core.library.asking.leaves", lambda url: url == openai_chat.url)
     openai_chat.script = say("x")
     return answering("x", llm="openai:talker", chat_base_url=openai_chat.url)
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_core.attaching import Maker, _maker
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import EmbedderError, InvalidInput, VectorError
 from rag_core.library import Library
+from rag_core.library.attaching import Maker, _maker
 from rag_core.types import OWNER, Viewer
 from rag_core.vectors import RemoteIndex, VectorRecord
 from tests.conftest import index
@@ -249,7 +249,7 @@ def test_another_model_of_the_same_name_is_noticed_also_without_a_digest(
     def maker(written: Any, address: str) -> Maker:
         return replace(really(written, address), identity=nameless)
 
-    monkeypatch.setattr("rag_core.attaching._maker", maker)
+    monkeypatch.setattr("rag_core.library.attaching._maker", maker)
     monkeypatch.setattr(second._embedders.get("hashing"), "identity", nameless)
     assert second.attach_store(OWNER, ADDRESS, "same").chunk_count == 2
     embed = Hashing.embed_documents

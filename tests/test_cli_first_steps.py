@@ -11,7 +11,7 @@ import pytest
 from rag_core.cli.runs import work_off
 from rag_core.config import load
 from rag_core.library import Library
-from rag_core.screen import Line
+from rag_core.rendering.screen import Line
 from rag_core.types import OWNER
 from tests.command import Run
 from tests.configured import configure

@@ -17,7 +17,7 @@ from rag_core.config import Settings
 from rag_core.embedders.hashing import Hashing
 from rag_core.errors import StoreError, VectorsUnreachable
 from rag_core.library import Library
-from rag_core.reader import vector_options
+from rag_core.library.reader import vector_options
 from rag_core.store import find
 from rag_core.types import OWNER, Vectors
 from rag_core.vectors.backends import VectorOptions, address_of, open_remote

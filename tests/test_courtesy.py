@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import courtesy
 from rag_core.config import Settings
-from rag_core.courtesy import Courtesy
+from rag_core.indexing import courtesy
+from rag_core.indexing.courtesy import Courtesy
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index

@@ -18,12 +18,11 @@ from pathlib import Path
 
 import pytest
 
-import rag_core.index
-from rag_core import migrations
+import rag_core.indexing.index
 from rag_core.config import Settings
-from rag_core.embedding import BATCH
+from rag_core.indexing.embedding import BATCH
 from rag_core.library import Library
-from rag_core.store import Store
+from rag_core.store import Store, migrations
 from rag_core.store.file import generation
 from rag_core.store.schema import parts
 from rag_core.types import OWNER
@@ -54,7 +53,7 @@ def run(ledger: Ledger, path: Path) -> None:
     """In a process of its own: a run, which begins when it says so."""
     store = Accountable(path, ledger)
     ledger.begins()
-    rag_core.index.run(store, lambda: Embedding(ledger))
+    rag_core.indexing.index.run(store, lambda: Embedding(ledger))
     store.close()
 
 

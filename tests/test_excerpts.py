@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import InvalidInput, NotFound
-from rag_core.excerpts import EXCERPT_TOKENS
 from rag_core.library import Library
+from rag_core.library.excerpts import EXCERPT_TOKENS
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.trees import write

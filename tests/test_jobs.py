@@ -278,7 +278,7 @@ def test_an_error_in_a_run_is_logged_and_the_next_start_works(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("rag_core.index.make_plan", broken)
+        patch.setattr("rag_core.indexing.index.make_plan", broken)
         jobs.start(library, OWNER, "s")
         gate.open()
         until(lambda: not jobs.working(library, "s"))

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import migrations
 from rag_core.errors import StoreError
 from rag_core.library import Library
-from rag_core.store import Store
+from rag_core.store import Store, migrations
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
+from rag_core.language.numbers import numbers
 from rag_core.library import Library
-from rag_core.numbers import numbers
 from rag_core.types import OWNER
 from tests.conftest import index
 
@@ -18,6 +18,12 @@ NOTES = {
     "german": "The exam on 7.3.2026 was easy.",
     "words": "The exam of 5th of May 2026 is over.",
     "american": "On Sept. 30, 2026 there was no exam.",
+    "juni": "Prüfung am 27. Juni 2025, die erste.",
+    "short": "Annika said no (14.10.25) to the exam.",
+    "slash": "The oral exam is on 31/08/2025.",
+    "maart": "Examen op 22 maart 2025.",
+    "spanish": "El examen del 8 de diciembre de 2024.",
+    "french": "L'examen du 1er août 2024.",
     "other": "Of 2026 there were 11 in December, the exam came on 2026-12-10.",
     "Diary 2027-02": "Skating.",
 }
@@ -46,6 +52,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         ("7 March 2026", "german", "7.3.2026"),
         ("2026-05-05", "words", "5th of May 2026"),
         ("5 May 2026", "words", "5th of May 2026"),
+        ("27 June 2025", "juni", "27. Juni 2025"),
+        ("27.6.25", "juni", "27. Juni 2025"),
+        ("14 October 2025", "short", "14.10.25"),
+        ("14. Oktober 2025", "short", "14.10.25"),
+        ("31. August 2025", "slash", "31/08/2025"),
+        ("08/31/2025", "slash", "31/08/2025"),
+        ("22. März 2025", "maart", "22 maart 2025"),
+        ("8 December 2024", "spanish", "8 de diciembre de 2024"),
+        ("2024-08-01", "french", "1er août 2024"),
+        ("1er août 2024", "french", "1er août 2024"),
         ("2026/09/30", "american", "Sept. 30, 2026"),
         ("30 september 2026", "american", "Sept. 30, 2026"),
     ],
@@ -63,7 +79,7 @@ def test_the_parts_of_a_date_are_no_date(library: Library, query: str) -> None:
 
 @pytest.mark.parametrize(
     ("query", "notes"),
-    [("exam december", {"iso", "other"}), ("diary february 2027", {"Diary 2027-02"})],
+    [("exam december", {"iso", "other", "spanish"}), ("diary february 2027", {"Diary 2027-02"})],
 )
 def test_the_month_of_a_date_is_found_by_its_name(library: Library, query: str, notes: set[str]) -> None:
     hits = library.search(OWNER, query, mode="lexical").hits
@@ -75,6 +91,12 @@ def test_a_month_in_the_name_dates_a_document_by_its_first_day(library: Library)
     assert (Path(hit.document.path).stem, hit.document.date) == ("Diary 2027-02", "2027-02-01")
 
 
-@pytest.mark.parametrize("text", ["31 February 2026", "May 2026", "2026-13", "3, May 2026", "ten May 2026"])
-def test_what_no_calendar_has_is_no_date(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("31 February 2026", "May 2026", "2026-13", "3, May 2026", "ten May 2026"),
+        *("04/09/2025", "3.11.4", "10.0.0.25", "30.2.2025"),
+    ],
+)
+def test_what_no_calendar_has_or_two_days_may_be_is_no_date(text: str) -> None:
     assert not [number for number in numbers(text) if number.month]

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rag_core import index
 from rag_core.embedders.hashing import Hashing
+from rag_core.indexing import index
 from rag_core.store.identities import CANARY_TEXT
 from rag_core.types import OWNER
 from tests.index_page import finished, page, texts, until, with_folder

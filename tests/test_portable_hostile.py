@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import migrations
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library import Library
+from rag_core.store import migrations
 from rag_core.types import OWNER, Progress
 from tests import portable_file
 from tests.conftest import index

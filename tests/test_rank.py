@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.query import parse
-from rag_core.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, rank
+from rag_core.searching.query import parse
+from rag_core.searching.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, rank
 from rag_core.types import OWNER, Answer, Mode
 from tests.conftest import index
 

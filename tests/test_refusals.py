@@ -218,8 +218,8 @@ def test_a_disk_that_gets_full_while_a_store_is_made_is_named(
         with no_file_grows():
             db.execute("INSERT INTO t VALUES (zeroblob(50000000))")
 
-    monkeypatch.setattr("rag_core.migrations.MIGRATIONS", (step,))
-    monkeypatch.setattr("rag_core.migrations.VERSION", 1)
+    monkeypatch.setattr("rag_core.store.migrations.MIGRATIONS", (step,))
+    monkeypatch.setattr("rag_core.store.migrations.VERSION", 1)
     with pytest.raises(StoreError, match=r"'new' cannot be created: (database or disk is full|disk I/O)"):
         library.create_store(OWNER, "new", "hashing")
     assert library.store_names(OWNER) == []

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from rag_core import reply_forms
 from rag_core.answers import Checker
+from rag_core.rendering import reply_forms
 from rag_core.replies import Reference, Reply
 from rag_core.types import Notice
 

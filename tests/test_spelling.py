@@ -99,3 +99,27 @@ def test_a_guest_is_told_of_no_private_word(library: Library) -> None:
     assert meant(library, "meridain", GUEST) == (
         "No passage has the word 'meridain'. Did you mean 'meridian'?",
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "title"), [("terraf", "Terraform Dynamics"), ("warehou robots", "Terraform Dynamics")]
+)
+def test_a_word_that_stands_nowhere_finds_those_that_begin_with_it(
+    library: Library, query: str, title: str
+) -> None:
+    answer = library.search(OWNER, query, mode="lexical")
+    assert [hit.document.title for hit in answer.hits if hit.relevant] == [title]
+    assert answer.warnings == ()
+
+
+def test_a_word_that_stands_somewhere_finds_no_longer_ones(tmp_path: Path) -> None:
+    notes = {"n/a.md": "# A\n\nThe harp.\n", "n/b.md": "# B\n\nA harpsichord.\n"}
+    with stores_of(tmp_path, notes) as opened:
+        assert [hit.document.title for hit in opened.search(OWNER, "harp", mode="lexical").hits] == ["A"]
+        assert [hit.document.title for hit in opened.search(OWNER, "harps", mode="lexical").hits] == ["A"]
+        assert [hit.document.title for hit in opened.search(OWNER, "harpsi", mode="lexical").hits] == ["B"]
+
+
+def test_a_beginning_finds_nothing_hidden(library: Library) -> None:
+    assert library.search(OWNER, "xylo", mode="lexical").hits != ()
+    assert library.search(GUEST, "xylo", mode="lexical").hits == ()

@@ -84,7 +84,7 @@ def test_a_store_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
         assert not (tmp_path / "a.db").exists()
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("rag_core.migrations.migrate", broken)
+    monkeypatch.setattr("rag_core.store.migrations.migrate", broken)
     with pytest.raises(StoreError, match="'a' cannot be created: database or disk is full"):
         new_store(tmp_path / "a.db")
 
@@ -116,7 +116,7 @@ def test_two_that_make_the_same_store_at_once_make_one(tmp_path: Path) -> None:
 MAKE = """
 import sys, time
 from pathlib import Path
-from rag_core import migrations
+from rag_core.store import migrations
 from tests.stored import new_store
 
 def migrate(db, name):

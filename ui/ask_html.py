@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from rag_core.rendering.reply_forms import address, where
 from rag_core.replies import Draft, Quote, Reference, Statement, fault, lacks
-from rag_core.reply_forms import address, where
 from ui.hits import PROSE, marked, one_line
 
 State = Literal["coming", "answered", "unanswered"]

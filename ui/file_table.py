@@ -13,8 +13,8 @@ from zlib import crc32
 
 import streamlit as st
 
-from rag_core import tags
 from rag_core.config import Settings, load
+from rag_core.language import tags
 from rag_core.types import Document, FileState, Viewer
 from rag_core.wording import CHANGED_IN_LISTS, moment
 from ui import file_filters, passages

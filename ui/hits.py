@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import urlencode
 
-from rag_core import render
-from rag_core.snippet import pieces
+from rag_core.rendering import render
+from rag_core.searching.snippet import cut, excerpt, pieces
 from rag_core.types import Hit, Neighbour
 from rag_core.wording import lines, on_disk, only_title, shown_score
 from ui.links import address
@@ -104,8 +104,7 @@ def place(hit: Hit) -> str:
 
 def extract(hit: Hit) -> str:
     """The snippet of a hit as plain text on one line."""
-    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
-    return " ".join(read.split()) or one_line(only_title(hit))
+    return excerpt(hit) or one_line(only_title(hit))
 
 
 def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
@@ -141,8 +140,7 @@ def _score(score: float) -> str:
 def _extract(hit: Hit) -> str:
     if not hit.content.strip():
         return f'<p class="cp-extract">{html.escape(one_line(only_title(hit)))}</p>'
-    start, end = hit.snippet
-    before, after = "… " if start > 0 else "", " …" if end < len(hit.content) else ""
+    before, after = cut(hit)
     body = marked(hit.content, hit.spans, hit.snippet, hit.hidden)
     return f'<p class="cp-extract{_mono(hit)}">{before}{body}{after}</p>'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag_core.words import STOP_WORDS, fold, spaced_words
+from rag_core.language.words import STOP_WORDS, fold, spaced_words
 
 _BEGINNINGS = frozenset("and but or so then und aber et mais y pero e ma en och og".split())
 _POINTING = frozenset(

@@ -14,8 +14,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from rag_core.answers.marks import SIGNS
+from rag_core.language.words import is_unspaced
 from rag_core.replies import Span
-from rag_core.words import is_unspaced
 
 _QUOTE_MARKS = SIGNS | {"`"}
 _DASHES = "‐‑‒–—―−"

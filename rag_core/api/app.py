@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from rag_core import reply_forms
 from rag_core.api import asking
 from rag_core.api.fields import Given
 from rag_core.api.openapi import DOCUMENT, PREFIX, document
@@ -34,6 +33,7 @@ from rag_core.api.schema import check
 from rag_core.api.workers import Workers
 from rag_core.errors import Forbidden, RagError
 from rag_core.library import Library
+from rag_core.rendering import reply_forms
 from rag_core.types import Viewer
 
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]

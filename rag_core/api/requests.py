@@ -14,7 +14,6 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rag_core import render
 from rag_core.api.schema import Schema, check
 from rag_core.errors import (
     EmbedderError,
@@ -30,6 +29,7 @@ from rag_core.errors import (
     TooMany,
     VectorError,
 )
+from rag_core.rendering import render
 
 JSON = "application/json"
 EVENTS = "text/event-stream"

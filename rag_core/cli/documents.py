@@ -6,7 +6,6 @@ from typing import get_args
 
 import click
 
-from rag_core import render
 from rag_core.cli.options import (
     OfStore,
     begun_paths,
@@ -18,8 +17,9 @@ from rag_core.cli.options import (
     store_option,
 )
 from rag_core.cli.runs import work_off
+from rag_core.cli.terminal import show_document, show_documents
 from rag_core.files import current_folder
-from rag_core.terminal import show_document, show_documents
+from rag_core.rendering import render
 from rag_core.types import OWNER, FileState
 from rag_core.wording import take_back
 

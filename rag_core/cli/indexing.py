@@ -9,7 +9,6 @@ from shlex import quote
 
 import click
 
-from rag_core import render
 from rag_core.cli.options import (
     emit,
     exclude_option,
@@ -20,11 +19,12 @@ from rag_core.cli.options import (
     store_option,
 )
 from rag_core.cli.runs import work_off
+from rag_core.cli.terminal import show_plans
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
-from rag_core.screen import line
-from rag_core.terminal import show_plans
+from rag_core.rendering import render
+from rag_core.rendering.screen import line
 from rag_core.types import OWNER, StoreInfo
 from rag_core.wording import plural, said_of_covered, said_of_label, shared_files
 

@@ -8,7 +8,7 @@ import click
 
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
-from rag_core.screen import plain
+from rag_core.rendering.screen import plain
 from rag_core.types import OWNER
 
 

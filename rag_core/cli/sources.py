@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import click
 
-from rag_core import render
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import (
     OfStore,
@@ -20,8 +19,9 @@ from rag_core.cli.options import (
     store_option,
 )
 from rag_core.cli.runs import work_off
+from rag_core.cli.terminal import show_plans, show_sources
 from rag_core.errors import InvalidInput
-from rag_core.terminal import show_plans, show_sources
+from rag_core.rendering import render
 from rag_core.types import OWNER, Source
 from rag_core.wording import plural
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from rag_core import render
 from rag_core.cli import placement
 from rag_core.cli.groups import StoreGroup
 from rag_core.cli.options import (
@@ -20,12 +19,13 @@ from rag_core.cli.options import (
     store_argument,
     stores_option,
 )
+from rag_core.cli.terminal import show_status, show_store
 from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
 from rag_core.portable import Exported
-from rag_core.screen import Line, line, plain
-from rag_core.terminal import show_status, show_store
+from rag_core.rendering import render
+from rag_core.rendering.screen import Line, line, plain
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo
 from rag_core.wording import plural, size, some
 

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from rag_core import report_forms
 from rag_core.cli.options import (
     OfStore,
     any_store_argument,
@@ -16,9 +15,10 @@ from rag_core.cli.options import (
     store_option,
     stores_option,
 )
+from rag_core.cli.terminal import show_healths, show_repair
 from rag_core.errors import StoreError
+from rag_core.rendering import report_forms
 from rag_core.reports import Health
-from rag_core.terminal import show_healths, show_repair
 from rag_core.types import OWNER
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from rag_core.addresses import straight_to
 from rag_core.connections.check import Found, Unanswered
+from rag_core.servers.addresses import straight_to
 
 CONNECT_S = 2.0
 READ_S = 3.0

@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
-from rag_core.addresses import with_version
 from rag_core.background import in_background
 from rag_core.connections import ollama
 from rag_core.connections.asking import ask, listed, model_ids, printable
@@ -16,6 +15,7 @@ from rag_core.connections.check import Found, Unanswered, written
 from rag_core.errors import EmbedderError, InvalidInput, LLMError
 from rag_core.llm import LLM, Call, LLMOptions, Message, open_llm
 from rag_core.llm.talk import talk
+from rag_core.servers.addresses import with_version
 from rag_core.wording import GET_A_MODEL
 
 PATIENCE_S = 3.5

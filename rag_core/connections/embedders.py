@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from rag_core.addresses import destination, leaves, with_version
 from rag_core.connections import ollama
 from rag_core.connections.asking import ask, check_status, listed, model_ids
 from rag_core.connections.check import Found, Unanswered, written
@@ -21,6 +20,7 @@ from rag_core.embedders.options import OLLAMA_MODEL
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.extensions import install_line
 from rag_core.reports import OllamaModel
+from rag_core.servers.addresses import destination, leaves, with_version
 from rag_core.wording import plural
 
 _GET_OLLAMA = "Get it from https://ollama.com/download and start it"

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rag_core.addresses import destination
 from rag_core.connections.asking import READ_S, ask, check_status
 from rag_core.connections.check import Found, written
 from rag_core.connections.embedders import package_version
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.extensions import install_line
+from rag_core.servers.addresses import destination
 from rag_core.vectors.chroma_place import ChromaOptions
 from rag_core.vectors.programs import CHROMA, QDRANT, Kind
 from rag_core.vectors.qdrant_connection import KEY_VARIABLE

@@ -13,13 +13,13 @@ from typing import Any
 
 import httpx
 
-from rag_core.addresses import straight_to
 from rag_core.background import in_background
 from rag_core.connections.asking import CONNECT_S, READ_S
 from rag_core.embedders.ollama import sizes
 from rag_core.embedders.options import parse_name
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.reports import OllamaModel, Pulling
+from rag_core.servers.addresses import straight_to
 from rag_core.servers.failure import quoted
 from rag_core.servers.ollama import package
 from rag_core.wording import duration, size

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rag_core.addresses import silence_about
 from rag_core.embedders.options import EmbedderName, EmbedderOptions, providers
 from rag_core.errors import EmbedderError
 from rag_core.extensions import Extension
+from rag_core.servers.addresses import silence_about
 from rag_core.types import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from typing import Any
 
 import httpx
 
-from rag_core.addresses import straight_to
 from rag_core.embedders.models import family_of, scheme
 from rag_core.embedders.options import NO_PROMPTS, EmbedderName, EmbedderOptions
 from rag_core.embedders.remote import Remote
 from rag_core.embedders.server import Model, explained
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable
+from rag_core.servers.addresses import straight_to
 from rag_core.servers.failure import Failure, asked, quoted
 from rag_core.servers.ollama import KEEP_ALIVE_S, package, pull_line
 from rag_core.types import EmbedderIdentity

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from rag_core.embedders import Embedder, EmbedderOptions, open_embedder
-from rag_core.patience import Patience
+from rag_core.servers.patience import Patience
 from rag_core.types import Vectors
 
 _VECTORS = 256

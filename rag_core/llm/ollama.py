@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
-from rag_core.addresses import straight_to
 from rag_core.errors import LLMError
 from rag_core.llm.call import Call
 from rag_core.llm.options import LLMOptions, Message
+from rag_core.servers.addresses import straight_to
 from rag_core.servers.failure import Failure, asked, quoted
 from rag_core.servers.ollama import KEEP_ALIVE_S, package, pull_line
 

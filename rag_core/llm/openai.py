@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 
-from rag_core.addresses import straight_to, with_version
 from rag_core.errors import LLMError
 from rag_core.llm.call import Call
 from rag_core.llm.options import LLMOptions, Message
+from rag_core.servers.addresses import straight_to, with_version
 from rag_core.servers.failure import Failure, asked, quoted, said_by, wait_s
 
 KEY_VARIABLE = "COMMONPLACE_CHAT_API_KEY"

@@ -17,7 +17,7 @@ from rag_core.api.schema import check
 from rag_core.errors import Forbidden, NotFound, RagError
 from rag_core.library import Library
 from rag_core.mcp_server.tools import TOOLS, Tool
-from rag_core.screen import plain_json
+from rag_core.rendering.screen import plain_json
 from rag_core.types import Viewer
 
 _LOG = logging.getLogger(__name__)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from rag_core import render, reply_forms
 from rag_core.api.fields import Given, asked_in, field, filters_of
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.query import parse
+from rag_core.rendering import render, reply_forms
+from rag_core.searching.query import parse
 from rag_core.types import DocumentView, Viewer
 
 N_RESULTS = 5

@@ -14,10 +14,10 @@ from typing import Any, Literal
 from rag_core.api.fields import FILTERS, STORE, Given
 from rag_core.api.schema import Schema, record
 from rag_core.library import Library
+from rag_core.library.reader import MAX_AROUND
 from rag_core.mcp_server import reading, writing
-from rag_core.query import MAX_LENGTH
-from rag_core.reader import MAX_AROUND
 from rag_core.replies import DEFAULT_K, MAX_K
+from rag_core.searching.query import MAX_LENGTH
 from rag_core.types import MAX_DEPTH, Viewer
 
 Act = Callable[[Library, Viewer, Given, threading.Event], dict[str, Any]]

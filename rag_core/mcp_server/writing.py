@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from rag_core import jobs, render
+from rag_core import jobs
 from rag_core.api.fields import Given, field
 from rag_core.errors import ExtractError, InvalidInput
 from rag_core.library import Library
 from rag_core.mcp_server.reading import store_of
+from rag_core.rendering import render
 from rag_core.types import Viewer
 from rag_core.wording import plural, take_back
 

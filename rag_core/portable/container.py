@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from rag_core import migrations
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.portable.manifest import FORMAT, MANIFEST, STORE, Manifest, Unfit, parsed
 from rag_core.portable.transfer import Report, Transfer
+from rag_core.store import migrations
 from rag_core.store.workroom import require_space
 
 _BLOCK = 1024 * 1024

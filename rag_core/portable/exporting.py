@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from rag_core import migrations
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.portable.container import pack
 from rag_core.portable.manifest import written
 from rag_core.portable.transfer import SUFFIX, Exported, Report, Transfer, no_report
-from rag_core.store import Store, about
+from rag_core.store import Store, about, migrations
 from rag_core.store.check import is_damage
 from rag_core.store.connection import connect
 from rag_core.store.file import now

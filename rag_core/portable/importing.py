@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import get_args
 from urllib.parse import quote
 
-from rag_core import migrations
 from rag_core.embedders import known_facts
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.files import MANY_FILES, display, doubt, preview
 from rag_core.portable.container import Packed, refused
 from rag_core.portable.exporting import one_file, without_runs
 from rag_core.portable.transfer import Report, Transfer, no_report
-from rag_core.store import Store, schema, switch
+from rag_core.store import Store, migrations, schema, switch
 from rag_core.store.check import check
 from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
 from rag_core.store.repair import repair

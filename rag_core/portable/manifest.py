@@ -2,7 +2,7 @@
 
     format           the number of this layout
     program          the version of Commonplace that wrote it
-    schema           the number of the store's schema, see `rag_core.migrations`
+    schema           the number of the store's schema, see `rag_core.store.migrations`
     exported_at      ISO 8601, UTC
     store            name, created_at, embedder, identity, dimension, metric, backend, and how many
                      files, passages, pending, failed, skipped

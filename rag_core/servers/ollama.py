@@ -6,8 +6,8 @@ import os
 import shlex
 from typing import Any
 
-from rag_core.addresses import host_of, is_loopback
 from rag_core.errors import RagError
+from rag_core.servers.addresses import host_of, is_loopback
 
 OLLAMA_URL = "http://127.0.0.1:11434"
 

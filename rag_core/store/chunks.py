@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_core.extract import frontmatter
+from rag_core.language.words import extra_terms
 from rag_core.store.identities import TARGET
 from rag_core.types import Extracted, Passage
-from rag_core.words import extra_terms
 
 _PLACE = (
     *("chunk_index", "start", '"end"', "start_line", "end_line", "heading_path"),

@@ -12,9 +12,8 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rag_core import migrations
 from rag_core.errors import StoreBusy, StoreError
-from rag_core.store import connection, lock
+from rag_core.store import connection, lock, migrations
 from rag_core.store.connection import (
     BUSY_TIMEOUT_S,
     RESTORE,

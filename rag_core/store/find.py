@@ -13,18 +13,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rag_core import tags
 from rag_core.extract import frontmatter, type_of_suffix
+from rag_core.language import tags
+from rag_core.language.words import fold as fold_words
+from rag_core.language.words import is_spaced_word, match_all, spaced_words, units
 from rag_core.store import bm25, counts, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
 from rag_core.store.rows import rows_at_once
 from rag_core.store.shared_bm25 import HIDDEN
 from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
-from rag_core.words import fold as fold_words
-from rag_core.words import is_spaced_word, match_all, units
 
 _EVERYTHING = "1"
+_LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
+_BEGUN = 20  # chunks with a longer word, for each
 _MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
 
 
@@ -145,6 +147,20 @@ def by_words(
     seen, holders = frequencies(db, units(words), allowed.viewer)
     scores = shared_bm25.scores(db, words, [chunk_id for chunk_id, _ in found], seen, holders)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
+
+
+def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
+    """The best chunks with a word that begins with one of ``words``, which stand nowhere; a few for each."""
+    condition = allowed.sql if allowed.narrows or not _sees_all(db, allowed.viewer) else _EVERYTHING
+    found: list[int] = []
+    for word in words:
+        if len(word) >= _LEAST_BEGINNING and word.isalpha() and is_spaced_word(word):
+            # The index has stems: what begins with that of the word need not begin with the word.
+            texts = judged_texts(db, bm25.beginning(db, word, condition, allowed.values, _BEGUN))
+            found += [
+                i for i, text in texts.items() if any(w.startswith(word) for w, _ in spaced_words(text))
+            ]
+    return found
 
 
 def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Literal, NamedTuple
 
-from rag_core import migrations
+from rag_core.store import migrations
 
 _OURS = r"(name NOT LIKE 'sqlite\_%' ESCAPE '\' OR type IN ('trigger', 'view'))"
 _COMMENT = re.compile(r"""('[^']*'|"[^"]*")|--[^\n]*""")

@@ -7,9 +7,9 @@ import json
 import sqlite3
 from itertools import islice
 
+from rag_core.language.words import STOP_WORDS, fold, spaced_words
 from rag_core.store import find
 from rag_core.types import Viewer
-from rag_core.words import STOP_WORDS, fold, spaced_words
 
 _SHORTEST, _LONGEST = 4, 40  # letters; shorter words are like too many others, longer ones nobody types
 _LIKE = 0.8  # of difflib's ratio: of six letters one is another one, or two neighbours are swapped

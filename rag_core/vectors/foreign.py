@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Protocol, TypeVar
 
-from rag_core.addresses import silence_about
 from rag_core.errors import RagError, VectorError
 from rag_core.extensions import Catalogue, Extension, catalogue, plain_name
+from rag_core.servers.addresses import silence_about
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import (
     EVERYTHING,

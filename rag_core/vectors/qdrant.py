@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rag_core.addresses import whole_url
 from rag_core.errors import VectorError
+from rag_core.servers.addresses import whole_url
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import (
     EVERYTHING,

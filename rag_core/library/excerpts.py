@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from rag_core.chunk import estimate_tokens
 from rag_core.errors import InvalidInput, NotFound
-from rag_core.reader import Reader
+from rag_core.library.reader import Reader
+from rag_core.library.stores import no_store
 from rag_core.reports import Excerpt
 from rag_core.store import find
-from rag_core.stores import no_store
 from rag_core.types import Neighbour, Viewer
 
 EXCERPT_TOKENS = 8000

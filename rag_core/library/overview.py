@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag_core.errors import StoreError
-from rag_core.folders import owner_only
+from rag_core.library.folders import owner_only
+from rag_core.library.runs import Runs
 from rag_core.reports import Status
-from rag_core.runs import Runs
 from rag_core.types import Job, StoreInfo, Viewer
 
 

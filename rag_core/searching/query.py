@@ -15,8 +15,8 @@ from dataclasses import fields, replace
 from datetime import date
 
 from rag_core.errors import EmptyQuery, InvalidInput
+from rag_core.language.words import query_words
 from rag_core.types import Filters, Query
-from rag_core.words import query_words
 
 MAX_LENGTH = 2000
 MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
-from rag_core.choice import no_match
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
 from rag_core.files import FileStat, Walk, display, read_bytes, scan, with_sep
+from rag_core.indexing.choice import no_match
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.sources import excluded_below, shown_path

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Self
 
-from rag_core import config, tags
+from rag_core import config
+from rag_core.access.people import People
 from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
-from rag_core.courtesy import Courtesy
 from rag_core.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
 from rag_core.embedders.options import Prompts
 from rag_core.embedders.shared import SharedEmbedders
@@ -27,17 +27,18 @@ from rag_core.errors import (
     VectorError,
 )
 from rag_core.freshness import file_states_soon
+from rag_core.indexing.courtesy import Courtesy
+from rag_core.language import tags
+from rag_core.library.stores import Opened, Stores, no_store
 from rag_core.llm import LLMOptions
-from rag_core.notices import over_budget
-from rag_core.people import People
-from rag_core.query import asked
-from rag_core.rank import calibration_for
-from rag_core.search import Scope, Wanted, search
+from rag_core.searching.notices import over_budget
+from rag_core.searching.query import asked
+from rag_core.searching.rank import calibration_for
+from rag_core.searching.search import Scope, Wanted, search
 from rag_core.servers.ollama import OLLAMA_URL
 from rag_core.store import about, find, identities, view
 from rag_core.store.errors import told
 from rag_core.store.file import generation
-from rag_core.stores import Opened, Stores, no_store
 from rag_core.types import (
     MAX_DEPTH,
     Answer,

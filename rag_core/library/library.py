@@ -18,9 +18,6 @@ from operator import attrgetter
 from pathlib import Path
 
 from rag_core import diagnosis, doctor, portable
-from rag_core.admission import Admission
-from rag_core.asking import Asking
-from rag_core.choice import refuse_no_match
 from rag_core.chunk import chunk_spec
 from rag_core.config import DeclaredStore
 from rag_core.embedders import (
@@ -32,19 +29,22 @@ from rag_core.embedders import (
     with_dimension,
 )
 from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, VectorError
-from rag_core.excerpts import Excerpts
 from rag_core.files import current_folder, display, expanded, real_folder, with_sep
-from rag_core.folders import owner_only
 from rag_core.freshness import file_state_by_hash, file_states
-from rag_core.hiding import Hiding
-from rag_core.overview import Overview
-from rag_core.patience import answered
-from rag_core.pieces import Pieces
-from rag_core.placement import Placement
+from rag_core.indexing.choice import refuse_no_match
+from rag_core.library.admission import Admission
+from rag_core.library.asking import Asking
+from rag_core.library.excerpts import Excerpts
+from rag_core.library.folders import owner_only
+from rag_core.library.hiding import Hiding
+from rag_core.library.overview import Overview
+from rag_core.library.pieces import Pieces
+from rag_core.library.placement import Placement
+from rag_core.library.reader import MAX_TOP_K
+from rag_core.library.services import Services
 from rag_core.portable import Exported, Report
-from rag_core.reader import MAX_TOP_K
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
-from rag_core.services import Services
+from rag_core.servers.patience import answered
 from rag_core.store import Store, documents, find, outbox, sources, work
 from rag_core.store.check import check
 from rag_core.store.repair import repair

@@ -14,10 +14,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rag_core.config import Settings
-from rag_core.plan import Plan
+from rag_core.indexing.plan import Plan
 from rag_core.portable import Exported
+from rag_core.rendering.screen import plain, plain_json
 from rag_core.reports import SourceInfo, Status
-from rag_core.screen import plain, plain_json
 from rag_core.types import (
     Answer,
     Document,

@@ -13,10 +13,10 @@ from pathlib import PurePath
 
 from rag_core.errors import RagError
 from rag_core.extract import hardly_text
+from rag_core.language.words import is_unspaced
 from rag_core.store import Store, find, view, vocabulary
 from rag_core.store.sources import all_sources
 from rag_core.types import Filters, Hit, Notice, Query, Viewer
-from rag_core.words import is_unspaced
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
@@ -172,12 +172,14 @@ def _skipped(count: int, suffix: str) -> str:
 
 def misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
     """One notice for each of a query's ``words`` that no passage has that ``viewer`` may see in ``stores``,
-    if another word is spelled much like it."""
+    and no longer word begins with, if another one is spelled much like it."""
     asked = [word for word in words if word.isalpha() and not is_unspaced(word)]
     held: set[str] = set()
+    seen = find.visible(viewer)
     for store in stores:
         with store.read() as db:
             held |= {word for word, count in find.frequencies(db, asked, viewer)[1].items() if count}
+            held |= {word for word in asked if word not in held and find.by_beginnings(db, [word], seen)}
     unknown = [word for word in asked if word not in held][:_MOST_MEANT]
     meant = {word: _meant(stores, word, viewer) for word in unknown}
     said = "No passage has the word {!r}. Did you mean {!r}?"

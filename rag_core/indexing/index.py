@@ -17,8 +17,6 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeVar
 
 from rag_core.chunk import cut
-from rag_core.courtesy import Courtesy
-from rag_core.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.errors import (
     Cancelled,
     NotText,
@@ -29,8 +27,10 @@ from rag_core.errors import (
 from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number
 from rag_core.extract.naming import title_of_name
 from rag_core.files import display, read_bytes
-from rag_core.plan import MAX_FILE_BYTES, Move, Plan, forgetting, make_plan, taken_out
-from rag_core.runlog import EndState, Report, RunLog
+from rag_core.indexing.courtesy import Courtesy
+from rag_core.indexing.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
+from rag_core.indexing.plan import MAX_FILE_BYTES, Move, Plan, forgetting, make_plan, taken_out
+from rag_core.indexing.runlog import EndState, Report, RunLog
 from rag_core.store import Store, chunks, embeddings, sources, work
 from rag_core.store import documents as write
 from rag_core.types import Extracted, FileResult, Job, Passage, Source

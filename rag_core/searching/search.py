@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from operator import itemgetter
 
-from rag_core import notices
 from rag_core.errors import RagError, StoreError, VectorError
-from rag_core.numbers import Number, numbers
-from rag_core.rank import (
+from rag_core.language.numbers import Number, numbers
+from rag_core.language.words import extra_terms, fold, units
+from rag_core.searching import notices
+from rag_core.searching.rank import (
     ITS_NAME,
     RELEVANT,
     TELLS_OF_WORDS,
@@ -28,14 +29,13 @@ from rag_core.rank import (
     merge,
     rank,
 )
-from rag_core.snippet import best_window, highlight, markup
+from rag_core.searching.snippet import best_window, highlight, markup
 from rag_core.store import Store, embeddings, find
 from rag_core.store.errors import told
 from rag_core.store.identities import active_identity
 from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
-from rag_core.words import extra_terms, fold, units
 
 CANDIDATES = 100  # by words, and as many by meaning
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
@@ -305,17 +305,18 @@ def _ranked(
     near: dict[int, float],
 ) -> list[Ranked]:
     """Everything found by words, by name or by meaning, with each measure that is known, in order."""
+    wanted = units(query.words)
+    total, counts = find.frequencies(db, wanted, allowed.viewer)
     words = query.words if mode != "vector" else ()
     bm25 = dict(find.by_words(db, words, allowed, reach)) if words else {}
+    begun = find.by_beginnings(db, [word for word in words if not counts.get(word, 1)], allowed)
     named = set(find.by_name(db, query.text, allowed)) if mode != "vector" else set()
-    ids = {**bm25, **dict.fromkeys(named), **near}
+    ids = {**bm25, **dict.fromkeys([*begun, *named]), **near}
     similarity = near
     if mode == "hybrid":
         similarity = near | _similarities(db, scope, [i for i in ids if i not in near])
     texts = find.judged_texts(db, ids)
     found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids if i in texts]
-    wanted_units = units(query.words)
-    total, counts = find.frequencies(db, wanted_units, allowed.viewer)
     idf = information(total, counts)
     return rank(found, query, idf, mode, scope.calibration)
 

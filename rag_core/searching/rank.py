@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from heapq import merge as heap_merge
 from itertools import islice
 
-from rag_core.inflections import forms_of
-from rag_core.numbers import Number, numbers
+from rag_core.language.inflections import forms_of
+from rag_core.language.numbers import Number, numbers
+from rag_core.language.words import is_unspaced, typed_words
 from rag_core.types import Hit, Mode, Query
-from rag_core.words import is_unspaced, typed_words
 
 RELEVANT = 0.5
 _HARDLY = 1e-6  # keeps the order of those that are lifted, and says no more

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rag_core import outbox
-from rag_core.addresses import host_of, leaves
-from rag_core.courtesy import Courtesy
 from rag_core.embedders import Embedder
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable, VectorError
-from rag_core.runlog import RunLog
+from rag_core.indexing import outbox
+from rag_core.indexing.courtesy import Courtesy
+from rag_core.indexing.runlog import RunLog
+from rag_core.servers.addresses import host_of, leaves
 from rag_core.store import Store, embeddings, identities, switch
 from rag_core.store import outbox as rows
 from rag_core.types import Vectors

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from rag_core.inflections import Forms, forms_of
-from rag_core.numbers import Span, numbers
-from rag_core.words import (
+from rag_core.language.inflections import Forms, forms_of
+from rag_core.language.numbers import Span, numbers
+from rag_core.language.words import (
     STOP_WORDS,
     bigrams,
     fold,
@@ -19,6 +19,7 @@ from rag_core.words import (
     spaced_words,
     stretches,
 )
+from rag_core.types import Hit
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
@@ -203,6 +204,19 @@ def pieces(
             yield (text[first:last], True) if is_marked else (_instead(text[first:last]), False)
             position = last
     yield text[position:end], False
+
+
+def excerpt(hit: Hit) -> str:
+    """What is shown of a hit, as plain text on one line; '' where there is nothing to read."""
+    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
+    before, after = cut(hit)
+    return f"{before}{' '.join(read.split())}{after}".strip() if read.strip() else ""
+
+
+def cut(hit: Hit) -> tuple[str, str]:
+    """The signs that its passage goes on before and behind what is shown of it."""
+    start, end = hit.snippet
+    return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
 
 
 def _instead(markup: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from rag_core.errors import InvalidInput
 from rag_core.files import validate_globs
-from rag_core.folders import Folders, owner_only
+from rag_core.library.folders import Folders, owner_only
 from rag_core.reports import Privacy
 from rag_core.store import embeddings, outbox, privacy, work
 from rag_core.types import Viewer

@@ -7,15 +7,15 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rag_core.addresses import destination
 from rag_core.connections import Check, Found, look
 from rag_core.embedders.options import BUILT_IN, full_name, parse_name
 from rag_core.errors import InvalidInput, StoreError
-from rag_core.folders import owner_only
+from rag_core.library.folders import owner_only
+from rag_core.library.reader import llm_options
+from rag_core.library.runs import Runs
 from rag_core.llm import server_of
-from rag_core.reader import llm_options
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
-from rag_core.runs import Runs
+from rag_core.servers.addresses import destination
 from rag_core.types import OWNER, Viewer
 
 _FOREIGN = "goes where its package sends it"

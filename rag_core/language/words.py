@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from rag_core.numbers import Span, months, numbers
+from rag_core.language.numbers import Span, months, numbers
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -51,9 +51,9 @@ TERM_COLUMNS = ("title_terms", "terms")
 # query has no others. The shortest list that covers questions as people type them.
 STOP_WORDS = frozenset(
     (
-        "a about an and any are as at be been but by can could did do does for from had has have how i if in "
-        "into is it its me my not of on or our per should so than that the their them then there these they this "
-        "to was we were what when where which who whom whose why will with would you your"
+        "a about an and any are as at be been but by can could did do does for from had has have how i if "
+        "in into is it its me my not of on or our per should so than that the their them then there these "
+        "they this to was we were what when where which who whom whose why will with would you your"
     ).split()
 )
 

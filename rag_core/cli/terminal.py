@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import click
 
 from rag_core.config import Settings
-from rag_core.plan import Plan
+from rag_core.indexing.plan import Plan
+from rag_core.rendering.screen import line, plain, table, width, wrapped
 from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
-from rag_core.screen import line, plain, table, width, wrapped
-from rag_core.snippet import pieces
+from rag_core.searching.snippet import excerpt
 from rag_core.types import Answer, Document, DocumentLink, DocumentView, Hit, Job, Source, StoreInfo
 from rag_core.wording import (
     CHANGED_IN_LISTS,
@@ -117,9 +117,14 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     )  # fmt: skip
     heading = " > ".join(hit.heading_path) or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
-    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
-    text = " ".join(plain(read).split()) or line(only_title(hit))
-    for row in wrapped(text, room := width() - 5)[: max(4, _SNIPPET // room)]:
+    text = " ".join(plain(excerpt(hit)).split()) or line(only_title(hit))
+    room = width() - 5
+    rows = wrapped(text, room)
+    shown = rows[: max(4, _SNIPPET // room)]
+    for row in [
+        *shown[:-1],
+        shown[-1] if len(shown) == len(rows) else f"{wrapped(shown[-1], room - 2)[0]} …",
+    ]:
         click.echo(f"     {row}")
     if said := on_disk(hit.document.state):
         click.secho(f"     {said}", fg="yellow")

@@ -1,0 +1,1 @@
+"""Who besides the owner may come in: the people shared with, and the tokens of scripts."""

@@ -1,0 +1,1 @@
+"""The write path: files → plan → passages in the store → vectors."""
