@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
+from rag_core.language.words import query_words
 from rag_core.library import Library
 from rag_core.types import OWNER, Hit
 from tests.conftest import index
@@ -251,3 +252,16 @@ def test_stop_words_count_when_there_are_no_others(library: Library) -> None:
 def test_long_query_is_answered(library: Library) -> None:
     words = "istanbul " + " ".join(f"w{number}" for number in range(800, 1130))
     assert found(library, words)[0] == "turkish"
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("how much is the annual fee", ("annual", "fee")),
+        ("how many jars did she give us", ("jars", "give")),
+        ("not afraid of some birds", ("afraid", "birds")),
+        ("how much", ("how", "much")),
+    ],
+)
+def test_a_question_is_about_what_it_names(question: str, words: tuple[str, ...]) -> None:
+    assert query_words(question) == words

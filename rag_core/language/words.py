@@ -51,9 +51,10 @@ TERM_COLUMNS = ("title_terms", "terms")
 # query has no others. The shortest list that covers questions as people type them.
 STOP_WORDS = frozenset(
     (
-        "a about an and any are as at be been but by can could did do does for from had has have how i if "
-        "in into is it its me my not of on or our per should so than that the their them then there these "
-        "they this to was we were what when where which who whom whose why will with would you your"
+        "a about an and any are as at be been but by can could did do does for from had has have he her him "
+        "his how i if in into is it its many me much my not of on or our per she should so some than that "
+        "the their them then there these they this to us was we were what when where which who whom whose "
+        "why will with would you your"
     ).split()
 )
 
