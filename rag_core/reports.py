@@ -218,9 +218,12 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a
-    query that was asked, None when it is not among the hits; ``advice`` may be empty, ``on_page`` is what a
-    page of the app says instead. ``by_name_only``: nothing else of the file can be found."""
+    """Why a file is found in a store or not.
+
+    ``rank`` (from 1) is that of its best passage for a query that was asked, None when it is not among the
+    hits, and ``relevant`` whether it fits. ``advice`` may be empty, ``on_page`` is what a page of the app
+    says instead. ``by_name_only``: nothing else of the file can be found.
+    """
 
     store: str
     path: str
@@ -230,6 +233,7 @@ class Diagnosis:
     query: str = ""
     rank: int | None = None
     score: float | None = None
+    relevant: bool = False
     on_page: str = ""
     by_name_only: bool = False
 

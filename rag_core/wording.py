@@ -269,13 +269,23 @@ def is_behind(found: Diagnosis) -> bool:
     return bool(found.query) and (found.rank is None or found.rank > _FIRST)
 
 
+def is_near_miss(found: Diagnosis) -> bool:
+    """Whether a file is among the first for a query that was asked, and does not fit it."""
+    return found.rank is not None and not found.relevant
+
+
 def ranked(found: Diagnosis) -> str:
     """Which place a file has for the query that was asked."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
     place = f"number {found.rank:,}, with a score of {shown_score(found.score or 0)}."
     if not is_behind(found):
-        return f"For {found.query!r} its best passage is {place}"
+        near = (
+            " That is a near miss. Words that stand in it, or its name, find it."
+            if is_near_miss(found)
+            else ""
+        )
+        return f"For {found.query!r} its best passage is {place}{near}"
     return (
         f"For {found.query!r} it is not among the first {_FIRST}: its best passage is {place} Words that"
         " stand in it, or its name, find it."

@@ -17,8 +17,14 @@ from tests.trees import write
 
 
 def test_a_file_that_is_not_among_the_first_for_a_query_says_so(library: Library, vault: Path) -> None:
-    near = Diagnosis("s", "a.md", True, (Step("ok", "Read."),), query="tea", rank=10, score=0.7)
-    far = replace(near, rank=112, score=0.03)
+    near = Diagnosis(
+        "s", "a.md", True, (Step("ok", "Read."),), query="tea", rank=10, score=0.7, relevant=True
+    )
+    far = replace(near, rank=112, score=0.03, relevant=False)
+    miss = replace(near, rank=2, score=0.2, relevant=False)
+    assert ranked(miss).startswith(
+        "For 'tea' its best passage is number 2, with a score of 0.20. That is a near miss."
+    )
     assert ranked(near) == "For 'tea' its best passage is number 10, with a score of 0.70."
     assert ranked(far).startswith("For 'tea' it is not among the first 10: its best passage is number 112")
     assert (is_behind(near), is_behind(far), is_behind(replace(far, query=""))) == (False, True, False)

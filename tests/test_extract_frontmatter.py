@@ -197,3 +197,9 @@ def test_any_block_gives_json_or_stays_text(block: str) -> None:
     found = note(block)
     json.dumps(found.metadata)
     assert found.warnings == () or body(found).startswith("---")
+
+
+def test_keys_within_keys_take_no_more_memory_than_their_text() -> None:
+    depth = 31
+    block = "{? " * depth + "'\\'" + ": 1}" + " : 1}" * (depth - 1)
+    assert len(json.dumps(note(block).metadata)) < 10_000

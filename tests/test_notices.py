@@ -198,7 +198,7 @@ def test_days_that_nothing_is_of_are_named_with_those_there_are(
 def test_filters_that_nothing_fits_together_are_said_to_be_why(library: Library, query: str) -> None:
     stores = ("kitchen", "work")
     answer = library.search(OWNER, query, stores, mode="lexical")
-    together = "The filters together leave no document of stores 'kitchen', 'work'."
+    together = "The filters leave no document of stores 'kitchen', 'work'."
     assert (answer.hits, answer.warnings) == ((), (together,))
 
 

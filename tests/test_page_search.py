@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from datetime import date
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -65,10 +66,16 @@ def test_near_misses_stand_apart(water_notes: Indexing) -> None:
     page = open_page(q="xylophone quantum")
     assert "Nothing here fits this well." in markup(page)
     assert "cp-near" in markup(page)
-    [near] = [each for each in page.expander if each.label == "Show the nearest passages"]
+    [near] = [each for each in page.expander if each.label == "The nearest passages"]
     assert not near.proto.expanded
+    [near] = [
+        each
+        for each in open_page(q="xylophone water quantum").expander
+        if each.label == "The nearest passages"
+    ]
+    assert near.proto.expanded, "one of the words stands there"
     fitting = open_page(q="coffee boiling")
-    assert "Show the nearest passages" not in [each.label for each in fitting.expander]
+    assert "The nearest passages" not in [each.label for each in fitting.expander]
 
 
 def test_near_misses_are_no_reason_to_go_on_and_are_counted(indexing: Indexing) -> None:
@@ -107,7 +114,7 @@ def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
     page = open_page(q=query)
     assert f"Files newer than the last run through all folders ({begun}) may not be read yet." in markup(page)
     assert page_links(page)["Index"] == "store=notes"
-    assert page_links(page)["Why is a file not found?"] == "store=notes&why=1"
+    assert page_links(page)["Why is a file not found?"] == urlencode({"store": "notes", "why": query})
     assert "Files newer" not in markup(open_page(q="green tea"))
     monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
     guest = open_page(q=query)

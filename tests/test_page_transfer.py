@@ -153,6 +153,12 @@ def test_a_name_that_is_taken_is_refused_where_the_import_was_asked_for(
     settled(press(app, "stores_import"))
     assert "A store called 'garden' exists already. Write another name into the box below" in texts(app)
     assert "--name" not in texts(app)
+    assert app.text_input(key="stores_import_path").value == str(exported)
+    app.text_input(key="stores_import_name").set_value("again")
+    settled(press(app, "stores_import"))
+    assert "Store 'again' is ready" in texts(app)
+    assert app.text_input(key="stores_import_path").value == ""
+    assert app.text_input(key="stores_import_name").value == ""
 
 
 def test_an_import_takes_away_what_the_one_before_it_had_to_say(home: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.config import Settings
+from rag_core.language.words import query_words, units
 from rag_core.library import Library
 from rag_core.searching.query import parse
 from rag_core.searching.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, rank
@@ -144,7 +145,7 @@ def reasons(library: Library, query: str, mode: Mode = "lexical") -> tuple[str, 
         ("格", "the word"),
         ("价格 missing", "1 of 2 words: “价格”; without “missing”"),
         ("user name", "every word"),
-        ("getUserName missing", "1 of 2 words: “getusername”; without “missing”"),
+        ("getUserName missing", "1 of 2 words: “getUserName”; without “missing”"),
         ('"amber birch"', "the exact phrase"),
         ('"amber" birch', "every word"),
         ('where is "amber birch"', "the exact phrase"),
@@ -286,3 +287,41 @@ def test_a_rare_word_in_a_long_note_is_no_near_miss(tmp_path: Path, model_dir: P
         [hit] = [hit for hit in library.search(OWNER, query).hits if hit.relevant]
         assert "zanzibar" in hit.content
     library.close()
+
+
+def order(query: str, texts: dict[str, tuple[str, float]], idf: dict[str, float]) -> list[tuple[str, bool]]:
+    """(name, whether it fits) of passages, each with its text and its similarity."""
+    found = [Found(number, text, similarity=near) for number, (text, near) in enumerate(texts.values())]
+    placed = rank(found, parse(query), idf, "hybrid", calibration_for(""))
+    return [([*texts][item.found.chunk_id], item.relevant) for item in placed]
+
+
+def test_of_what_does_not_fit_a_rare_word_comes_before_none() -> None:
+    texts = {f"other {number}": ("a bill of others", 0.3) for number in range(8)}
+    placed = order(
+        "köhler rechnung", texts | {"name": ("mrs kohler", -0.1)}, {"kohler": 5.0, "rechnung": 6.0}
+    )
+    assert placed[0] == ("name", False)
+
+
+def test_what_fits_stays_before_a_rare_word() -> None:
+    texts = {f"other {number}": ("a bill of others", 0.3) for number in range(8)}
+    texts |= {"meant": ("the invoice of may", 0.7), "name": ("mrs kohler", -0.1)}
+    assert order("köhler rechnung", texts, {"kohler": 5.0, "rechnung": 6.0})[:2] == [
+        ("meant", True),
+        ("name", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "holds", "lacks"),
+    [
+        ("INV-2024-019", "the bill inv-2024-019", "the bill inv-2024-018"),
+        ("utf-8", "written in utf8", "written in utf-16, with 8 bits"),
+        ("2026-12-11", "the exam 2026-12-11 20261211", "the exam 2026-12-12 20261212"),
+    ],
+)
+def test_a_number_alone_fits_only_what_has_it(query: str, holds: str, lacks: str) -> None:
+    idf = dict.fromkeys(units(query_words(query)), 5.0)
+    placed = order(query, {"lacks": (lacks, 0.9), "holds": (holds, 0.6)}, idf)
+    assert placed == [("holds", True), ("lacks", False)]

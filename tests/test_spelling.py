@@ -120,6 +120,22 @@ def test_a_word_that_stands_somewhere_finds_no_longer_ones(tmp_path: Path) -> No
         assert [hit.document.title for hit in opened.search(OWNER, "harpsi", mode="lexical").hits] == ["B"]
 
 
+@pytest.mark.parametrize("query", ["informat", "informa", "universi", "conferen"])
+def test_a_beginning_may_be_longer_than_the_stem(tmp_path: Path, query: str) -> None:
+    text = "# A\n\nThe communication of information by engineering universities, at a conference.\n"
+    with stores_of(tmp_path, {"n/a.md": text, "n/b.md": "# B\n\nInforming.\n"}) as opened:
+        answer = opened.search(OWNER, query, mode="lexical")
+        assert [hit.document.title for hit in answer.hits] == ["A"]
+        assert answer.warnings == ()
+
+
+def test_folders_take_no_place_from_what_begins_so(tmp_path: Path) -> None:
+    notes = {f"n/projects/{number}.md": f"# {number}\n\nA pale stone.\n" for number in range(120)}
+    with stores_of(tmp_path, notes | {"n/b.md": "# B\n\nThe projector hums.\n"}) as opened:
+        hits = opened.search(OWNER, "projecto", mode="lexical").hits
+        assert [hit.document.title for hit in hits if hit.relevant] == ["B"]
+
+
 def test_a_beginning_finds_nothing_hidden(library: Library) -> None:
     assert library.search(OWNER, "xylo", mode="lexical").hits != ()
     assert library.search(GUEST, "xylo", mode="lexical").hits == ()

@@ -8,15 +8,16 @@ import streamlit as st
 
 from rag_core.reports import Diagnosis
 from rag_core.types import Viewer
-from rag_core.wording import is_behind, ranked
+from rag_core.wording import is_behind, is_near_miss, ranked
 from ui.deps import library
 from ui.hits import label
 from ui.links import INDEX_PAGE
 
 WHY: Final = "why"
-"""The parameter of the Files page with which it is open."""
+"""The parameter of the Files page with which it is open; its value is the query that found nothing, or 1."""
 
 _ANSWER: Final = "missing_file_answer"
+_CAME: Final = "missing_file_came"
 _MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":material/close:"}
 
 
@@ -25,6 +26,9 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
     if not viewer.is_owner:
         return
     expanded = WHY in st.query_params
+    if (came := st.query_params.get(WHY, "")) != st.session_state.get(_CAME):
+        st.session_state[_CAME] = came
+        st.session_state["missing_file_query"] = "" if came == "1" else came
     with st.expander(
         "Why is a file not found?", expanded=expanded, icon=":material/help:", key="missing_file"
     ):
@@ -57,6 +61,8 @@ def _show(found: Diagnosis) -> None:
         verdict = "can be found only by its name"
     elif found.findable and is_behind(found):
         verdict = "can be found, but not among the first for this query,"
+    elif found.findable and is_near_miss(found):
+        verdict = "can be found, but does not fit this query well enough"
     st.markdown(f"**{label(found.path)} {verdict} in {label(found.store)}**")
     said = [f"{_MARKS[step.state]} {label(step.sentence)}" for step in found.steps]
     if found.query:

@@ -26,7 +26,7 @@ def show_newer_files(viewer: Viewer, answer: Answer) -> None:
         st.page_link(INDEX_PAGE, label="Index", icon=":material/sync:", query_params={"store": likely})
         st.page_link(
             FILES_PAGE, label="Why is a file not found?", icon=":material/help:",
-            query_params={"store": likely, WHY: "1"},
+            query_params={"store": likely, WHY: answer.query.raw or "1"},
         )  # fmt: skip
 
 

@@ -72,7 +72,8 @@ def _passages(answer: Answer, request: Request) -> None:
     elif _fits(answer):
         _list(answer, request)
     else:
-        with st.expander("Show the nearest passages", key=f"near_{table_key(request)}"):
+        has_words = answer.hits[0].bm25 is not None
+        with st.expander("The nearest passages", expanded=has_words, key=f"near_{table_key(request)}"):
             _list(answer, request)
     if not answer.offset and not answer.convincing:
         show_newer_files(require_viewer(), answer)

@@ -20,28 +20,30 @@ from ui import hits, tasks
 from ui.deps import library
 from ui.folders import shown, typed_folder
 from ui.messages import show_error
-from ui.task_status import forget, library_name
+from ui.task_status import forget, found, library_name
 from ui.tasks import Report
 
 _PATH: Final = "stores_import_path"
 _NAME: Final = "stores_import_name"
 _EXPORTED: Final = "stores_import_exported"
 _UPLOAD: Final = "stores_import_upload"
+_TAKEN_IN: Final = "stores_import_taken_in"
 _ERROR: Final = "stores_import_error"
 _LONGEST_NAME: Final = 60
 
 
 def offer_import(viewer: Viewer) -> None:
     """The boxes and the button; what is under way is shown by `ui.task_status`."""
+    _clear_when_taken_in()
     st.html(
         hits.paragraphs(
             f"A store that was exported is one file that ends in {SUFFIX}. It is checked before it is taken"
             " in, and its folders that are not on this computer are paused."
         )
     )
-    if found := _exported():
+    if exported := _exported():
         st.selectbox(
-            "Exported before", found, None, key=_EXPORTED, on_change=_fill_in,
+            "Exported before", exported, None, key=_EXPORTED, on_change=_fill_in,
             placeholder=f"Choose a file of {shown(exports())}",
         )  # fmt: skip
     st.text_input(
@@ -88,7 +90,13 @@ def _start(viewer: Viewer) -> None:
             _begin(uploaded.name, _from_upload(own, viewer, uploaded, name))
     except RagError as error:
         st.session_state[_ERROR] = error
-    else:
+
+
+def _clear_when_taken_in() -> None:
+    """What was typed stays until it has led to a store: a name may be refused."""
+    done = next((task for task in found(("import",)) if isinstance(task.result, StoreInfo)), None)
+    if done is not None and st.session_state.get(_TAKEN_IN) is not done:
+        st.session_state[_TAKEN_IN] = done
         st.session_state[_PATH] = st.session_state[_NAME] = ""
         st.session_state[_EXPORTED] = None
 

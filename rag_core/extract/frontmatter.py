@@ -100,10 +100,12 @@ def words(values: dict[str, Any]) -> str:
 
 def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """The same to be read: each name with its value, but not the document's date, up to `_MOST_WORDS`."""
-    left, day, found = _MOST_WORDS, document_date(values), list[tuple[str, str]]()
+    left, found = _MOST_WORDS, list[tuple[str, str]]()
+    dated = next((key for key, _ in _dates(values)), None)
     for key, value in _others(values):
         name, said = _text(key), _said(value)
-        if said and said != day and (left := left - len(name) - len(said)) >= 0:
+        if said and key.strip().lower() != dated and len(name) + len(said) <= left:
+            left -= len(name) + len(said)
             found.append((name, said))
     return tuple(found)
 
@@ -117,7 +119,7 @@ def _said(value: Any) -> str:
         case dict():
             return ", ".join(f"{_text(key)}: {_said(inner)}" for key, inner in value.items())
         case list():
-            return ", ".join(map(_said, value))
+            return ", ".join(filter(None, map(_said, value)))
         case _:
             return _text(value)
 
@@ -138,11 +140,15 @@ def _leaves(value: Any) -> Iterator[str]:
 
 def document_date(values: dict[str, Any]) -> str | None:
     """The first valid one of date, date created, created and updated, as YYYY-MM-DD."""
+    return next((day for _, day in _dates(values)), None)
+
+
+def _dates(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The names under which a date of the document stands, folded, and the dates."""
     for key in _DATE_KEYS:
         match = _DATE.match(_text(_value(values, key)).strip())
         if match and (found := _iso_date(match)):
-            return found
-    return None
+            yield key, found
 
 
 def _unclosed(text: str) -> FrontMatter:
@@ -228,7 +234,7 @@ class _Container:
     def value(self) -> Any:
         if not self.is_mapping:
             return self.items
-        return {_text(key): value for key, value in zip(self.items[::2], self.items[1::2], strict=True)}
+        return {_said(key): value for key, value in zip(self.items[::2], self.items[1::2], strict=True)}
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:

@@ -25,4 +25,6 @@ def date_of_name(path: PurePosixPath) -> str | None:
         with suppress(ValueError):
             return date(*map(int, match.groups())).isoformat()
     month = _MONTH.search(path.name)
-    return f"{month[1]}-{month[2]}-01" if month else None
+    if not month or int(month[2]) == (int(month[1]) + 1) % 100:  # 2010-11 is a season or a school year
+        return None
+    return f"{month[1]}-{month[2]}-01"

@@ -2,8 +2,8 @@
 
 An amount, a telephone number and a date have signs or spaces between their digits. Of a number its digits
 together are what is compared, of a date those of the ISO form: ``2026-12-11``, ``11.12.2026``, ``11.12.26``,
-``11 December 2026``, ``Dec 11, 2026`` and ``11 de diciembre de 2026`` are all 20261211. ``11/12/2026`` may be
-either of two days and is only a number; ``31/12/2026`` is a date.
+``11 December 2026``, ``Dec 11, 2026`` and ``11 de diciembre de 2026`` are all 20261211, and ``11-13 December
+2026`` is three days. ``11/12/2026`` may be either of two days and is only a number; ``31/12/2026`` is a date.
 """
 
 from __future__ import annotations
@@ -16,26 +16,29 @@ from dataclasses import dataclass
 from datetime import date
 
 # In English first; then in German, French, Spanish, Italian, Dutch, Portuguese and Swedish where they differ,
-# without accents, and what they are cut to.
-_NAMES = [
-    names.split()
-    for names in (
-        "january jan januar januari janner jaenner janvier janv enero ene gennaio gen janeiro",
-        "february feb februar februari fevrier fevr fev febrero febbraio fevereiro",
-        "march mar marz maerz mrz maart mrt mars marzo marco",
-        "april apr avril avr abril abr aprile",
-        "may mai mei mayo maggio mag maio maj",
-        "june jun juni juin junio giugno giu junho",
-        "july jul juli juillet juil julio luglio lug julho",
-        "august aug augustus augusti aout agosto ago",
-        "september sep sept septembre septiembre settembre set setembro",
-        "october oct oktober okt octobre octubre ottobre ott outubro out",
-        "november nov novembre noviembre novembro",
-        "december dec dezember dez decembre diciembre dic dicembre dezembro",
-    )
-]
-_MONTH_OF = {name: month for month, names in enumerate(_NAMES, 1) for name in names}
-_SHORT_YEARS = range(15, 40)  # 2015 to 2039; a version such as 3.11.4 is no date
+# without accents. Of what they are cut to, what is an English word is left out (set, out, ago).
+_ENGLISH = (
+    "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept"
+    "|october oct|november nov|december dec"
+)
+_OTHERS = (
+    "januar januari janner jaenner janvier janv enero ene gennaio janeiro"
+    "|februar februari fevrier fevr fev febrero febbraio fevereiro"
+    "|marz maerz mrz maart mrt mars marzo marco"
+    "|avril avr abril abr aprile"
+    "|mai mei mayo maggio maio maj"
+    "|juni juin junio giugno giu junho"
+    "|juli juillet juil julio luglio lug julho"
+    "|augustus augusti aout agosto"
+    "|septembre septiembre settembre setembro"
+    "|oktober okt octobre octubre ottobre ott outubro"
+    "|novembre noviembre novembro"
+    "|dezember dez decembre diciembre dic dicembre dezembro"
+)
+_IN_ENGLISH = {name: at for at, names in enumerate(_ENGLISH.split("|"), 1) for name in names.split()}
+_MONTHS = _IN_ENGLISH | {name: at for at, names in enumerate(_OTHERS.split("|"), 1) for name in names.split()}
+_NAMES = [names.split()[0] for names in _ENGLISH.split("|")]
+_SHORT_YEARS = range(15, 40)  # 2015 to 2039: most other numbers behind two points are of versions
 
 _DIGITS_AND_SIGNS = re.compile("\\d[\\d.,'\u2019\u00a0\u202f /-]*\\d")
 _NUMBER = re.compile(
@@ -48,51 +51,74 @@ _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W_]+")
 _LEAST_DIGITS, _MOST_DIGITS = 6, 16  # 1.5 is not 15; longer ones are rows of a table
 
-_YEAR = re.compile(r"[12]\d{3}(?!\w)")
-_ORDINAL = "(?:st|nd|rd|th|er|º|\\.)?"
+_YEAR = re.compile(r"(?:1[89]|2[01])\d{2}(?!\w)")
+_ORDINAL = "(?:st|nd|rd|th|er|[ºoª]|\\.)?"
+_TO = "(?:\\s?(?:[-–—&/]|to|and|bis|und|et|au|al?|y|e)\\s?|-)"
 _BEFORE_YEAR = re.compile(
-    rf"(?<![\w.,-])(?:(?P<first>\d{{1,2}}){_ORDINAL}\s(?:of\s|de\s|di\s|d['’])?)?"
-    rf"(?P<month>[^\W\d_]{{3,10}})\.?(?:\s(?P<second>\d{{1,2}}){_ORDINAL})?(?:,|\sdel?)?\s\Z",
+    rf"(?<![\w.,-])(?:(?P<first>\d{{1,2}}){_ORDINAL}(?:{_TO}(?P<last>\d{{1,2}}){_ORDINAL})?"
+    r"(?:\s{1,2}|-)(?:of\s|de\s|di\s|d['’])?)?"
+    rf"(?P<month>[^\W\d_]{{3,10}})\.?(?:\s(?P<first_behind>\d{{1,2}}){_ORDINAL}"
+    rf"(?:{_TO}(?P<last_behind>\d{{1,2}}){_ORDINAL})?)?(?:,|\sdel?)?(?:\s{{1,2}}|-)\Z",
     re.IGNORECASE,
 )
-_LONGEST_BEFORE = len("30th de septiembre del ")
-_MONTH_OF_YEAR = re.compile(r"[12]\d{3}-(0[1-9]|1[0-2])(?<![\d-].{7})(?![\d-]*\d)", re.DOTALL)
+_DAY_AND_MONTH = re.compile(r"(?<![\w.,-])(\d{1,2})\. ?(\d{1,2})\. \Z")
+_LONGEST_BEFORE = len("29th and 30th de septiembre del  ")
+_MONTH_OF_YEAR = re.compile(
+    r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL
+)  # fmt: skip
+_CODE = re.compile(r"(?<![\w/-])[^\W\d_]{1,12}(?:[-/][^\W_]{1,12})+(?![\w/-])")
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number or date of several parts (words and digits, lower case) at ``span`` of a text; ``whole`` are
-    the digits that all its spellings share, ``month`` is the name of a date's month."""
+    """A number, a date or a code of several ``parts`` (words and digits, lower case) at ``span`` of a text.
 
-    whole: str
+    ``wholes``: the digits that all its spellings share, of several days those of each; none of a code.
+    ``month``: the name of a date's month.
+    """
+
     span: Span
     parts: tuple[str, ...]
+    wholes: tuple[str, ...] = ()
     month: str = ""
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """What is counted of it."""
+        return (*self.wholes, *self.parts)
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """The numbers and dates of ``text`` that signs, spaces or words part."""
+    """The numbers and dates of ``text`` (in NFC) that signs, spaces or words part."""
     for run in _DIGITS_AND_SIGNS.finditer(text):
         for match in _NUMBER.finditer(text, *run.span()) if not run[0].isdecimal() else ():
             parts = tuple(_DIGITS.findall(match[0]))
             whole = "".join(parts)
-            if day := _day(match["sign"], parts):
-                yield _date(day, match.span(), parts)
+            if day := _day(match["sign"], parts, behind_letter=text[: match.start()][-1:].isalpha()):
+                yield _date(match.span(), parts, day)
             elif (0 if match["by"] else _LEAST_DIGITS) <= len(whole) <= _MOST_DIGITS:
-                yield Number(whole, match.span(), parts)
+                yield Number(match.span(), parts, (whole,))
     for year in _YEAR.finditer(text):
-        if found := _written(text, year.span()):
+        if found := _written(text, year.span()) or _spaced(text, year.span()):
             yield found
+
+
+def codes(text: str) -> Iterator[Number]:
+    """The codes of ``text``, such as ``INV-2024-019`` and ``utf-8``: letters first, a digit somewhere, and
+    signs between. They have no digits that all spellings share."""
+    for match in _CODE.finditer(text):
+        if any(map(str.isdecimal, match[0])):
+            yield Number(match.span(), tuple(_WORD.findall(_plain(match[0]))))
 
 
 def months(text: str) -> Iterator[str]:
     """The names of the months that ``text`` writes as ``2026-12``."""
-    return (_NAMES[int(match[1]) - 1][0] for match in _MONTH_OF_YEAR.finditer(text))
+    return (_NAMES[int(match[1]) - 1] for match in _MONTH_OF_YEAR.finditer(text))
 
 
-def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:
+def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> date | None:
     """The date of digits with ``sign`` between, if it is one and can be only one."""
     if len(parts) != 3 or max(map(len, parts)) > 4:
         return None
@@ -105,24 +131,45 @@ def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:
                 return date(third, second, first)
             case (1 | 2, 1 | 2, 4) if second > 12:
                 return date(third, first, second)
-            case (1 | 2, 1 | 2, 2) if sign == "." and third in _SHORT_YEARS:
+            case (1 | 2, 1 | 2, 2) if sign == "." and third in _SHORT_YEARS and not behind_letter:
                 return date(2000 + third, second, first)
     return None
 
 
 def _written(text: str, year: Span) -> Number | None:
-    """The date whose year is at ``year`` and whose month is written out before it."""
+    """The date or dates whose year is at ``year`` and whose month is written out before it."""
     found = _BEFORE_YEAR.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
-    if not found or (found["first"] is None) == (found["second"] is None):
+    if not found or (found["first"] is None) == (found["first_behind"] is None):
         return None
-    month = _MONTH_OF.get(_plain(found["month"]))
+    first, last = found["first"], found["last"]
+    known = _MONTHS
+    if first is None:
+        first, last, known = found["first_behind"], found["last_behind"], _IN_ENGLISH
+    month = known.get(_plain(found["month"]))
     span = found.start(), year[1]
     with suppress(ValueError):
         if month:
-            day = date(int(text[slice(*year)]), month, int(found["first"] or found["second"]))
-            words = _WORD.findall(_plain(text[slice(*span)]))
-            return _date(day, span, tuple(word for word in words if word != "of"))
+            ends = (date(int(text[slice(*year)]), month, int(day)) for day in (first, last or first))
+            return _date(span, _words(text[slice(*span)]), *ends)
     return None
+
+
+def _spaced(text: str, year: Span) -> Number | None:
+    """The date whose year is at ``year`` in ``11. 12. 2026``."""
+    found = _DAY_AND_MONTH.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
+    with suppress(ValueError):
+        if found:
+            span = found.start(), year[1]
+            day = date(int(text[slice(*year)]), int(found[2]), int(found[1]))
+            return _date(span, _words(text[slice(*span)]), day)
+    return None
+
+
+def _words(written: str) -> tuple[str, ...]:
+    """The words of a date as a query has them: *11th* is also *11* and *th*, and *of* asks nothing."""
+    words = _WORD.findall(_plain(written))
+    cut = [part for word in words for part in re.findall(r"\d+|\D+", word) if part != word]
+    return tuple(dict.fromkeys(word for word in (*words, *cut) if word not in ("of", "to", "and", "a")))
 
 
 def _plain(text: str) -> str:
@@ -130,5 +177,7 @@ def _plain(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
 
 
-def _date(day: date, span: Span, parts: tuple[str, ...]) -> Number:
-    return Number(f"{day:%Y%m%d}", span, parts, _NAMES[day.month - 1][0])
+def _date(span: Span, parts: tuple[str, ...], first: date, last: date | None = None) -> Number:
+    days = range(first.toordinal(), (last or first).toordinal() + 1)
+    wholes = tuple(f"{date.fromordinal(day):%Y%m%d}" for day in days)
+    return Number(span, parts, wholes, _NAMES[first.month - 1])

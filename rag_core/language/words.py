@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from rag_core.language.numbers import Span, months, numbers
+from rag_core.language.numbers import Number, Span, codes, months, numbers
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -43,6 +43,7 @@ _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
+_POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
 TERM_COLUMNS = ("title_terms", "terms")
@@ -69,6 +70,11 @@ def fold(text: str) -> str:
 
 def _without_accents(decomposed: str) -> str:
     return unicodedata.normalize("NFC", _LATIN_ACCENTS.sub("", decomposed))
+
+
+def without_umlauts(word: str) -> str:
+    """``word`` (folded) as it is when its *ae*, *oe* and *ue* are umlauts, folded."""
+    return re.sub("(?<=[aou])e", "", word)
 
 
 def clusters(text: str) -> list[str]:
@@ -103,8 +109,9 @@ def _extra(text: str) -> Iterator[str]:
             yield from _extra_of(word)
         elif not (word.isalpha() and word[1:].islower()) and len(word) > 2 and _MIXED.search(word):
             yield from _parts(word)
+    text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
-        yield number.whole
+        yield from number.wholes
         if number.month and number.month not in number.parts:
             yield number.month
     yield from months(text)
@@ -153,30 +160,44 @@ def query_words(text: str) -> tuple[str, ...]:
 
 
 def typed_words(text: str) -> dict[str, list[str]]:
-    """The words of a query as they were typed, each with what is counted of it: a number with its signs, a
-    name in code whole."""
-    text = unicodedata.normalize("NFKC", text)
-    found: dict[str, list[str]] = {}
+    """The words of a query as they were typed, each once and with what is counted of it: a number with its
+    signs, a name in code whole."""
+    text = _readable(text)
+    found: dict[str, tuple[str, list[str]]] = {}
     at = 0
-    places = [(number.span, list(number.parts)) for number in numbers(text)]
+    places = [(each.span, list(each.parts)) for each in figures(text)]
     places += [(match.span(), [match[0].lower()]) for match in _SNAKE.finditer(text)]
-    for (start, end), parts in sorted(places):
-        found |= {word: units([word]) for word in _split(text[at:start])}
-        found[text[start:end]] = parts
+    for (start, end), parts in [*sorted(places), ((len(text), len(text)), [])]:
+        for typed in _WORD.findall(text[at:start]):
+            for word in _pieces(typed):
+                found.setdefault(fold(word), (word, units([fold(word)])))
+        if parts:
+            found.setdefault(text[start:end], (text[start:end], parts))
         at = end
-    found |= {word: units([word]) for word in _split(text[at:])}
-    return {word: parts for word, parts in found.items() if word not in STOP_WORDS} or found
+    telling = {folded: each for folded, each in found.items() if folded not in STOP_WORDS}
+    return dict((telling or found).values())
+
+
+def figures(text: str) -> list[Number]:
+    """The numbers, dates and codes of a query."""
+    text = _readable(text)
+    return [*numbers(text), *codes(text)]
+
+
+def _readable(text: str) -> str:
+    """A query in one form of each letter, without the *'s* behind a name."""
+    return _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
 
 
 def _split(text: str, *, parts: bool = False) -> Iterator[str]:
-    text = unicodedata.normalize("NFKC", text)
+    text = _readable(text)
     for match in _WORD.finditer(text):
         word = match.group()
         yield from _pieces(fold(word))
         if parts and word.isascii():
             yield from _parts(word)
     if parts:
-        yield from (number.whole for number in numbers(text))
+        yield from (whole for number in numbers(text) for whole in number.wholes)
         yield from (match[0].lower() for match in _SNAKE.finditer(text))  # a phrase for the index
 
 

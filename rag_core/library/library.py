@@ -401,7 +401,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         hits = (hit for hit in answer.hits if hit.store == found.store)  # the query may name another
         hit = next((h for h in hits if found.path in (h.document.path, *h.copies)), None)
         if hit:
-            return replace(found, query=query, rank=hit.rank, score=hit.score)
+            return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
         opened = self._stores.open(viewer, found.store).store
         why = diagnosis.left_out(opened, found.path, answer.query) if found.findable else []
         return replace(found, query=query, steps=(*found.steps, *why))

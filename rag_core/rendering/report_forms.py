@@ -23,6 +23,7 @@ def diagnosis(found: Diagnosis) -> dict[str, Any]:
         "query": found.query,
         "rank": found.rank,
         "score": None if found.score is None else round(found.score, 4),
+        "relevant": None if found.rank is None else found.relevant,
     }
 
 

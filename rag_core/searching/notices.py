@@ -91,7 +91,7 @@ def no_document(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[N
             if find.few(db, allowed, 0) is None:
                 return []
     names = tuple(store.name for store in stores)
-    return [Notice(f"The filters together leave no document of {_named(names, 's')}.", names)]
+    return [Notice(f"The filters leave no document of {_named(names, 's')}.", names)]
 
 
 def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:

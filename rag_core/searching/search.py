@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from rag_core.errors import RagError, StoreError, VectorError
 from rag_core.language.numbers import Number, numbers
-from rag_core.language.words import extra_terms, fold, units
+from rag_core.language.words import extra_terms, figures, fold, units
 from rag_core.searching import notices
 from rag_core.searching.rank import (
     ITS_NAME,
@@ -305,11 +305,11 @@ def _ranked(
     near: dict[int, float],
 ) -> list[Ranked]:
     """Everything found by words, by name or by meaning, with each measure that is known, in order."""
-    wanted = units(query.words)
-    total, counts = find.frequencies(db, wanted, allowed.viewer)
+    total, counts = find.frequencies(db, units(query.words), allowed.viewer)
     words = query.words if mode != "vector" else ()
     bm25 = dict(find.by_words(db, words, allowed, reach)) if words else {}
-    begun = find.by_beginnings(db, [word for word in words if not counts.get(word, 1)], allowed)
+    nowhere = [word for word in words if not counts.get(word, 1)]
+    begun = find.by_beginnings(db, nowhere, allowed)
     named = set(find.by_name(db, query.text, allowed)) if mode != "vector" else set()
     ids = {**bm25, **dict.fromkeys([*begun, *named]), **near}
     similarity = near
@@ -382,10 +382,18 @@ def _hit(
 
 
 def _with_highlights(hit: Hit, query: Query) -> Hit:
-    spans = highlight(hit.content, query.loose, query.phrases)
+    spans = highlight(hit.content, _loose(hit.content, query), query.phrases)
     hidden = markup(hit.content, hit.document.file_type, spans)
     window = best_window(hit.content, spans, hidden=hidden)
     return replace(hit, spans=spans, hidden=hidden, snippet=window, reasons=_reasons(hit, query))
+
+
+def _loose(text: str, query: Query) -> list[str]:
+    """The words of a query that were not quoted, without the parts of numbers that ``text`` has whole."""
+    there = {whole for number in numbers(text) for whole in number.wholes}
+    typed = (number for number in figures(query.text) if not there.isdisjoint(number.wholes))
+    parts = {part for number in typed for part in number.parts}
+    return [word for word in query.loose if word not in parts]
 
 
 def _reasons(hit: Hit, query: Query) -> tuple[str, ...]:
@@ -394,7 +402,7 @@ def _reasons(hit: Hit, query: Query) -> tuple[str, ...]:
     if TELLS_OF_WORDS.isdisjoint(hit.reasons) or ITS_NAME in hit.reasons:
         return hit.reasons
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
-    asked, together = units(query.words), [*numbers(query.text)]
+    asked, together = units(query.words), figures(query.text)
     lacking = _lacking(hit.content, asked, together)
     hidden = _lacking(names, lacking, together) if hit.document.file_type == "markdown" else []
     if hidden:

@@ -18,6 +18,7 @@ from rag_core.language.words import (
     phrase_places,
     spaced_words,
     stretches,
+    without_umlauts,
 )
 from rag_core.types import Hit
 
@@ -50,11 +51,16 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
     whole = {word for word in words if len(word) < 3 or word in STOP_WORDS}
     others = [forms_of(word) for word in words if word not in whole and word not in runs]
     beginnings = tuple(forms.beginning for forms in others)
+    whole |= {folded for word in words if (folded := without_umlauts(word)) != word}
     for word, place in spaced_words(text):
         if word in whole or (word.startswith(beginnings) and _is_of(others, word)):
             yield place
-    if any(word.isdecimal() for word in words):
-        yield from (number.span for number in numbers(text) if number.whole in words)
+    asked = {*words}
+    for number in numbers(text):
+        if not asked.isdisjoint(number.wholes) or (
+            number.month in asked and number.month not in number.parts
+        ):
+            yield number.span
     for part in dict.fromkeys(pair for run in runs for pair in bigrams(run)):
         at = text.find(part)
         while at >= 0:

@@ -41,10 +41,10 @@ class _Search:
     values: tuple[Any, ...]
     limit: int
 
-    def all(self, expression: str = "") -> Scored:
-        """The best of those with any of the words, or that match ``expression``; FTS5 sorts them."""
+    def all(self) -> Scored:
+        """The best of those with any of the words; FTS5 sorts them."""
         found = f"{self._matching} ORDER BY words.rank LIMIT ?"
-        return self._scored(found, expression or match_any(self.words), *self.values, self.limit)
+        return self._scored(found, match_any(self.words), *self.values, self.limit)
 
     def with_any(self, needed: Sequence[str]) -> Scored:
         """The best of those with any of the words ``needed``, by all their words; no other is scored.
@@ -102,14 +102,6 @@ def best(
         return found
     worth_while = _matches(order[:needed], counts) <= total * _WORTH_WHILE
     return search.with_any(order[:needed]) if worth_while else search.all()
-
-
-def beginning(
-    db: sqlite3.Connection, word: str, condition: str, values: tuple[Any, ...], limit: int
-) -> list[int]:
-    """The ``limit`` best chunks with a word that begins with ``word``; ``condition`` as in `best`."""
-    search = _Search(db, [word], condition, values, limit)
-    return [chunk_id for chunk_id, _ in search.all(f"{match_any([word])} *")]
 
 
 def _matches(words: Sequence[str], counts: dict[str, int]) -> int:

@@ -11,12 +11,13 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.language import tags
 from rag_core.language.words import fold as fold_words
-from rag_core.language.words import is_spaced_word, match_all, spaced_words, units
+from rag_core.language.words import is_spaced_word, match_all, match_any, spaced_words, units
 from rag_core.store import bm25, counts, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
@@ -26,7 +27,9 @@ from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
 
 _EVERYTHING = "1"
 _LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
-_BEGUN = 20  # chunks with a longer word, for each
+_MOST_BEGINNINGS = 3  # each goes through all words of the index that begin so
+_MOST_LESS = 4  # letters by which a stem is shorter than a beginning of its words
+_BEGUN = 100  # chunks that may have a longer word, for each
 _MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
 
 
@@ -150,17 +153,24 @@ def by_words(
 
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
-    """The best chunks with a word that begins with one of ``words``, which stand nowhere; a few for each."""
-    condition = allowed.sql if allowed.narrows or not _sees_all(db, allowed.viewer) else _EVERYTHING
-    found: list[int] = []
-    for word in words:
-        if len(word) >= _LEAST_BEGINNING and word.isalpha() and is_spaced_word(word):
-            # The index has stems: what begins with that of the word need not begin with the word.
-            texts = judged_texts(db, bm25.beginning(db, word, condition, allowed.values, _BEGUN))
-            found += [
-                i for i, text in texts.items() if any(w.startswith(word) for w, _ in spaced_words(text))
-            ]
-    return found
+    """Chunks with a word that begins with one of ``words``, which stand nowhere; a few for each."""
+    asked = (w for w in words if len(w) >= _LEAST_BEGINNING and w.isalpha() and is_spaced_word(w))
+    return [i for word in islice(asked, _MOST_BEGINNINGS) for i in _begun(db, word, allowed)]
+
+
+def _begun(db: sqlite3.Connection, word: str, allowed: Eligible) -> list[int]:
+    """The index has stems: that of *universities*, which begins with *universi*, is *univers*. So a little
+    less is looked for, and what is found is compared with the word."""
+    sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
+              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
+    for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
+        rows = db.execute(sql, (f"- path : ({match_any([word[:length]])} *)", *allowed.values)).fetchall()
+        texts = judged_texts(db, [row[0] for row in rows])
+        if found := [
+            i for i, text in texts.items() if any(w.startswith(word) for w, _ in spaced_words(text))
+        ]:
+            return found
+    return []
 
 
 def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int]:
