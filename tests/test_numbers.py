@@ -86,6 +86,10 @@ def test_a_date_is_found_however_it_is_written(library: Library, query: str, not
     assert marked in [hits[0].content[start:end] for start, end in hits[0].spans]
 
 
+def test_the_reason_says_that_it_is_the_date(library: Library) -> None:
+    assert library.search(OWNER, "30 september 2026", mode="lexical").hits[0].reasons == ("the date",)
+
+
 @pytest.mark.parametrize(
     "query",
     [

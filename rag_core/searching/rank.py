@@ -44,8 +44,9 @@ _WORD = re.compile(r"[^\W_]*")
 FEW_HOLDERS = 20
 """So many passages with every word of a query are looked through at a glance."""
 ITS_NAME = "its name"
-_PHRASE, _PHRASES, _EVERY, _WORD_HELD = "the exact phrase", "the exact phrases", "every word", "the word"
-TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD))
+_PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word"
+_WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
+TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD, _DATE_HELD, _NUMBER_HELD))
 """The reasons that say which words a passage holds, all of them."""
 _NAME_BONUS = 0.3  # a query that is a document's name or alias asks for that document
 
@@ -240,11 +241,19 @@ def _held(query: Query, parts: Mapping[str, list[str]], present: Set[str]) -> st
     if query.phrases and not query.loose:
         return _PHRASE if len(query.phrases) == 1 else _PHRASES
     if held and len(held) == len(parts):
-        return _EVERY if len(parts) > 1 else _WORD_HELD
+        return _EVERY if len(parts) > 1 else _only(query.text)
     if held:
         lacking = [word for word in parts if word not in held]
         return f"{len(held)} of {len(parts)} words: {_few(held)}; without {_few(lacking)}"
     return "parts of words" if present else ""
+
+
+def _only(text: str) -> str:
+    """What the only word of a query is."""
+    figure = next(iter(figures(text)), None)
+    if figure is None or not figure.wholes:
+        return _WORD_HELD
+    return _DATE_HELD if figure.month else _NUMBER_HELD
 
 
 def _few(words: Sequence[str]) -> str:
