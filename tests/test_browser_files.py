@@ -141,6 +141,7 @@ def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> 
     expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
     pages.get_by_role("link", name="Files").click()
     expect(page.get_by_text("3 files", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/files\?store=notes$"))
     pages.get_by_role("link", name="Stores").click()
     expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
     assert app.errors == []

@@ -12,7 +12,7 @@ from rag_core.config import Settings
 from rag_core.language.words import query_words
 from rag_core.library import Library
 from rag_core.types import OWNER, Hit
-from tests.conftest import index
+from tests.conftest import index, stores_of
 
 NOTES = {
     "camel": "It calls getUserName of the HTTPServer, in utf8.",
@@ -265,3 +265,23 @@ def test_long_query_is_answered(library: Library) -> None:
 )
 def test_a_question_is_about_what_it_names(question: str, words: tuple[str, ...]) -> None:
     assert query_words(question) == words
+
+
+@pytest.mark.parametrize(
+    "query", ["worksheet", "source criticism worksheet", "source-criticism-worksheet.md"]
+)
+def test_the_words_of_a_file_name_count_as_those_of_a_title(tmp_path: Path, query: str) -> None:
+    notes = {
+        "n/lessons/source-criticism-worksheet.md": "# How to question a text\n\nWho wrote it?\n",
+        "n/lessons/other.md": "# Magna Carta\n\nThe barons and the king.\n",
+    }
+    with stores_of(tmp_path, notes) as opened:
+        hits = [hit for hit in opened.search(OWNER, query, mode="lexical").hits if hit.relevant]
+        assert [hit.document.title for hit in hits] == ["How to question a text"]
+        assert "without" not in hits[0].reasons[0]
+
+
+def test_the_words_of_folders_and_suffixes_do_not_count_so(tmp_path: Path) -> None:
+    notes = {f"n/lessons/{name}.md": f"# {name}\n\nThe barons.\n" for name in "abc"}
+    with stores_of(tmp_path, notes) as opened:
+        assert not any(hit.relevant for hit in opened.search(OWNER, "lessons md", mode="lexical").hits)

@@ -6,14 +6,18 @@ Streamlit would run the pages of a fresh server on their own, past this file.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
+from rag_core.errors import RagError
 from rag_core.types import Viewer
 from ui import stay
 from ui.access import require_viewer
+from ui.deps import library
 from ui.hits import STYLE
+from ui.last_store import last
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -24,8 +28,19 @@ viewer = require_viewer()
 st.html(STYLE)
 
 
-_OF_ONE = ("Files", "Stores")  # pages that show one document or store, or the list of them
-_LIST = {"store": ""}
+def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:
+    """The parameters with which the link of a page begins: those of the list where one document or store may
+    be open, and the store of the files, so that a reload shows the same ones."""
+    if title == "Stores" and is_open:
+        return {"store": ""}
+    if title != "Files":
+        return None
+    with suppress(RagError):  # the page says it
+        names = library().store_names(viewer)
+        asked = st.query_params.get("store") if is_open else None
+        if store := asked if asked in names else last(names):
+            return {"store": store}
+    return {"store": ""} if is_open else None
 
 
 def pages(viewer: Viewer) -> list[st.Page]:
@@ -54,6 +69,6 @@ with st.container(horizontal=True, gap=None, key="pages"):
         st.page_link(
             each,
             label=f"**{each.title}**" if each == page else each.title,
-            query_params=_LIST if each == page and each.title in _OF_ONE else None,
+            query_params=beginning(each.title, is_open=each == page),
         )
 page.run()

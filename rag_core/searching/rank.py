@@ -224,7 +224,7 @@ def _value(
 def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, ...]:
     """Why this passage was found, in a few words for people; ``words`` is of `_held`."""
     reasons = [ITS_NAME] if found.is_named else []
-    if words:
+    if words and not (reasons and words not in TELLS_OF_WORDS):  # what its name is cannot lack a word
         reasons.append(words)
     elif found.bm25 is not None:
         reasons.append("similar words")

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any
 
 from rag_core.extract import frontmatter, type_of_suffix
@@ -298,11 +299,11 @@ def identities(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
 
 
 def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-    """All searchable words of the chunks ``ids`` but their paths, folded."""
+    """All searchable words of the chunks ``ids`` but their folders and suffixes, folded."""
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
-                 || ' ' || terms FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    found = rows_at_once(db, ["id", "words"], sql, (json.dumps(list(ids)),))
-    return {chunk_id: fold_words(words) for chunk_id, words in found}
+                 || ' ' || terms, path FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
+    found = rows_at_once(db, ["id", "words", "path"], sql, (json.dumps(list(ids)),))
+    return {chunk_id: fold_words(f"{words} {PurePosixPath(path).stem}") for chunk_id, words, path in found}
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
