@@ -31,7 +31,7 @@ from tests.page_states import LOOKS, STATES, State  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 CHROMIUM = os.environ.get("COMMONPLACE_TEST_CHROMIUM", "/usr/bin/chromium")
-SHOTS = {"search": "/?q=why+is+one+number+both+order+and+score"}
+SHOTS = {"search": "/?q=what+happens+to+a+run+that+was+killed"}
 WHOLE_HEIGHT = "Math.ceil(document.querySelector('[data-testid=stMain]').scrollHeight)"
 
 
