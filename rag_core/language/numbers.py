@@ -62,6 +62,8 @@ _BEFORE_YEAR = re.compile(
     re.IGNORECASE,
 )
 _DAY_AND_MONTH = re.compile(r"(?<![\w.,-])(\d{1,2})\. ?(\d{1,2})\. \Z")
+_A_DAY = re.compile(r"\d{1,2}(?!\d)")
+_LONGEST_WORD = len(" septiembre.  ")
 _LONGEST_BEFORE = len("29th and 30th de septiembre del  ")
 _MONTH_OF_YEAR = re.compile(
     r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL
@@ -101,7 +103,9 @@ def numbers(text: str) -> Iterator[Number]:
             elif (0 if match["by"] else _LEAST_DIGITS) <= len(whole) <= _MOST_DIGITS:
                 yield Number(match.span(), parts, (whole,))
     for year in _YEAR.finditer(text):
-        if found := _written(text, year.span()) or _spaced(text, year.span()):
+        if _may_end_with_year(text[max(0, year.start() - _LONGEST_WORD) : year.start()]) and (
+            found := _written(text, year.span()) or _spaced(text, year.span())
+        ):
             yield found
 
 
@@ -134,6 +138,13 @@ def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> da
             case (1 | 2, 1 | 2, 2) if sign == "." and third in _SHORT_YEARS and not behind_letter:
                 return date(2000 + third, second, first)
     return None
+
+
+def _may_end_with_year(before: str) -> bool:
+    """Whether the last word before a year is a month or a day; most years stand behind other words."""
+    words = before.replace("-", " ").split()
+    last = words[-1].strip(".,") if words else ""
+    return bool(_A_DAY.match(last)) or _plain(last) in _MONTHS or last in ("de", "del")
 
 
 def _written(text: str, year: Span) -> Number | None:
