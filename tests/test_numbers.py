@@ -27,6 +27,8 @@ NOTES = {
     "spaced": "Abgabe am 1. 2. 2023.",
     "decomposed": "Abgabe am 21. Ma\u0308rz 2023.",
     "train": "The train leaves at 12:26 from room 112, in 2023; Python 3.11.24a; gen 3 1600.",
+    "cup": "The Winter cup 2029-11-06, with 12 teams and 24 players.",
+    "party": "Our party is on 24 November: 6 of us eat no meat.",
     "maart": "Examen op 22 maart 2025.",
     "spanish": "El examen del 8 de diciembre de 2024.",
     "french": "L'examen du 1er août 2024.",
@@ -84,6 +86,22 @@ def test_a_date_is_found_however_it_is_written(library: Library, query: str, not
     hits = library.search(OWNER, query, mode="lexical").hits
     assert [Path(hit.document.path).stem for hit in hits if hit.relevant][:1] == [note]
     assert marked in [hits[0].content[start:end] for start, end in hits[0].spans]
+
+
+@pytest.mark.parametrize(
+    ("query", "notes"),
+    [
+        ("6 November", ["cup"]),
+        ("november 6th", ["cup"]),
+        ("6. November", ["cup"]),
+        ("24 november", ["party"]),
+        ("12 November", []),
+        ("party November 24", ["party"]),
+    ],
+)
+def test_a_day_without_a_year_is_that_day_of_any(library: Library, query: str, notes: list[str]) -> None:
+    hits = library.search(OWNER, query, mode="lexical").hits
+    assert [Path(hit.document.path).stem for hit in hits if hit.relevant] == notes
 
 
 def test_the_reason_says_that_it_is_the_date(library: Library) -> None:

@@ -261,6 +261,7 @@ def test_long_query_is_answered(library: Library) -> None:
         ("how many jars did she give us", ("jars", "give")),
         ("not afraid of some birds", ("afraid", "birds")),
         ("how much", ("how", "much")),
+        ("how do I use tmux", ("tmux",)),
     ],
 )
 def test_a_question_is_about_what_it_names(question: str, words: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 
 # In English first; then in German, French, Spanish, Italian, Dutch, Portuguese and Swedish where they differ,
 # without accents. Of what they are cut to, what is an English word is left out (set, out, ago).
@@ -65,6 +66,16 @@ _DAY_AND_MONTH = re.compile(r"(?<![\w.,-])(\d{1,2})\. ?(\d{1,2})\. \Z")
 _A_DAY = re.compile(r"\d{1,2}(?!\d)")
 _LONGEST_WORD = len(" septiembre.  ")
 _LONGEST_BEFORE = len("29th and 30th de septiembre del  ")
+_DAY_FIRST = re.compile(
+    rf"(?<![\w.,:/])(?P<day>\d{{1,2}}){_ORDINAL}(?:\s|-)(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,10}})(?!\w)",
+    re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    rf"\b(?P<month>{'|'.join(sorted(_IN_ENGLISH, key=len, reverse=True))})\.?\s(?P<day>\d{{1,2}})"
+    r"(?:st|nd|rd|th)?(?!\w|[.,:/-]\d)",
+    re.IGNORECASE,
+)
+_YEAR_BEHIND = re.compile(r"(?:st|nd|rd|th)?\.?(?:,|\sdel?)?[\s-]{1,2}(?:1[89]|2[01])\d{2}(?!\w)")
 _MONTH_OF_YEAR = re.compile(
     r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL
 )  # fmt: skip
@@ -77,14 +88,15 @@ Span = tuple[int, int]
 class Number:
     """A number, a date or a code of several ``parts`` (words and digits, lower case) at ``span`` of a text.
 
-    ``wholes``: the digits that all its spellings share, of several days those of each; none of a code.
-    ``month``: the name of a date's month.
+    ``wholes``: what all its spellings share (digits; of a day without a year ``december6``), of several days
+    that of each; none of a code. ``month``: the name of a date's month. ``days``: its days without the year.
     """
 
     span: Span
     parts: tuple[str, ...]
     wholes: tuple[str, ...] = ()
     month: str = ""
+    days: tuple[str, ...] = ()
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -107,6 +119,7 @@ def numbers(text: str) -> Iterator[Number]:
             found := _written(text, year.span()) or _spaced(text, year.span())
         ):
             yield found
+    yield from _without_year(text)
 
 
 def codes(text: str) -> Iterator[Number]:
@@ -176,6 +189,18 @@ def _spaced(text: str, year: Span) -> Number | None:
     return None
 
 
+def _without_year(text: str) -> Iterator[Number]:
+    """The days of ``text`` whose month is written out and whose year is not: *6 December*, *Dec 6th*."""
+    for known, found in chain(
+        ((_MONTHS, found) for found in _DAY_FIRST.finditer(text)),
+        ((_IN_ENGLISH, found) for found in _MONTH_FIRST.finditer(text)),
+    ):
+        month, day = known.get(_plain(found["month"])), int(found["day"])
+        if month and 1 <= day <= 31 and not _YEAR_BEHIND.match(text, found.end()):
+            name = _NAMES[month - 1]
+            yield Number(found.span(), _words(found[0]), (f"{name}{day}",), name)
+
+
 def _words(written: str) -> tuple[str, ...]:
     """The words of a date as a query has them: *11th* is also *11* and *th*, and *of* asks nothing."""
     words = _WORD.findall(_plain(written))
@@ -191,4 +216,5 @@ def _plain(text: str) -> str:
 def _date(span: Span, parts: tuple[str, ...], first: date, last: date | None = None) -> Number:
     days = range(first.toordinal(), (last or first).toordinal() + 1)
     wholes = tuple(f"{date.fromordinal(day):%Y%m%d}" for day in days)
-    return Number(span, parts, wholes, _NAMES[first.month - 1])
+    name = _NAMES[first.month - 1]
+    return Number(span, parts, wholes, name, tuple(f"{name}{date.fromordinal(day).day}" for day in days))

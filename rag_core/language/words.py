@@ -52,10 +52,10 @@ TERM_COLUMNS = ("title_terms", "terms")
 # query has no others. The shortest list that covers questions as people type them.
 STOP_WORDS = frozenset(
     (
-        "a about an and any are as at be been but by can could did do does for from had has have he her him "
-        "his how i if in into is it its many me much my not of on or our per she should so some than that "
-        "the their them then there these they this to us was we were what when where which who whom whose "
-        "why will with would you your"
+        "a about an and any are as at be been but by can could did do does for from get had has have he her "
+        "him his how i if in into is it its many me much my not of on or our per she should so some than "
+        "that the their them then there these they this to us use was we were what when where which who "
+        "whom whose why will with would you your"
     ).split()
 )
 
@@ -111,7 +111,7 @@ def _extra(text: str) -> Iterator[str]:
             yield from _parts(word)
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
-        yield from number.wholes
+        yield from (*number.wholes, *number.days)
         if number.month and number.month not in number.parts:
             yield number.month
     yield from months(text)
