@@ -24,6 +24,7 @@ from rag_core.types import Hit
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
+_A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
 
 
 def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> tuple[Span, ...]:
@@ -99,14 +100,16 @@ def best_window(
     ``hidden`` takes no room."""
     if hidden:
         return _window_around(text, spans, length, hidden)
-    if len(text) <= length:
+    if len(text) <= length + _A_WORD:
         return (0, len(text))
     start = _richest(text, spans, length)
     start = _word_start(text, max(0, min(start, len(text) - length)))
-    end = min(len(text), start + length)
-    while end < len(text) and end > start + length - 20 and not text[end].isspace():
-        end -= 1
-    return (start, end)
+    end = start + length
+    if len(text) <= end + _A_WORD:
+        return (start, len(text))
+    marked = max((last for _, last in spans if last <= end), default=0)
+    ends = (at for at in range(end, max(end - _A_WORD, marked) - 1, -1) if text[at].isspace())
+    return (start, next(ends, end))
 
 
 def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequence[Span]) -> Span:
@@ -147,7 +150,7 @@ def _beginnings(words: str) -> str:
 
 
 def _word_start(text: str, position: int) -> int:
-    for step in range(20):
+    for step in range(_A_WORD):
         if position - step <= 0:
             return 0
         if text[position - step - 1].isspace():
