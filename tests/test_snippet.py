@@ -186,10 +186,10 @@ def test_what_is_read_is_the_text_but_for_whole_tags(text: str, query: str) -> N
     assert 0 <= start <= end <= len(text)
 
 
-@pytest.mark.parametrize("length", [*range(300, 420, 7)])
+@pytest.mark.parametrize("length", range(300, 360))
 def test_an_excerpt_loses_no_mark_where_a_long_word_ends_it(length: int) -> None:
     text = "Keep two inside the jacket. " * 30
-    text = f"{text[: length - 26]}[[winter-packing-list-of-2023]] {'x' * 30}"
+    text = f"{text[: length - 23]}[[winter-packing-list]]"
     spans = highlight(text, ["winter"])
     start, end = best_window(text, spans)
     assert all(start <= first and last <= end for first, last in spans)
