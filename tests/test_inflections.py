@@ -14,7 +14,7 @@ FORMS = [
     *("migration migrated", "validation validate", "automation automate", "family families"),
     *("supply supplies", "assembly assemblies", "cookies cookie", "city cities", "fly flies"),
     "copied copies",
-    *("make making", "use using", "base based", "code coding", "fix fixing", "box boxes", "bus buses"),
+    *("make making", "fuse fusing", "base based", "code coding", "fix fixing", "box boxes", "bus buses"),
     *("log logging", "tags tagged", "pays paying", "add adding", "ask asked", "movie movies", "shoe shoes"),
     *("relation relate", "location locate", "connection connect", "protected protection"),
     *("management managing", "requirement required", "move movement"),

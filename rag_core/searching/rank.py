@@ -138,7 +138,7 @@ def rank(
     values = [_value(item, held, idf, mode, calibration) for item, held in zip(found, present, strict=True)]
     if mode == "hybrid" and idf:
         middle = calibration.hybrid.middle
-        if not {*chain(*parts.values())} - {*chain(*(each.parts for each in together))}:
+        if together and {*chain(*parts.values())} <= {*chain(*(each.parts for each in together))}:
             values = _without_guesses(values, present, middle)
         values = _with_rare_words_first(values, present, [{*own} for own in parts.values()], middle)
         if query.phrases or sum(len(held) == len(idf) for held in present) <= FEW_HOLDERS:
