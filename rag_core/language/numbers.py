@@ -135,6 +135,11 @@ def months(text: str) -> Iterator[str]:
     return (_NAMES[int(match[1]) - 1] for match in _MONTH_OF_YEAR.finditer(text))
 
 
+def may_be_of_a_number(word: str) -> bool:
+    """Whether a word of a query (folded) may be part of a number or a date."""
+    return word in _MONTHS or any(map(str.isdecimal, word))
+
+
 def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> date | None:
     """The date of digits with ``sign`` between, if it is one and can be only one."""
     if len(parts) != 3 or max(map(len, parts)) > 4:

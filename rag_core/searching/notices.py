@@ -175,15 +175,23 @@ def misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) ->
     and no longer word begins with, if another one is spelled much like it."""
     asked = [word for word in words if word.isalpha() and not is_unspaced(word)]
     held: set[str] = set()
-    seen = find.visible(viewer)
     for store in stores:
         with store.read() as db:
             held |= {word for word, count in find.frequencies(db, asked, viewer)[1].items() if count}
-            held |= {word for word in asked if word not in held and find.by_beginnings(db, [word], seen)}
     unknown = [word for word in asked if word not in held][:_MOST_MEANT]
-    meant = {word: _meant(stores, word, viewer) for word in unknown}
+    meant = {word: _meant(stores, word, viewer) for word in unknown if not _begins(stores, word, viewer)}
     said = "No passage has the word {!r}. Did you mean {!r}?"
     return [Notice(said.format(word, other)) for word, other in meant.items() if other]
+
+
+def _begins(stores: Sequence[Store], word: str, viewer: Viewer) -> bool:
+    """Whether a longer word begins with it, in a passage that ``viewer`` may see."""
+    seen = find.visible(viewer)
+    for store in stores:
+        with store.read() as db:
+            if find.by_beginnings(db, [word], seen):
+                return True
+    return False
 
 
 def _meant(stores: Sequence[Store], word: str, viewer: Viewer) -> str:

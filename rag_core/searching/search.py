@@ -390,8 +390,9 @@ def _with_highlights(hit: Hit, query: Query) -> Hit:
 
 def _loose(text: str, query: Query) -> list[str]:
     """The words of a query that were not quoted, without the parts of numbers that ``text`` has whole."""
-    there = {whole for number in numbers(text) for whole in number.wholes}
-    typed = (number for number in figures(query.text) if not there.isdisjoint(number.wholes))
+    asked = figures(query.text)
+    there = {whole for number in numbers(text) for whole in number.wholes} if asked else set()
+    typed = (number for number in asked if not there.isdisjoint(number.wholes))
     parts = {part for number in typed for part in number.parts}
     return [word for word in query.loose if word not in parts]
 

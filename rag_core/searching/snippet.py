@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from rag_core.language.inflections import Forms, forms_of
-from rag_core.language.numbers import Span, numbers
+from rag_core.language.numbers import Span, may_be_of_a_number, numbers
 from rag_core.language.words import (
     STOP_WORDS,
     bigrams,
@@ -57,7 +57,7 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
         if word in whole or (word.startswith(beginnings) and _is_of(others, word)):
             yield place
     asked = {*words}
-    for number in numbers(text):
+    for number in numbers(text) if any(map(may_be_of_a_number, words)) else ():
         if not asked.isdisjoint(number.wholes) or (
             number.month in asked and number.month not in number.parts
         ):
