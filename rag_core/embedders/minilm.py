@@ -14,15 +14,17 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rag_core.embedders.script import is_latin
 from rag_core.errors import ModelMissing
 from rag_core.types import EmbedderIdentity, Vectors
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
 
 MODEL_NAME = "all-MiniLM-L6-v2"
 DIMENSION = 384
@@ -94,6 +96,8 @@ class Encoder:
     def __init__(self, graph: Path, tokenizer: Path) -> None:
         # Its Linux builds gather usage data and send it to their maker unless this is set before.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        # Waking the tokenizer's own threads takes longer than the few words it is given at once.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import onnxruntime as ort
         from tokenizers import Tokenizer
 
@@ -112,14 +116,17 @@ class Encoder:
 
     def tokens(self, text: str) -> list[int]:
         """All token numbers of ``text``, with [CLS] in front and [SEP] behind."""
-        clean = text.encode("utf-8", "replace").decode()
-        # Of the tokenizer's methods only the batch ones let other Python threads run.
-        ids: list[int] = self._tokenizer.encode_batch_fast([clean])[0].ids
+        ids: list[int] = self._encoded([text])[0].ids
         return ids
 
-    def count(self, text: str) -> int:
-        """How many tokens ``text`` takes, [CLS] and [SEP] not counted."""
-        return len(self.tokens(text)) - _MARKS_AROUND
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each of ``texts`` takes, [CLS] and [SEP] not counted."""
+        return [len(encoding) - _MARKS_AROUND for encoding in self._encoded(texts)]
+
+    def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        # Of the tokenizer's methods only the batch ones let other Python threads run.
+        return self._tokenizer.encode_batch_fast(clean)
 
     def embed(self, text: str) -> Vectors:
         """The vector of the first 256 tokens of ``text``, shape (384,)."""
@@ -156,14 +163,18 @@ class MiniLM:
         folder = model_dir / MODEL_NAME
         self._encoder = Encoder(folder / GRAPH_FILE, folder / TOKENIZER_FILE)
         self._pool = ThreadPoolExecutor(threads or _usable_cores(), thread_name_prefix="minilm")
-        self._count_word = lru_cache(_WORDS_REMEMBERED)(self._encoder.count)
+        self._known: dict[str, int] = {}  # word: its tokens
         self.identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
 
     def count_tokens(self, text: str) -> int:
         """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
         if _MARK.search(text):
-            return _MARKS_AROUND + self._encoder.count(text)
-        return _MARKS_AROUND + sum(map(self._count_word, _WORD.findall(text)))
+            return _MARKS_AROUND + self._encoder.counts([text])[0]
+        words = _WORD.findall(text)
+        known = self._known = self._known if len(self._known) < _WORDS_REMEMBERED else {}
+        if new := [word for word in dict.fromkeys(words) if word not in known]:
+            known.update(zip(new, self._encoder.counts(new), strict=True))
+        return _MARKS_AROUND + sum(map(known.__getitem__, words))
 
     def reads(self, text: str) -> bool:
         """Whether at least half of the letters are Latin: the model learnt English. Of other

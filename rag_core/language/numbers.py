@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain
 
 # In English first; then in German, French, Spanish, Italian, Dutch, Portuguese and Swedish where they differ,
 # without accents. Of what they are cut to, what is an English word is left out (set, out, ago).
@@ -49,6 +48,7 @@ _NUMBER = re.compile(
     r"|(?:(?<=\+)\d|0)\d*(?:[ /-]\d+)+)(?![\d]|[.,]\d)"
 )
 _DIGITS = re.compile(r"\d+")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 _LEAST_DIGITS, _MOST_DIGITS = 6, 16  # 1.5 is not 15; longer ones are rows of a table
 
@@ -67,14 +67,11 @@ _A_DAY = re.compile(r"\d{1,2}(?!\d)")
 _LONGEST_WORD = len(" septiembre.  ")
 _LONGEST_BEFORE = len("29th and 30th de septiembre del  ")
 _DAY_FIRST = re.compile(
-    rf"(?<![\w.,:/])(?P<day>\d{{1,2}}){_ORDINAL}(?:\s|-)(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,10}})(?!\w)",
+    rf"(?P<day>\d(?<![\w.,:/]\d)\d?){_ORDINAL}(?:\s|-)(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,10}})(?!\w)",
     re.IGNORECASE,
 )
-_MONTH_FIRST = re.compile(
-    rf"\b(?P<month>{'|'.join(sorted(_IN_ENGLISH, key=len, reverse=True))})\.?\s(?P<day>\d{{1,2}})"
-    r"(?:st|nd|rd|th)?(?!\w|[.,:/-]\d)",
-    re.IGNORECASE,
-)
+_DAY_LAST = re.compile(r"(?P<day>\d(?<=\s\d)\d?)(?:st|nd|rd|th)?(?!\w|[.,:/-]\d)", re.IGNORECASE)
+_MONTH_BEFORE = re.compile(r"(?<![^\W_])(?P<month>[^\W\d_]{3,10})\.?\s\Z")
 _YEAR_BEHIND = re.compile(r"(?:st|nd|rd|th)?\.?(?:,|\sdel?)?[\s-]{1,2}(?:1[89]|2[01])\d{2}(?!\w)")
 _MONTH_OF_YEAR = re.compile(
     r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL
@@ -106,6 +103,8 @@ class Number:
 
 def numbers(text: str) -> Iterator[Number]:
     """The numbers and dates of ``text`` (in NFC) that signs, spaces or words part."""
+    if not _DIGIT.search(text):
+        return
     for run in _DIGITS_AND_SIGNS.finditer(text):
         for match in _NUMBER.finditer(text, *run.span()) if not run[0].isdecimal() else ():
             parts = tuple(_DIGITS.findall(match[0]))
@@ -196,14 +195,19 @@ def _spaced(text: str, year: Span) -> Number | None:
 
 def _without_year(text: str) -> Iterator[Number]:
     """The days of ``text`` whose month is written out and whose year is not: *6 December*, *Dec 6th*."""
-    for known, found in chain(
-        ((_MONTHS, found) for found in _DAY_FIRST.finditer(text)),
-        ((_IN_ENGLISH, found) for found in _MONTH_FIRST.finditer(text)),
-    ):
-        month, day = known.get(_plain(found["month"])), int(found["day"])
-        if month and 1 <= day <= 31 and not _YEAR_BEHIND.match(text, found.end()):
-            name = _NAMES[month - 1]
-            yield Number(found.span(), _words(found[0]), (f"{name}{day}",), name)
+    for found in _DAY_FIRST.finditer(text):
+        yield from _of_any_year(text, found.span(), int(found["day"]), _MONTHS.get(_plain(found["month"])))
+    for found in _DAY_LAST.finditer(text):
+        if before := _MONTH_BEFORE.search(text, max(0, found.start() - _LONGEST_WORD), found.start()):
+            month = _IN_ENGLISH.get(before["month"].casefold())
+            yield from _of_any_year(text, (before.start(), found.end()), int(found["day"]), month)
+
+
+def _of_any_year(text: str, span: Span, day: int, month: int | None) -> Iterator[Number]:
+    """The day of ``month`` at ``span``, if there is such a day and no year behind it."""
+    if month and 1 <= day <= 31 and not _YEAR_BEHIND.match(text, span[1]):
+        name = _NAMES[month - 1]
+        yield Number(span, _words(text[slice(*span)]), (f"{name}{day}",), name)
 
 
 def _words(written: str) -> tuple[str, ...]:

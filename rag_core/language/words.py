@@ -32,6 +32,7 @@ _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
+_ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
 _SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
 _CLUSTER = re.compile(rf".[{_MARKS}]*", re.DOTALL)
 _STRETCH = re.compile(rf"[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*", re.DOTALL)
@@ -104,10 +105,10 @@ def extra_terms(text: str) -> str:
 
 
 def _extra(text: str) -> Iterator[str]:
-    for word in _WORD.findall(text):
+    for word in filter(None, _ORDINARY_OR_NOT.findall(text)):
         if not word.isascii():
             yield from _extra_of(word)
-        elif not (word.isalpha() and word[1:].islower()) and len(word) > 2 and _MIXED.search(word):
+        elif len(word) > 2 and _MIXED.search(word):
             yield from _parts(word)
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
