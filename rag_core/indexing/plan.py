@@ -235,10 +235,13 @@ def _sides(
     files = walk.files
     if left_out or only is not None:
         files = [f for f in files if f.path not in left_out and (only is None or f.path in only)]
-    settled = {} if force else _settled(db, source.id, max_bytes)
-    states = list(map(settled.get, files))
-    unsettled = [file for file, state in zip(files, states, strict=True) if state is None]
-    skipped = states.count("skipped")
+    unsettled, skipped = files, 0
+    if not force:
+        read = _settled(db, source.id, "indexed", max_bytes)
+        left = [file for file in files if file not in read]
+        passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
+        unsettled = [file for file in left if file not in passed_over]
+        skipped = len(left) - len(unsettled)
     count = _count(db, source.id)
     known = _known(db, source.id) if unsettled or len(files) < count else {}
     if only is None:
@@ -312,20 +315,23 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
     return {known.path: known for known in map(Known._make, rows)}
 
 
-def _settled(db: sqlite3.Connection, source_id: int, max_bytes: int) -> dict[tuple[Any, ...], str]:
-    """What a scan finds again of the files that were read well, and had been as they were for a while by
-    then, with their state; also of those that are too large (skipped without a look at their bytes)."""
+def _settled(
+    db: sqlite3.Connection, source_id: int, state: Literal["indexed", "skipped"], max_bytes: int
+) -> set[tuple[Any, ...]]:
+    """What a scan finds again of the files in ``state`` that had been as they were for a while when they
+    were read; also of those that are too large (skipped without a look at their bytes)."""
     current, numbers = current_sql()
     cursor = db.cursor()
     cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
-    rows = cursor.execute(
-        "SELECT path, size, mtime_ns, ctime_ns, inode, state FROM documents WHERE source_id = ?"
-        " AND max(mtime_ns, ctime_ns) < scanned_ns - ? AND state <> 'failed'"
-        f" AND {current}"
-        " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
-        (source_id, _FRESH_NS, *numbers, max_bytes),
+    return set(
+        cursor.execute(
+            "SELECT path, size, mtime_ns, ctime_ns, inode FROM documents WHERE source_id = ? AND state = ?"
+            " AND max(mtime_ns, ctime_ns) < scanned_ns - ?"
+            f" AND {current}"
+            " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
+            (source_id, state, _FRESH_NS, *numbers, max_bytes),
+        )
     )
-    return {row[:-1]: row[-1] for row in rows}
 
 
 def _count(db: sqlite3.Connection, source_id: int) -> int:
