@@ -35,7 +35,7 @@ from ui.programs import Programs  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
 from ui.visit_log import Visits  # noqa: E402
 
-_A_WHILE_S = 5.0  # until the first page is drawn
+_A_WHILE_S = 2.0  # until the first page is drawn
 
 
 @asynccontextmanager

@@ -9,11 +9,12 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from rag_core.errors import ExtractError, NotText
-from rag_core.files import read_bytes
+from rag_core.files import read_bytes, with_sep
 from rag_core.store.documents import stored_inode
 from rag_core.types import FileState
 
@@ -53,10 +54,11 @@ def file_states_soon(rows: Sequence[sqlite3.Row], patience_s: float = _PATIENCE_
 
 def file_state(row: sqlite3.Row) -> FileState:
     """The state of one document, from a row of ``documents`` with the ``root`` of its source."""
-    if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)  an index that is attached, and no folder
+    folder = _folder(row["root"])
+    if not folder:
         return _READ[row["state"]]
     try:
-        status = os.stat(os.path.join(row["root"], row["path"]))  # noqa: PTH116, PTH118  (bytes)
+        status = os.stat(folder + row["path"])  # noqa: PTH116  (bytes)
     except _GONE:
         return "missing"
     except OSError:  # such as no permission: the file may well be as it was
@@ -68,6 +70,12 @@ def file_state(row: sqlite3.Row) -> FileState:
     if now != then:
         return "changed"
     return _READ[row["state"]]
+
+
+@lru_cache
+def _folder(root: bytes) -> bytes:
+    """The root with a separator behind it; b"" where it is an index that is attached, and no folder."""
+    return with_sep(root) if os.path.isabs(root) else b""  # noqa: PTH117  (bytes)
 
 
 def file_state_by_hash(row: sqlite3.Row) -> FileState:
