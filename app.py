@@ -60,17 +60,18 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 def begin(ending: threading.Event) -> None:
     """Open the stores and load their models before anyone asks, so that the first search is quick; then
-    resume runs, load what the Files page takes half a second to load, and until ``ending`` send what remote
+    resume runs, load what the Files page would take a second for, and until ``ending`` send what remote
     vector indexes could not take."""
     from ui.deps import library, meaning_is_loading  # only now: its caches want a running server
+    from ui.file_table import load_ahead
 
     with suppress(RagError):  # a store that cannot be read is the page's to report
         meaning_is_loading(OWNER)
     with suppress(RagError):
         jobs.resume_all(library(), OWNER)
     if not ending.wait(_A_WHILE_S):
-        import pandas  # noqa: F401
-
+        with suppress(RagError):
+            load_ahead(OWNER)
         gc.collect()
         gc.freeze()  # what is loaded stays: to search it for garbage takes a tenth of a second of a page
     while not ending.wait(jobs.SEND_EVERY_S):

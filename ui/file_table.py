@@ -18,7 +18,7 @@ from rag_core.language import tags
 from rag_core.types import Document, FileState, Viewer
 from rag_core.wording import CHANGED_IN_LISTS, moment
 from ui import file_filters, passages
-from ui.deps import library
+from ui.deps import library, store_infos
 from ui.file_filters import FileFilters
 from ui.hits import one_line
 
@@ -31,6 +31,7 @@ CHOSEN: Final = "files_chosen"
 """The session key of (store, path) of the row that was chosen last."""
 _AHEAD: Final = "files_fetched_ahead"
 _MOST_LISTED: Final = 50  # in a narrow window, where no table fits
+_MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
 _REPEATED: Final = frozenset({"Open", "State", "Type", "Read"})  # sent once for all rows that have the same
 _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
@@ -45,6 +46,16 @@ class Listing:
     states: Mapping[str, int]
     types: Mapping[str, int]
     tags: Mapping[str, int]
+
+
+def load_ahead(viewer: Viewer) -> None:
+    """Make the list of the first store, so that it opens at once, and load what every list needs. A list that
+    would take much memory waits until it is asked for."""
+    import pandas as pd  # noqa: F401
+
+    first = store_infos(viewer)[:1]
+    if first and first[0].file_count <= _MOST_AHEAD:
+        _known(load(), viewer, library().generations(viewer, [first[0].name]))
 
 
 def listing(viewer: Viewer, store: str) -> Listing:
