@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import PurePosixPath
+from posixpath import basename, splitext
 from typing import Any
 
 from rag_core.extract import frontmatter, type_of_suffix
@@ -303,7 +303,7 @@ def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
                  || ' ' || terms, path FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
     found = rows_at_once(db, ["id", "words", "path"], sql, (json.dumps(list(ids)),))
-    return {chunk_id: fold_words(f"{words} {PurePosixPath(path).stem}") for chunk_id, words, path in found}
+    return {chunk_id: fold_words(f"{words} {splitext(basename(path))[0]}") for chunk_id, words, path in found}
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
