@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePath, PurePosixPath
 from shlex import quote
 from typing import NamedTuple
@@ -85,7 +85,11 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
             advice = _said(hint) if hint else _unread(path) or then
             return _diagnosis(store.name, path, [Step("no", sentence)], advice)
         tried = [_explain(db, store.name, source, raw, missing) for source, raw in found]
-    return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
+    if any(diagnosis.findable for diagnosis in tried):
+        return next(diagnosis for diagnosis in tried if diagnosis.findable)
+    wholes = [with_sep(os.fsencode(source.root)) + raw for source, raw in found]
+    same = [each.steps for whole, each in zip(wholes, tried, strict=True) if whole == wholes[0]]
+    return replace(tried[0], steps=tuple(chain.from_iterable(same)))  # each folder has its own reason
 
 
 def is_elsewhere(found: Diagnosis) -> bool:

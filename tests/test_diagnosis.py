@@ -166,6 +166,20 @@ def test_a_file_that_does_not_match_the_patterns_says_so(library: Library, notes
     assert "matches no include pattern" in last(ask(library, notes / "b.txt"))
 
 
+def test_a_file_that_lies_in_two_folders_is_told_why_neither_takes_it(library: Library, vault: Path) -> None:
+    (vault / "sub" / "list.txt").write_text("Eggs.")
+    library.add_source(OWNER, "s", vault / "sub", ["*.md"], exclude=["*.txt"])
+    library.change_source(OWNER, "s", 1, ["*.md"])
+    found = ask(library, vault / "sub" / "list.txt")
+    said = [step.sentence for step in found.steps]
+    assert not found.findable
+    assert [sentence for sentence in said if sentence.startswith("It lies in")] == [
+        f"It lies in the folder {str(folder)!r} of store 's'." for folder in (vault, vault / "sub")
+    ]
+    assert "matches no include pattern" in said[1]
+    assert "'*.txt'" in said[3] or "matches no include pattern" in said[3]
+
+
 def test_changed_and_missing_files_are_found_as_they_were(library: Library, vault: Path) -> None:
     (vault / "a.md").write_text("# Heron\n\nIt flew away, and much has changed.", "utf-8")
     (vault / "sub/b.md").unlink()

@@ -23,10 +23,9 @@ from tests.live import ROOT
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
 from tests.stored import store_of
 from tests.trees import write
-from ui import file_table
 from ui.deps import library
 from ui.file_filters import FileFilters, to_params
-from ui.file_table import CHOSEN, chosen_rows, forget, listing, load_ahead
+from ui.file_table import CHOSEN, chosen_rows, forget, listing
 
 NOTES = {
     "tea.md": "---\ntags: [drink/tea, garden]\n---\n# Tea\n\nGreen tea wants water.\n",
@@ -200,19 +199,6 @@ def test_neither_search_nor_a_document_need_wait_for_what_makes_the_table() -> N
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
-
-
-def test_the_first_list_is_made_ahead_unless_it_is_long(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_table, "_MOST_AHEAD", len(NOTES) - 1)
-    load_ahead(OWNER)
-    read_whole = Library.files
-    asked: list[str] = []
-    monkeypatch.setattr(Library, "files", lambda *args, **kw: asked.append("") or read_whole(*args, **kw))
-    monkeypatch.setattr(file_table, "_MOST_AHEAD", len(NOTES))
-    load_ahead(OWNER)
-    assert len(asked) == 1, "a list beyond the limit was made ahead"
-    assert len(paths(open_page(store="notes"))) == len(NOTES) + 1
-    assert len(asked) == 1, "the list was made again"
 
 
 def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from tests.pages import drawn, has_key, markup, params, press, press_label, text
 from tests.stored import found
 from tests.stores_page import links, page, settled
 from tests.waiting import until
-from ui import access
+from ui import access, store_facts
 from ui.access import REFUSAL
 from ui.deps import library
 
@@ -87,6 +88,14 @@ def test_a_store_tells_everything_about_itself(garden: Library, notes: Path) -> 
         assert f"<dt>{name}</dt><dd>{value}</dd>" in said
     assert "so cosine, Euclidean distance and dot product give the same order" in said
     assert str(notes) in said
+
+
+def test_a_dot_product_is_said_to_be_cosine_in_amazon_s3_vectors(garden: Library) -> None:
+    info = replace(garden.store_info(OWNER, "garden"), distance_metric="dot_product")
+    said = "Amazon S3 Vectors has no dot product: an index there says cosine"
+    assert said not in store_facts.sheet(info)
+    assert said in store_facts.sheet(replace(info, backend="s3vectors"))
+    assert said not in store_facts.sheet(replace(info, backend="s3vectors", distance_metric="cosine"))
 
 
 def test_passages_that_the_model_cannot_read_are_said_with_who_reads_them(

@@ -288,14 +288,19 @@ def test_what_no_database_takes_does_no_harm(library: Library, query: str) -> No
 
 @pytest.mark.parametrize("query", ["", "   ", '""', '" "', "\x00", "--"])
 def test_query_without_anything_to_look_for_is_refused(library: Library, query: str) -> None:
-    with pytest.raises(InvalidInput, match="empty"):
+    with pytest.raises(InvalidInput, match="empty") as caught:
         library.search(OWNER, query, ["kitchen"])
+    assert caught.value.suggestion == "Type a few words, or a filter such as tag:recipe."
 
 
-def test_query_of_2_000_characters_is_answered_and_a_longer_one_refused(library: Library) -> None:
+@pytest.mark.parametrize("length", [2001, 102_400])
+def test_query_of_2_000_characters_is_answered_and_a_longer_one_refused(
+    library: Library, length: int
+) -> None:
     found(library, "pie " * 500)
-    with pytest.raises(InvalidInput, match="2,001"):
-        found(library, "x" * 2001)
+    with pytest.raises(InvalidInput, match=f"{length:,}") as caught:
+        found(library, "x" * length)
+    assert caught.value.suggestion == "Use at most 2,000; a few words find most."
 
 
 @pytest.mark.parametrize("quoted", ['"{}"', '-"{}"', "-{}"])

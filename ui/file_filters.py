@@ -7,7 +7,7 @@ parameters, which `restore` writes into the widgets; a widget's callback writes 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
 
 import streamlit as st
@@ -25,17 +25,19 @@ _OFFERED: Final = "files_offered"
 @dataclass(frozen=True, slots=True)
 class FileFilters:
     """Which files of a store are listed: the words are all in the path or the title, and the others
-    are as they say; None is any. The fields are named like the parameters of the address."""
+    are as they say; None is any. ``sort`` is how they are ordered, None by path. The fields are named like
+    the parameters of the address."""
 
     q: str = ""
     state: str | None = None
     type: str | None = None
     tag: str | None = None
+    sort: str | None = None
 
     @property
     def narrows(self) -> bool:
         """Whether anything is left out."""
-        return self != FileFilters()
+        return replace(self, sort=None) != FileFilters()
 
 
 NAMES: Final = tuple(field.name for field in fields(FileFilters))

@@ -14,7 +14,7 @@ from ui import file_filters, hits, passages
 from ui.deps import library, store_infos
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
-from ui.file_table import CHOSEN, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
+from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
 from ui.links import FILES_PAGE, INDEX_PAGE, address
 from ui.missing_file import show_missing_file
 from ui.results import nothing_indexed
@@ -43,7 +43,12 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     if begin := roots(source for info in infos if info.name == store for source in info.sources):
         st.html(hits.paragraphs(begin))
     file_filters.restore(
-        {"state": _offered_states(found), "type": list(found.types), "tag": list(found.tags)}
+        {
+            "state": _offered_states(found),
+            "type": list(found.types),
+            "tag": list(found.tags),
+            "sort": _offered_orders(found),
+        }
     )
     show_file_outcome(viewer, store, active=active)
     if active:
@@ -79,6 +84,10 @@ def _filters(store: str, found: Listing) -> None:
         )  # fmt: skip
         _select(store, "Type", "type", found.types, str)
         _select(store, "Tag", "tag", found.tags, lambda tag: f"#{tag}")
+        st.selectbox(
+            "Order", _offered_orders(found), key=key("sort"), on_change=push, args=(store,),
+            format_func=lambda name: ORDERS[name][1], placeholder="By path", label_visibility="collapsed",
+        )  # fmt: skip
 
 
 def _select(
@@ -103,6 +112,11 @@ def _offered_states(found: Listing) -> list[str]:
     """Those that files have, and the one in the address even when its last file has another by now."""
     asked = st.query_params.get("state")
     return [state for state in STATES if state in found.states or (found.states and state == asked)]
+
+
+def _offered_orders(found: Listing) -> list[str]:
+    """Those whose column the list has; a press on a heading, which no key can do, orders by the others."""
+    return [name for name, (column, _) in ORDERS.items() if column in found.rows]
 
 
 def _states(store: str, offered: Sequence[str], counts: Mapping[str, int]) -> None:

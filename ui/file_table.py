@@ -34,6 +34,17 @@ _MOST_LISTED: Final = 50  # in a narrow window, where no table fits
 _MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
 _REPEATED: Final = frozenset({"Open", "State", "Type", "Read"})  # sent once for all rows that have the same
+ORDERS: Final[Mapping[str, tuple[str, str]]] = {
+    "path": ("Path", "By path"),
+    "title": ("Title", "By title"),
+    "state": ("State", "By state"),
+    "type": ("Type", "By type"),
+    "passages": ("Passages", "Most passages first"),
+    "size": ("Size", "Largest first"),
+    "read": ("Read", "Read last first"),
+}
+"""How files can be ordered: the column, and what a person chooses."""
+_FROM_THE_MOST: Final = frozenset({"passages", "size", "read"})
 _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 
@@ -147,7 +158,7 @@ def _folded(text: str) -> str:
 
 
 def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
-    """The rows that ``filters`` leave; a tag holds for those below it, as in a search."""
+    """The rows that ``filters`` leave, in their order; a tag holds for those below it, as in a search."""
     for word in _folded(filters.q).split():
         rows = rows[rows[_WORDS].str.contains(word, regex=False)]
     if filters.state:
@@ -158,7 +169,15 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
         tag = _folded(filters.tag)
         in_it = rows[_TAGS].str.contains(f"\n{tag}\n", regex=False)
         rows = rows[in_it | rows[_TAGS].str.contains(f"\n{tag}/", regex=False)]
-    return rows
+    return _ordered(rows, filters.sort) if filters.sort else rows
+
+
+def _ordered(rows: pd.DataFrame, sort: str) -> pd.DataFrame:
+    """Rows in one of the `ORDERS`; equal ones by path, as they come."""
+    values = rows[ORDERS[sort][0]]
+    folded = values if values.dtype.kind in "if" else values.map(_folded)
+    order = folded.sort_values(ascending=sort not in _FROM_THE_MOST, kind="stable").index
+    return rows.loc[order]
 
 
 def fetch_ahead() -> DeltaGenerator:

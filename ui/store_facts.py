@@ -29,6 +29,7 @@ METRIC_MEANINGS: Mapping[Metric, str] = {
     "dot_product": "angle and length at once",
 }
 SAME_ORDER = "Every vector has length 1, so cosine, Euclidean distance and dot product give the same order."
+NO_DOT_PRODUCT = "Amazon S3 Vectors has no dot product: an index there says cosine, here the same."
 
 
 def metric(name: Metric) -> str:
@@ -54,6 +55,12 @@ def counts(info: StoreInfo) -> str:
     return " · ".join(parts)
 
 
+def _metric(info: StoreInfo) -> str:
+    name = METRICS.get(info.distance_metric, info.distance_metric)  # type: ignore[call-overload]
+    in_s3 = info.backend == "s3vectors" and info.distance_metric == "dot_product"
+    return " ".join([f"{name}.", SAME_ORDER, *([NO_DOT_PRODUCT] if in_s3 else [])])
+
+
 def sheet(info: StoreInfo) -> str:
     """Everything that a store says about itself."""
     facts = {
@@ -68,7 +75,7 @@ def sheet(info: StoreInfo) -> str:
         if info.identity
         else "none yet, as nothing is embedded",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
-        "Metric": f"{METRICS.get(info.distance_metric, info.distance_metric)}. {SAME_ORDER}",  # type: ignore[call-overload]
+        "Metric": _metric(info),
         "Vectors": vectors_in(info),
         "Address": f"{info.address} (for attaching it elsewhere)" if info.address else "",
         "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",

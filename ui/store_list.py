@@ -117,6 +117,7 @@ def _new_store(viewer: Viewer) -> None:
         )  # fmt: skip
         st.html(hits.paragraphs(
             f"{store_facts.SAME_ORDER} It matters to other programs that read the index."
+            + (f" {store_facts.NO_DOT_PRODUCT}" if metric == "dot_product" else "")
         ))  # fmt: skip
     if not st.button("Create store", key="stores_create", type="primary"):
         return

@@ -45,7 +45,8 @@ def store() -> None:
     type=click.Choice(METRICS),
     default=METRICS[0],
     show_default=True,
-    help="How vectors are compared. They have length 1, so all three give the same order.",
+    help="How vectors are compared. They have length 1, so all three give the same order. Amazon S3 Vectors"
+    " has no dot product: an index there says cosine.",
 )
 @click.option(
     "--dimension",

@@ -1,0 +1,86 @@
+"""The table of the Files page: its order, and what of it is made before anyone asks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.files_page import open_page, said
+from tests.pages import drawn, markup
+from tests.trees import write
+from ui import file_table
+from ui.deps import library
+from ui.file_table import load_ahead
+
+NOTES = {
+    "tea.md": "# Tea\n\nGreen tea wants water that does not boil.\n",
+    "coffee.md": "# Coffee\n\nHot.\n",
+    "kettle.py": "def boil(water):\n    return water\n",
+    "zebra.md": "# animals\n\nIt is striped all over, and sleeps standing, as horses do.\n",
+}
+
+
+pytestmark = pytest.mark.usefixtures("owner")
+
+
+@pytest.fixture
+def shelf(notes: Path) -> Path:
+    """Store ``notes`` over a few files, one of them broken."""
+    write(notes, NOTES)
+    (notes / "ill.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    index(library(), "notes", notes)
+    return notes
+
+
+def table(page: AppTest) -> pd.DataFrame:
+    return page.dataframe[0].value
+
+
+def paths(page: AppTest) -> list[str]:
+    return list(table(page)["Path"])
+
+
+def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Path) -> None:
+    page = open_page(store="notes")
+    order = page.selectbox(key="files_sort")
+    assert list(order.options) == [
+        "By path", "By title", "By state", "By type", "Most passages first", "Largest first",
+        "Read last first",
+    ]  # fmt: skip
+    drawn(order.set_value("size").run())
+    sizes = list(table(page)["Size"])
+    assert sizes == sorted(sizes, reverse=True)
+    assert paths(page) != sorted(paths(page))
+    assert page.query_params["sort"] == "size"
+    assert "files · 1 failed" in said(page), "an order leaves nothing out"
+    drawn(page.selectbox(key="files_sort").set_value("path").run())
+    assert paths(page) == sorted(paths(page))
+    titles = list(table(open_page(store="notes", sort="title", type="markdown"))["Title"])
+    assert titles == sorted(titles, key=str.casefold)
+    assert len(titles) == 3
+    links = re.findall(r'path=([^"&]*)"', markup(open_page(store="notes", sort="state")))
+    assert links[0] == "ill.md", "the links of a narrow window have the order, too"
+
+
+def test_an_order_that_there_is_not_is_none(shelf: Path) -> None:
+    assert paths(open_page(store="notes", sort="weight")) == sorted([*NOTES, "ill.md"])
+
+
+def test_the_first_list_is_made_ahead_unless_it_is_long(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_table, "_MOST_AHEAD", len(NOTES) - 1)
+    load_ahead(OWNER)
+    read_whole = Library.files
+    asked: list[str] = []
+    monkeypatch.setattr(Library, "files", lambda *args, **kw: asked.append("") or read_whole(*args, **kw))
+    monkeypatch.setattr(file_table, "_MOST_AHEAD", len(NOTES))
+    load_ahead(OWNER)
+    assert len(asked) == 1, "a list beyond the limit was made ahead"
+    assert len(paths(open_page(store="notes"))) == len(NOTES) + 1
+    assert len(asked) == 1, "the list was made again"
