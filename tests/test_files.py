@@ -377,6 +377,12 @@ def test_a_preview_stops_at_its_limit_and_says_so(tmp_path: Path) -> None:
     assert not preview(tmp_path, ["**/*.md"], max_files=44).truncated
 
 
+def test_a_preview_with_a_limit_follows_what_is_ignored(tmp_path: Path) -> None:
+    plant(tmp_path, *(f"f{n}.md" for n in range(6)))
+    (tmp_path / ".gitignore").write_text("f*.md\n")
+    assert preview(tmp_path, ["**/*.md"], max_files=4).count == 0
+
+
 def test_split_glob_finds_the_folder_in_what_is_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,7 +143,7 @@ def test_a_month_in_the_name_dates_a_document_by_its_first_day(library: Library)
     "text",
     [
         *("31 February 2026", "May 2026", "2026-13", "3, May 2026", "ten May 2026"),
-        *("04/09/2025", "3.11.4", "10.0.0.25", "30.2.2025"),
+        *("04/09/2025", "3.11.4", "10.0.0.25", "30.2.2025", "photo_may 6 people"),
     ],
 )
 def test_what_no_calendar_has_or_two_days_may_be_is_no_date(text: str) -> None:

@@ -65,6 +65,11 @@ class Step(NamedTuple):
     read_only: Said = OPENED
 
 
+def zebra(library: Library) -> str:
+    """The key of the only passage."""
+    return library.search(OWNER, "zebra", mode="lexical").hits[0].key
+
+
 ADA, BOB = "ada@example.com", "bob@example.com"
 REPLY = Reply("Why?", "nothing found", ("s",), message="Nothing.")
 STEPS = {
@@ -79,6 +84,10 @@ STEPS = {
     "exclude file": Step(lambda here, _: here.exclude_file(OWNER, "s", "old.md")),
     "take file back": Step(lambda here, _: here.take_back_file(OWNER, "s", "out.md")),
     "read file again": Step(lambda here, _: here.request_file(OWNER, "s", "old.md")),
+    "read folder again": Step(lambda here, _: here.request_below(OWNER, "s", "")),
+    "take out passage": Step(lambda here, _: here.take_out_passages(OWNER, "s", [zebra(here)])),
+    "clear": Step(lambda here, _: here.clear_store(OWNER, "s", confirm=True)),
+    "private rule": Step(lambda here, _: here.set_private_rules(OWNER, "s", ["old.md"])),
     "rename": Step(lambda here, _: here.rename_store(OWNER, "s", "t"), read_only=LOCKED),
     "repair": Step(lambda here, _: here.repair(OWNER, "s"), read_only=LOCKED),
     "verify": Step(lambda here, _: here.verify(OWNER, "s")),

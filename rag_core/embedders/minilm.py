@@ -49,7 +49,7 @@ _CUTS = (4096, 65_536)
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _MARKS_AROUND = 2
-_WORDS_REMEMBERED = 65_536  # 11 MB; of made-up notes half of them would be counted again and again
+_WORDS_REMEMBERED = 65_536  # 6 MB; of made-up notes half of them would be counted again and again
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +167,14 @@ class MiniLM:
         self.identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
 
     def count_tokens(self, text: str) -> int:
-        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
+        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included. Its words are remembered,
+        those of one huge text all at once."""
         if _MARK.search(text):
             return _MARKS_AROUND + self._encoder.counts([text])[0]
         words = _WORD.findall(text)
-        known = self._known = self._known if len(self._known) < _WORDS_REMEMBERED else {}
+        if len(self._known) >= _WORDS_REMEMBERED:
+            self._known = {}  # a new one: another thread may be reading the old
+        known = self._known
         if new := [word for word in dict.fromkeys(words) if word not in known]:
             known.update(zip(new, self._encoder.counts(new), strict=True))
         return _MARKS_AROUND + sum(map(known.__getitem__, words))

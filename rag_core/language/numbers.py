@@ -71,7 +71,7 @@ _DAY_FIRST = re.compile(
     re.IGNORECASE,
 )
 _DAY_LAST = re.compile(r"(?P<day>\d(?<=\s\d)\d?)(?:st|nd|rd|th)?(?!\w|[.,:/-]\d)", re.IGNORECASE)
-_MONTH_BEFORE = re.compile(r"(?<![^\W_])(?P<month>[^\W\d_]{3,10})\.?\s\Z")
+_MONTH_BEFORE = re.compile(r"(?<!\w)(?P<month>[^\W\d_]{3,10})\.?\s\Z")
 _YEAR_BEHIND = re.compile(r"(?:st|nd|rd|th)?\.?(?:,|\sdel?)?[\s-]{1,2}(?:1[89]|2[01])\d{2}(?!\w)")
 _MONTH_OF_YEAR = re.compile(
     r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL
