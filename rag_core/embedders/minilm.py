@@ -167,7 +167,7 @@ class MiniLM:
         self.identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
 
     def count_tokens(self, text: str) -> int:
-        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included. Its words are remembered,
+        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included. It remembers the words,
         those of one huge text all at once."""
         if _MARK.search(text):
             return _MARKS_AROUND + self._encoder.counts([text])[0]
