@@ -96,7 +96,7 @@ _FULL: Final = (
     _page("search table", "/?q=heron&view=table", "fit", main=True),
     _page("search row", "/?q=heron&view=table", "Lines", tick_row),
     _page("search nothing", "/?q=%22no+such+words%22", "Take the quotes away"),
-    _page("search near", "/?q=zebra+crossing", "Heron", unfold("Show the nearest")),
+    _page("search near", "/?q=zebra+crossing", "Heron", unfold("The nearest passages")),
     _page("search unknown store", "/?q=heron&store=gone", "There is no store called 'gone'"),
     _page("search new store", "/?store=new", "no document to search yet"),
     _page("ask", "/ask", "More filters", main=True),
