@@ -85,8 +85,8 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
             advice = _said(hint) if hint else _unread(path) or then
             return _diagnosis(store.name, path, [Step("no", sentence)], advice)
         tried = [_explain(db, store.name, source, raw, missing) for source, raw in found]
-    if any(diagnosis.findable for diagnosis in tried):
-        return next(diagnosis for diagnosis in tried if diagnosis.findable)
+    if findable := next((diagnosis for diagnosis in tried if diagnosis.findable), None):
+        return findable
     wholes = [with_sep(os.fsencode(source.root)) + raw for source, raw in found]
     same = [each.steps for whole, each in zip(wholes, tried, strict=True) if whole == wholes[0]]
     return replace(tried[0], steps=tuple(chain.from_iterable(same)))  # each folder has its own reason

@@ -6,6 +6,7 @@ import html
 import re
 import time
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from tests import pages
@@ -14,6 +15,16 @@ from tests.pages import drawn, markup
 
 def open_page(**params: str) -> AppTest:
     return pages.open_page("files", **params)
+
+
+def table(page: AppTest) -> pd.DataFrame:
+    """The files that are listed, with what the columns say."""
+    return page.dataframe[0].value
+
+
+def paths(page: AppTest) -> list[str]:
+    """The paths of the files that are listed, in their order."""
+    return list(table(page)["Path"]) if len(page.dataframe) else []
 
 
 def said(page: AppTest) -> str:

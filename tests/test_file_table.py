@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.files_page import open_page, said
+from tests.files_page import open_page, paths, said, table
 from tests.pages import drawn, markup
 from tests.trees import write
 from ui import file_table
@@ -37,14 +35,6 @@ def shelf(notes: Path) -> Path:
     (notes / "ill.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     index(library(), "notes", notes)
     return notes
-
-
-def table(page: AppTest) -> pd.DataFrame:
-    return page.dataframe[0].value
-
-
-def paths(page: AppTest) -> list[str]:
-    return list(table(page)["Path"])
 
 
 def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Path) -> None:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-import pandas as pd
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
@@ -18,7 +17,7 @@ from streamlit.testing.v1.element_tree import Selectbox
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.files_page import done, idle, open_page, page_links, said
+from tests.files_page import done, idle, open_page, page_links, paths, said, table
 from tests.live import ROOT
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
 from tests.stored import store_of
@@ -46,14 +45,6 @@ def shelf(notes: Path) -> Path:
     (notes / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     index(library(), "notes", notes)
     return notes
-
-
-def table(page: AppTest) -> pd.DataFrame:
-    return page.dataframe[0].value
-
-
-def paths(page: AppTest) -> list[str]:
-    return list(table(page)["Path"]) if len(page.dataframe) else []
 
 
 def choose(page: AppTest, path: str) -> AppTest:
