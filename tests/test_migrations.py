@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.stored import found, outcomes
+from tests.unwritable import no_file_grows
 
 TEXT = "The zebra sleeps under the old tree."
 
@@ -87,9 +89,26 @@ def test_an_interrupted_step_leaves_the_version_before_it(
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "MIGRATIONS", steps)
         patch.setattr(migrations, "VERSION", len(steps))
-        with pytest.raises(StoreError, match="'old' is damaged or cannot be brought up to date: disk I/O"):
+        with pytest.raises(StoreError, match="'old' is damaged: disk I/O"):
             Store(version_1)
 
+    assert found(library, TEXT, "old") == ["a.md"]
+
+
+def test_on_a_full_disk_a_store_keeps_its_version_and_is_not_called_damaged(
+    library: Library, version_1: Path
+) -> None:
+    with no_file_grows(40_000), pytest.raises(StoreError) as refused:
+        Store(version_1)
+
+    said = "Store 'old' cannot be brought up to date: (disk I/O error|database or disk is full)."
+    assert re.fullmatch(said, refused.value.message)
+    assert refused.value.suggestion == (
+        f"Check that {str(version_1.parent)!r} can be written and its disk is not full; nothing was lost."
+    )
+    db = sqlite3.connect(version_1)
+    assert db.execute("PRAGMA user_version").fetchone()[0] < migrations.VERSION
+    db.close()
     assert found(library, TEXT, "old") == ["a.md"]
 
 

@@ -4,36 +4,19 @@ done and what to do about it, and all that was there stays."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from rag_core.config import Settings
-from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.replies import Reply
 from rag_core.types import OWNER
 from tests.conftest import index
+from tests.refused_writes import LOCKED, Said, Step, assert_refused
 from tests.unwritable import for_reading_only, no_file_grows, without_rights
 
-
-class Said(NamedTuple):
-    """A refusal: ``{why}`` is what the system said, ``{stores}`` and ``{beside}`` are folders."""
-
-    message: str
-    suggestion: str
-
-
-OPENED = Said(
-    "Store 's' cannot be opened: {why}.",
-    "Check who may read and write in '{stores}', and that its disk is not full."
-    " Other stores are not affected.",
-)
-LOCKED = Said(
-    "Store 's' cannot be locked: {why}.", "Check that '{stores}' can be written and its disk is not full."
-)
 CREATED = Said(
     "Store 'new' cannot be created: {why}.",
     "Check that '{stores}' can be written and the disk is not full.",
@@ -55,14 +38,6 @@ HISTORY = Said(
     "The history of questions cannot be read or written: {why}.",
     f"{STATE} without it the history begins anew.",
 )
-
-
-class Step(NamedTuple):
-    """Something that writes, and how it is refused on a full disk and where nobody may write."""
-
-    act: Callable[[Library, Path], object]
-    full: Said = OPENED
-    read_only: Said = OPENED
 
 
 def zebra(library: Library) -> str:
@@ -145,25 +120,6 @@ def copied(made: Path, tmp_path: Path) -> Iterator[Library]:
     library = opened(tmp_path)
     yield library
     library.close()
-
-
-def assert_refused(library: Library, step: Step, beside: Path, said: Said) -> None:
-    with pytest.raises(StoreError) as refused:
-        step.act(library, beside)
-    why = refused.value.message.rpartition(": ")[2].removesuffix(".")
-    assert why in WHY
-    places = {"stores": library.settings.store_dir, "beside": beside, "why": why}
-    assert (refused.value.message, refused.value.suggestion) == tuple(each.format(**places) for each in said)
-
-
-WHY = (
-    "database or disk is full",
-    "disk I/O error",
-    "File too large",
-    "attempt to write a readonly database",
-    "unable to open database file",
-    "Permission denied",
-)
 
 
 def assert_as_it_was(library: Library) -> None:

@@ -362,43 +362,11 @@ def test_a_strange_trigger_never_acts_while_a_store_is_repaired(library: Library
     assert {each.path: each.private for each in library.documents(OWNER, "s")}["secret.md"]
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        "DROP TABLE tags",
-        "DROP TABLE links; CREATE VIEW links AS SELECT 1 AS id",
-        "ALTER TABLE chunks ADD COLUMN mine TEXT",
-    ],
-)
-def test_without_its_tables_a_store_is_beyond_repair(library: Library, how: str) -> None:
-    damage(library, how)
-
-    assert set(faults(library)) == {"schema"}
-    assert library.verify(OWNER, "s").checks == ("schema",)
-    with pytest.raises(StoreError, match="'s' is damaged beyond repair: it has not the table") as broken:
-        library.repair(OWNER, "s")
-    assert broken.value.suggestion == "Delete the store, then import its export or index its folders again."
-
-
 def test_patterns_that_cannot_be_read_are_beyond_repair(library: Library) -> None:
     damage(library, "UPDATE sources SET include = 'x'")
     assert set(faults(library)) == {"values"}
     with pytest.raises(StoreError, match="the patterns of a folder cannot be read"):
         library.repair(OWNER, "s")
-
-
-def test_a_page_of_noise_is_found_and_beyond_repair(library: Library) -> None:
-    db = sqlite3.connect(file_of(library))
-    [page] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()
-    db.close()
-    with file_of(library).open("r+b") as file:
-        file.seek((page - 1) * 8192)
-        file.write(bytes(range(256)) * 32)
-
-    assert "structure" in faults(library)
-    with pytest.raises(StoreError, match="'s' is damaged beyond repair: ") as broken:
-        library.repair(OWNER, "s")
-    assert "import its export" in broken.value.suggestion
 
 
 @pytest.mark.parametrize("how", ["DROP TABLE meta", "DELETE FROM meta WHERE key = 'chunk_sizes'"])

@@ -252,7 +252,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         owner_only(viewer, "verify a store")
         opened = self._stores.open(viewer, store).store
         found = check(opened, files=files, report=report)
-        if compared := self._compared(opened):
+        if found.sound and (compared := self._compared(opened)):
             checks = (*found.checks, VECTOR_INDEX)
             return replace(found, checks=checks, findings=(*found.findings, *compared))
         return found

@@ -13,8 +13,7 @@ from rag_core.portable.container import pack
 from rag_core.portable.manifest import written
 from rag_core.portable.transfer import SUFFIX, Exported, Report, Transfer, no_report
 from rag_core.store import Store, about, migrations
-from rag_core.store.check import is_damage
-from rag_core.store.connection import connect
+from rag_core.store.connection import connect, is_damage
 from rag_core.store.file import now
 from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.types import OWNER, StoreInfo

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rag_core.errors import StoreError
 from rag_core.reports import Finding, Health, Severity
 from rag_core.store import faults, schema
-from rag_core.store.connection import can_be_written
+from rag_core.store.connection import blames_file, can_be_written, damage
 from rag_core.store.documents import storable
 from rag_core.store.faults import Find, Wrong
 from rag_core.store.file import Store, now
@@ -68,8 +68,8 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
             count += 1
             if count <= EXAMPLES:
                 examples.append(storable(row.shown))
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
+    except Exception as error:
+        if not damage(db, error):
             raise
         return Finding(each.name, "fault", f"The file is damaged in what the check of {each.name} reads.", 1)
     if not count:
@@ -88,12 +88,6 @@ def any_text(db: sqlite3.Connection) -> Iterator[None]:
         db.text_factory = str
 
 
-def is_damage(error: Exception) -> bool:
-    """Whether an error, or the one that a StoreError came from, says that the file is damaged."""
-    name = getattr(error.__cause__ or error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
-
-
 # --- the words --------------------------------------------------------------------------
 
 
@@ -102,7 +96,7 @@ def _words(store: Store) -> Finding | None:
         with store.note() as db:
             compare_words(db)
     except StoreError as error:
-        if is_damage(error):
+        if blames_file(error):
             return Finding(WORDS, "fault", "The index of words does not match the passages.", 1)
         if can_be_written(store.path) and can_be_written(store.path.parent):
             raise
@@ -114,7 +108,7 @@ def _words(store: Store) -> Finding | None:
 def compare_words(db: sqlite3.Connection) -> None:
     """Let FTS5 compare its words with those of every passage, which only a writer may ask for.
 
-    Raises an error that ``is_damage`` knows where they differ.
+    Raises an error that ``blames_file`` knows where they differ.
     """
     db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _FOLD_PATIENCE_MS = 100
+_PAGES_A_LOOK = 16  # fewer than a store has, or nobody would look
 
 # Searches are no faster with what a run needs, and four readers would hold 48 MB more: the system keeps the
 # file in memory anyway, once for all.
@@ -53,15 +54,24 @@ def _is_outside(error: BaseException) -> bool:
     )
 
 
-def _is_damage(error: BaseException) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+def is_damage(error: BaseException) -> bool:
+    """Whether an error, or the one that a StoreError came from, says that the file is damaged."""
+    name = getattr(error.__cause__ or error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+
+
+def blames_file(error: BaseException) -> bool:
+    """Whether an error of SQLite, or the one that a StoreError came from, is about what the file holds, and
+    not about the disk, the rights or another process."""
+    cause = error.__cause__ or error
+    return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not _is_outside(cause))
 
 
 _UNDECODED = "Could not decode to UTF-8"
 _UNREADABLE = "what is in it is damaged"  # what SQLite and Python say of that quotes notes
 
 
-def _damage(db: sqlite3.Connection, error: Exception) -> str:
+def damage(db: sqlite3.Connection, error: Exception) -> str:
     """What is wrong with the file that ``error`` came up in; '' where nothing is, so that it is a mistake in
     the program. Nobody can say what else comes of rows that are not as they were written."""
     if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
@@ -123,7 +133,7 @@ def _prepare(db: sqlite3.Connection, path: Path, cache_kb: int) -> None:
 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
     advice = RESTORE
-    if _is_outside(error) and not _is_damage(error):
+    if _is_outside(error) and not is_damage(error):
         advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
     if _has_log(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
         advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
@@ -228,13 +238,13 @@ class Readers:
                 db.execute("BEGIN")
                 yield db
             except Exception as error:
-                damage = _damage(db, error)
-                if not damage:
+                what = damage(db, error)
+                if not what:
                     raise
                 raise StoreError(
-                    f"Store {self._file.path.stem!r} cannot be read: {damage}.",
+                    f"Store {self._file.path.stem!r} cannot be read: {what}.",
                     _LOOK,
-                ) from (None if damage is _UNREADABLE else error)
+                ) from (None if what is _UNREADABLE else error)
             finally:
                 self._lent.one = False
                 if db.in_transaction:
@@ -276,7 +286,7 @@ class Readers:
 
 def _cannot_write(path: Path, error: BaseException) -> StoreError:
     advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
-    if _is_damage(error) or not _is_outside(error):
+    if is_damage(error) or not _is_outside(error):
         advice = _LOOK
     return StoreError(f"Store {path.stem!r} cannot be written: {error}.", advice)
 
@@ -319,6 +329,26 @@ class Writer:
             raise self._file.gone()
         self._file.require()
         return self._db
+
+    def replace(self, new: sqlite3.Connection, look: Callable[[], None]) -> None:
+        """Let the file hold what ``new`` does, on the disk when this ends; ``look`` is called while nobody
+        else can write, and what it raises leaves the file as it was.
+
+        The pages are copied whole, so what they held before may be damaged. Raises StoreError as
+        ``transaction`` does.
+        """
+        with self._lock:
+            db = self._connected()
+            db.execute("PRAGMA synchronous = FULL")
+
+            def seen(_: int, left: int, __: int) -> None:
+                if left:
+                    look()
+
+            try:
+                new.backup(db, pages=_PAGES_A_LOOK, progress=seen)
+            except sqlite3.Error as error:
+                raise _cannot_write(self._file.path, error) from error
 
     def fold_log(self, longest: int) -> None:
         """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it just now

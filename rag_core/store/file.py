@@ -8,7 +8,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from rag_core.store.connection import (
 from rag_core.store.workroom import workroom
 from rag_core.types import ChunkSpec
 
+_PAGE_SIZE = 8192
 _RENAME_PATIENCE_MS = 1000
 
 
@@ -161,12 +162,19 @@ class Store:
                 self._write_ahead(db)
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise StoreError(
-                f"Store {self.name!r} is damaged or cannot be brought up to date: {error}.",
-                "Copy the file to a folder that can be written." if still else RESTORE,
-            ) from error
+            raise self._out_of_date(error, still=still) from error
         finally:
             db.close()
+
+    def _out_of_date(self, error: Exception, *, still: bool) -> StoreError:
+        if still:
+            advice = "Copy the file to a folder that can be written."
+        elif isinstance(error, sqlite3.Error) and not connection.blames_file(error):
+            folder = str(self.path.parent)
+            advice = f"Check that {folder!r} can be written and its disk is not full; nothing was lost."
+        else:
+            return StoreError(f"Store {self.name!r} is damaged: {error}.", RESTORE)
+        return StoreError(f"Store {self.name!r} cannot be brought up to date: {error}.", advice)
 
     def _write_ahead(self, db: sqlite3.Connection) -> None:
         """Have a write-ahead log, which an import and a rename leave the store without.
@@ -220,6 +228,10 @@ class Store:
         with self._writer.transaction() as db:
             yield db
         self._writer.fold_log(connection.LOG_LIMIT)
+
+    def replace(self, new: sqlite3.Connection, look: Callable[[], None]) -> None:
+        """Put what ``new`` holds in place of all that is here, as ``Writer.replace`` does."""
+        self._writer.replace(new, look)
 
     def fold_log(self) -> None:
         """Give back the room that the write-ahead log takes, as far as can be."""
@@ -331,11 +343,7 @@ def _remove_log(path: Path) -> None:
 def _write_new(
     path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str, facts: Mapping[str, str]
 ) -> None:
-    db = sqlite3.connect(path, isolation_level=None)
-    try:
-        db.execute("PRAGMA page_size = 8192")  # before anything is written, or it is ignored
-        db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
-        migrations.migrate(db, path.name)
+    with closing(new_file(path)) as db:
         about = {
             "id": str(uuid.uuid4()),
             "generation": unmet_generation(),
@@ -349,5 +357,16 @@ def _write_new(
         }
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
         db.execute("PRAGMA journal_mode = WAL")  # not before: a log that close cannot fold in would be lost
-    finally:
+
+
+def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:
+    """Make the tables of a store in the empty file ``path``. Raises sqlite3.Error."""
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        db.execute(f"PRAGMA page_size = {page_size}")  # before anything is written, or it is ignored
+        db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+        migrations.migrate(db, path.name)
+    except BaseException:
         db.close()
+        raise
+    return db

@@ -9,18 +9,20 @@ from __future__ import annotations
 import posixpath
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rag_core.errors import StoreError
 from rag_core.reports import Repair
 from rag_core.store import faults, privacy, schema, switch
-from rag_core.store.check import any_text, check, compare_words, is_damage
+from rag_core.store.check import any_text, check, compare_words
 from rag_core.store.chunks import embed_hash, title_terms
-from rag_core.store.connection import RESTORE
+from rag_core.store.connection import RESTORE, blames_file, damage
 from rag_core.store.documents import BEST_TARGET, link_key, put_tags
 from rag_core.store.file import Store, now, unmet_generation
 from rag_core.store.identities import active_identity
+from rag_core.store.rescue import BeyondRepair, rescue
 from rag_core.store.sources import shown_path
 from rag_core.types import embedded_text
 from rag_core.wording import plural
@@ -44,53 +46,93 @@ def repair(store: Store) -> Repair:
     StoreError when it is beyond repair.
     """
     started = time.perf_counter()
+    done: list[str] = []
     with store.hold("repair"):
-        counts = [(_take(store, mend), mend) for mend in MENDS]
-        health = check(store)
-        if not health.sound:
-            left = [finding.sentence for finding in health.findings if finding.severity == "fault"]
-            raise _beyond(store, " ".join(left))
+        try:
+            try:
+                _mend(store, done)
+                done.extend(_taken(store, (LEFTOVERS,)))
+            except _Torn:
+                done += rescue(store)
+                _mend(store, done)  # the next run may read the texts again whose vectors are left over
+        except (_Torn, BeyondRepair) as error:
+            raise StoreError(f"Store {store.name!r} is damaged beyond repair: {error}.", RESTORE) from error
         with store.read() as db:
             reread = db.execute("SELECT count(*) FROM documents WHERE extractor = 0").fetchone()[0]
-    done = tuple(f"{plural(count, mend.noun)} {mend.done}." for count, mend in counts if count)
-    return Repair(store.name, done, reread, (time.perf_counter() - started) * 1000)
+    return Repair(store.name, tuple(done), reread, (time.perf_counter() - started) * 1000)
+
+
+def _mend(store: Store, done: list[str]) -> None:
+    """Take every step, and add what was mended to ``done``. Raises _Torn when the store is not sound then."""
+    done.extend(_taken(store, PARTS))
+    _require_whole(store)
+    done.extend(_taken(store, ROWS))
+    for finding in check(store).findings:
+        if finding.severity == "fault":
+            raise _Torn(finding.sentence.rstrip("."))
+
+
+def _taken(store: Store, steps: Iterable[Mend]) -> Iterator[str]:
+    """Take ``steps``; what was mended, in sentences."""
+    for mend in steps:
+        if count := _take(store, mend):
+            yield f"{plural(count, mend.noun)} {mend.done}."
+
+
+def _require_whole(store: Store) -> None:
+    """Raises _Torn when SQLite finds its own file broken. An index could be made anew from its table, but
+    nobody knows which of the two is right."""
+    with _finding_damage(), store.read() as db:
+        wrong = next(faults.structure(db), None)
+    if wrong:
+        raise _Torn(wrong.shown)
 
 
 def _take(store: Store, mend: Mend) -> int:
+    with _finding_damage(), store.note() as db, any_text(db):
+        count = _act(mend, db)
+        if count:
+            db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+        return count
+
+
+@contextmanager
+def _finding_damage() -> Iterator[None]:
+    """Raises _Torn for a StoreError that is about what the file holds."""
     try:
-        with store.note() as db, any_text(db):
-            count = mend.act(db)
-            if count:
-                db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
-            return count
-    except (_BeyondRepair, sqlite3.IntegrityError) as error:
-        raise _beyond(store, f"{error}.") from error
+        yield
     except StoreError as error:
-        if not is_damage(error):
+        if not blames_file(error):
             raise
-        raise _beyond(store, f"{error.__cause__}.") from error
+        raise _Torn(str(error.__cause__)) from error
 
 
-class _BeyondRepair(Exception):
-    """What is broken is neither derived nor to be read again."""
+def _act(mend: Mend, db: sqlite3.Connection) -> int:
+    try:
+        return mend.act(db)
+    except (_Torn, BeyondRepair):
+        raise
+    except Exception as error:
+        if isinstance(error, sqlite3.Error) and not blames_file(error):
+            raise
+        if what := damage(db, error):
+            raise _Torn(what) from error
+        raise
 
 
-def _beyond(store: Store, what: str) -> StoreError:
-    return StoreError(
-        f"Store {store.name!r} is damaged beyond repair: {what}",
-        RESTORE,
-    )
+class _Torn(Exception):
+    """The file is damaged where rows cannot be mended one by one."""
 
 
 # --- the file and its schema ------------------------------------------------------------
 
 
 def _schema(db: sqlite3.Connection) -> int:
-    """Drop what a new store has not, and make what it has; a table with rows cannot be made anew."""
+    """Drop what a new store has not, and make what it has, but tables, whose rows would be lost."""
     differences = list(schema.differences(db))
     lost = schema.lost_tables(db)
     if tables := [name for name in lost if not _is_words(name)]:
-        raise _BeyondRepair(f"it has not the table {', '.join(tables)} that it should have")
+        raise _Torn(f"it has not the table {', '.join(tables)} that it should have")
     wrong = {each.name for each in differences} | {
         name for name in schema.parts(db) if lost and _is_words(name)
     }
@@ -111,25 +153,18 @@ def _is_words(name: str) -> bool:
 def _words(db: sqlite3.Connection) -> int:
     try:
         compare_words(db)
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
+    except sqlite3.Error as error:
+        if not blames_file(error):
             raise
         db.execute("INSERT INTO words (words) VALUES ('rebuild')")
         return 1
     return 0
 
 
-def _structure(db: sqlite3.Connection) -> int:
-    broken = list(faults.structure(db))
-    if broken:
-        db.execute("REINDEX")
-        for still in faults.structure(db):
-            raise _BeyondRepair(still.shown)
-    return len(broken)
-
-
 def _references(db: sqlite3.Connection) -> int:
     lost = [wrong.id for wrong in faults.references(db)]
+    if ("documents", "sources") in lost:
+        raise BeyondRepair("it does not say any more which folder its documents are from")
     for table, parent in dict.fromkeys(lost):
         for key in db.execute(f"PRAGMA foreign_key_list({table})").fetchall():
             column = key["from"]
@@ -180,7 +215,7 @@ def _values(db: sqlite3.Connection) -> int:
         row = db.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
         mended = faults.mended_values(table, row)
         if table == "sources":
-            raise _BeyondRepair("the patterns of a folder cannot be read")
+            raise BeyondRepair("the patterns of a folder cannot be read")
         columns = ", ".join(f'"{column}" = ?' for column in mended)
         db.execute(f"UPDATE {table} SET {columns} WHERE id = ?", (*mended.values(), row_id))
         if table in ("documents", "chunks", "links"):
@@ -324,11 +359,12 @@ def _unembedded(db: sqlite3.Connection) -> int:
     return len(ids)
 
 
-# Each step may count on those before it.
-MENDS: tuple[Mend, ...] = (
+# Each step may count on those before it, and what is done with rows on a file that is whole.
+PARTS: tuple[Mend, ...] = (
     Mend("part", "of the schema put right", _schema),
     Mend("index", "of words built anew", _words),
-    Mend("fault", "in the structure of the file mended", _structure),
+)
+ROWS: tuple[Mend, ...] = (
     Mend("row", "that belonged to nothing taken out", _references),
     Mend("fact", "about the store itself put right", _about),
     Mend("value", "that could not be read put right", _values),
@@ -342,8 +378,8 @@ MENDS: tuple[Mend, ...] = (
     Mend("document", "with new names", _names),
     Mend("link", "resolved anew", _links),
     Mend("useless vector", "dropped", _delete("embeddings", faults.vectors)),
-    Mend("vector", "that no passage needs dropped", _delete("embeddings", faults.leftovers)),
     Mend("text", "taken off the queue", _delete("queue", faults.queue)),
     Mend("passage", "put into the queue", _unembedded),
     Mend("run", "marked as interrupted", _jobs),
 )
+LEFTOVERS = Mend("vector", "that no passage needs dropped", _delete("embeddings", faults.leftovers))
