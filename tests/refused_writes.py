@@ -41,7 +41,7 @@ def assert_refused(library: Library, step: Step, beside: Path, said: Said) -> No
     with pytest.raises(StoreError) as refused:
         step.act(library, beside)
     why = refused.value.message.rpartition(": ")[2].removesuffix(".")
-    assert why in WHY
+    assert why in WHY, refused.value
     places = {"stores": library.settings.store_dir, "beside": beside, "why": why}
     assert (refused.value.message, refused.value.suggestion) == tuple(each.format(**places) for each in said)
 

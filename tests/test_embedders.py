@@ -20,6 +20,7 @@ from rag_core.embedders.minilm_graph import build_graph, quantise, read_weights
 from rag_core.embedders.minilm_install import MIN_COSINE, SHA256, complaint, install, is_installed
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing
 from tests.model_fixture import installed_model_dir, model_wheel
+from tests.unwritable import for_reading_only, no_file_grows, without_rights
 
 TEXTS = [
     "How do I renew a passport?",
@@ -362,6 +363,26 @@ def test_a_killed_install_is_cleaned_up_by_the_next(tmp_path: Path, originals: P
     install(tmp_path, originals)
     assert is_installed(tmp_path)
     assert not list(tmp_path.glob(".installing-*"))
+
+
+@pytest.mark.parametrize("limit", [1, 1_000_000], ids=["first byte", "weights"])
+def test_an_install_on_a_full_disk_says_so_and_leaves_nothing(
+    tmp_path: Path, originals: Path, limit: int
+) -> None:
+    source = model_wheel() if limit == 1 else originals
+    with no_file_grows(limit), pytest.raises(EmbedderError) as refused:
+        install(tmp_path, source)
+    assert refused.value.message.startswith("The model could not be installed: [Errno 27] File too large")
+    assert refused.value.suggestion == "Check the folder's permissions and free space."
+    assert {path.name for path in tmp_path.iterdir()} <= {".install.lock"}
+    assert not is_installed(tmp_path)
+
+
+def test_an_install_where_nobody_may_write_says_so(tmp_path: Path, originals: Path) -> None:
+    with for_reading_only(tmp_path), without_rights(), pytest.raises(EmbedderError) as refused:
+        install(tmp_path / "models", originals)
+    assert refused.value.message.startswith("The model could not be installed: [Errno 13] Permission denied")
+    assert refused.value.suggestion == "Check the folder's permissions and free space."
 
 
 def test_fp32_is_kept_where_int8_is_inexact(

@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rag_core.config import Settings
+from rag_core.config import DeclaredFolder, DeclaredStore, Settings
 from rag_core.library import Library
 from rag_core.replies import Reply
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.refused_writes import LOCKED, Said, Step, assert_refused
+from tests.refused_writes import LOCKED, WHY, Said, Step, assert_refused
 from tests.unwritable import for_reading_only, no_file_grows, without_rights
 
 CREATED = Said(
     "Store 'new' cannot be created: {why}.",
-    "Check that '{stores}' can be written and the disk is not full.",
+    "Check that '{stores}' can be written and its disk is not full.",
 )
 IMPORTED = Said(
     "Store 'copy' cannot be made: {why}.",
@@ -180,3 +181,53 @@ def test_a_store_that_cannot_be_written_is_not_deleted(copied: Library, tmp_path
     with for_reading_only(tmp_path), without_rights():
         assert_refused(copied, Step(lambda here, _: here.delete_store(OWNER, "s")), tmp_path, LOCKED)
     assert_as_it_was(copied)
+
+
+# --- in the course of things --------------------------------------------------------------
+
+
+def test_a_data_folder_that_may_be_written_again_is_written_without_a_restart(
+    copied: Library, tmp_path: Path
+) -> None:
+    pause = STEPS["pause folder"]
+    with for_reading_only(tmp_path), without_rights():
+        assert copied.search(OWNER, "zebra").hits
+        assert_refused(copied, pause, tmp_path, pause.read_only)
+    pause.act(copied, tmp_path)
+    assert [each.source.paused for each in copied.sources(OWNER, "s")] == [True]
+
+
+def test_a_switch_that_cannot_be_abandoned_goes_on(copied: Library, tmp_path: Path) -> None:
+    copied.switch_store(OWNER, "s", "hashing:64")
+    copied.close()
+    abandon = Step(lambda here, _: here.abandon_switch(OWNER, "s"), read_only=LOCKED)
+
+    with no_file_grows():
+        assert_refused(copied, abandon, tmp_path, abandon.full)
+    with for_reading_only(tmp_path), without_rights():
+        assert_refused(copied, abandon, tmp_path, abandon.read_only)
+
+    assert copied.store_info(OWNER, "s").switching == "hashing:64"
+    assert copied.abandon_switch(OWNER, "s").switching == ""
+    assert_as_it_was(copied)
+
+
+def test_a_declared_store_that_cannot_be_made_is_told_and_made_later(copied: Library, tmp_path: Path) -> None:
+    declared = DeclaredStore("new", "hashing", (DeclaredFolder(tmp_path / "more"),))
+    library = Library.open(replace(copied.settings, stores=(declared,)))
+    stores = library.settings.store_dir
+    said = (
+        "The declared store 'new' could not be made or read. Store 'new' cannot be created: {}."
+        f" Check that '{stores}' can be written and its disk is not full."
+    )
+
+    with no_file_grows():
+        [full] = library.make_declared(OWNER)
+    with for_reading_only(tmp_path), without_rights():
+        [read_only] = library.make_declared(OWNER)
+
+    assert full in [said.format(why) for why in WHY]
+    assert read_only == said.format("Permission denied")
+    assert_as_it_was(library)
+    assert library.make_declared(OWNER)[0].startswith("Made store 'new'.")
+    library.close()

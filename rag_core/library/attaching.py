@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -21,11 +21,13 @@ import numpy as np
 
 from rag_core.chunk import chunk_spec
 from rag_core.embedders import Embedder
-from rag_core.errors import EmbedderError, VectorError
+from rag_core.errors import EmbedderError, StoreError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
 from rag_core.files import display
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
+from rag_core.store.connection import blames_file
 from rag_core.store.documents import FileRecord, storable
+from rag_core.store.errors import not_written
 from rag_core.store.file import put_in_place
 from rag_core.store.workroom import sync, workroom
 from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
@@ -75,7 +77,7 @@ def attach(
     hears how many passages came, and what it raises ends it. Raises VectorError when the index cannot be
     read or is not one of ours, EmbedderError when its embedder is not to be had here.
     """
-    with workroom(path.parent) as room:
+    with _explained(path), workroom(path.parent) as room:
         found = gather(index, address, room / "records.db", progress)
         embedder = open_embedder(found.maker.embedder)
         if embedder.identity != found.maker.identity or not _gives_the_same(embedder, found.sample):
@@ -90,6 +92,18 @@ def attach(
         make_room()
         put_in_place(unfinished, path)
         sync(path.parent)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """What the disk or the rights do not allow is said of the store ``path``, not of its unfinished file."""
+    try:
+        yield
+    except (OSError, sqlite3.Error, StoreError) as error:
+        cause = error.__cause__ if isinstance(error, StoreError) else error
+        if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
+            raise not_written(path.stem, "attached", path.parent, cause, "nothing was changed") from error
+        raise
 
 
 def _gives_the_same(embedder: Embedder, sample: tuple[str, Vectors] | None) -> bool:

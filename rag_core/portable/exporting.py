@@ -14,10 +14,12 @@ from rag_core.portable.manifest import written
 from rag_core.portable.transfer import SUFFIX, Exported, Report, Transfer, no_report
 from rag_core.store import Store, about, migrations
 from rag_core.store.connection import connect, is_damage
+from rag_core.store.errors import not_written
 from rag_core.store.file import now
 from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.types import OWNER, StoreInfo
 
+_NO_FILE = "no file was left"
 _STEPS_A_REPORT = 1_000  # of SQLite's virtual machine: a few tenths of a millisecond
 
 
@@ -169,15 +171,8 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
             raise StoreError(
                 f"Store {store.name!r} is damaged: {error}.", "Verify and repair it, then export it again."
             ) from error
-        raise _not_written(store, str(error), store.path.parent) from error
+        raise not_written(store.name, "exported", store.path.parent, error, _NO_FILE) from error
     except OSError as error:
         unfinished = str(error.filename).startswith(str(store.path.parent))
         folder = store.path.parent if unfinished else target.parent
-        raise _not_written(store, error.strerror or str(error), folder) from error
-
-
-def _not_written(store: Store, why: str, folder: Path) -> StoreError:
-    return StoreError(
-        f"Store {store.name!r} cannot be exported: {why}.",
-        f"Check that {str(folder)!r} can be written and its disk is not full; no file was left.",
-    )
+        raise not_written(store.name, "exported", folder, error, _NO_FILE) from error

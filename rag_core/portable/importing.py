@@ -28,6 +28,7 @@ from rag_core.portable.exporting import one_file, without_runs
 from rag_core.portable.transfer import Report, Transfer, no_report
 from rag_core.store import Store, migrations, schema, switch
 from rag_core.store.check import check
+from rag_core.store.errors import not_written
 from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
 from rag_core.store.repair import repair
 from rag_core.store.sources import all_sources, change_source, forget_whole_read
@@ -36,6 +37,7 @@ from rag_core.types import METRICS, Outcome, Progress, Source
 from rag_core.wording import plural
 
 _EXAMPLES = 5
+_NOTHING = "nothing was imported"
 _SMALL = ("meta", "migrations", "identities", "tags", "names", "exclusions")
 _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 _MOST_CHARACTERS = 1_000_000
@@ -219,10 +221,10 @@ def _explained(packed: Packed, path: Path) -> Iterator[None]:
     except FileExistsError:
         raise taken(path.stem) from None
     except OSError as error:
-        raise _not_written(path, error.strerror or str(error)) from error
+        raise not_written(path.stem, "made", path.parent, error, _NOTHING) from error
     except sqlite3.DatabaseError as error:
         if _is_of_the_disk(error):
-            raise _not_written(path, str(error)) from error
+            raise not_written(path.stem, "made", path.parent, error, _NOTHING) from error
         raise refused(packed.path, f"its store is damaged: {error}") from error
 
 
@@ -248,11 +250,4 @@ def taken(name: str) -> InvalidInput:
         f"A store called {name!r} exists already.",
         f"Give the imported one another name, on the command line with --name. {instead}",
         on_page=f"Write another name into the box below the file, and import it again. {instead}",
-    )
-
-
-def _not_written(path: Path, why: str) -> StoreError:
-    return StoreError(
-        f"Store {path.stem!r} cannot be made: {why}.",
-        f"Check that {str(path.parent)!r} can be written and its disk is not full; nothing was imported.",
     )

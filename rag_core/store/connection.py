@@ -54,6 +54,10 @@ def _is_outside(error: BaseException) -> bool:
     )
 
 
+def _is_read_only(error: BaseException) -> bool:
+    return getattr(error, "sqlite_errorname", "").startswith("SQLITE_READONLY")
+
+
 def is_damage(error: BaseException) -> bool:
     """Whether an error, or the one that a StoreError came from, says that the file is damaged."""
     name = getattr(error.__cause__ or error, "sqlite_errorname", "")
@@ -169,12 +173,21 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _signature(path: Path) -> tuple[int, int] | None:
-    """What tells that a file that is still was written to; None for one that is not."""
+class _Rights(NamedTuple):
+    """How a file can be read just now. A connection that was opened otherwise is of no use: one to a still
+    file does not see what others write, and one without rights keeps the whole process from writing."""
+
+    is_still: bool
+    can_be_written: bool
+    size: int = 0
+    mtime_ns: int = 0
+
+
+def _rights(path: Path) -> _Rights:
     if not is_still(path):
-        return None
+        return _Rights(is_still=False, can_be_written=can_be_written(path))
     status = path.stat()
-    return status.st_size, status.st_mtime_ns
+    return _Rights(True, False, status.st_size, status.st_mtime_ns)
 
 
 # --- lending connections ----------------------------------------------------------------
@@ -204,10 +217,10 @@ class OpenedFile:
 
 
 class _Lendable(NamedTuple):
-    """A connection for reading; with a signature it reads the file as it stood then."""
+    """A connection for reading, and what there was to read when it was opened."""
 
     db: sqlite3.Connection
-    signature: tuple[int, int] | None
+    rights: _Rights
 
 
 class Readers:
@@ -255,19 +268,19 @@ class Readers:
         with self._lock:
             if self._closed:
                 raise self._file.gone()
+            rights = _rights(self._file.path)
             while self._idle:
                 found = self._idle.pop()
-                if found.signature is None or found.signature == _signature(self._file.path):
+                if found.rights == rights:
                     return found
-                found.db.close()  # somebody who may write the file did
-        signature = _signature(self._file.path)
-        db = connect(self._file.path, "ro" if signature is None else STILL, self._file.busy_timeout_s)
+                found.db.close()
+        db = connect(self._file.path, STILL if rights.is_still else "ro", self._file.busy_timeout_s)
         try:
             self._file.require()
         except StoreError:
             db.close()
             raise
-        return _Lendable(db, signature)
+        return _Lendable(db, rights)
 
     def _give_back(self, lent: _Lendable) -> None:
         with self._lock:
@@ -318,6 +331,9 @@ class Writer:
             except BaseException as error:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
+                if _is_read_only(error):
+                    self._db = None
+                    db.close()  # it stays so, whatever rights there are later
                 if _is_outside(error) or isinstance(error, sqlite3.OperationalError):  # a table may be gone
                     raise _cannot_write(self._file.path, error) from error
                 raise

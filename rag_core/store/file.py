@@ -24,6 +24,7 @@ from rag_core.store.connection import (
     connect,
     is_still,
 )
+from rag_core.store.errors import not_written
 from rag_core.store.workroom import workroom
 from rag_core.types import ChunkSpec
 
@@ -147,11 +148,7 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             if path.exists():
                 raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
-            why = error.strerror if isinstance(error, OSError) else error
-            raise StoreError(
-                f"Store {path.stem!r} cannot be created: {why}.",
-                f"Check that {str(path.parent)!r} can be written and the disk is not full.",
-            ) from error
+            raise not_written(path.stem, "created", path.parent, error) from error
         return cls(path)
 
     def _migrate(self, busy_timeout_s: float) -> None:
@@ -168,13 +165,13 @@ class Store:
 
     def _out_of_date(self, error: Exception, *, still: bool) -> StoreError:
         if still:
-            advice = "Copy the file to a folder that can be written."
-        elif isinstance(error, sqlite3.Error) and not connection.blames_file(error):
-            folder = str(self.path.parent)
-            advice = f"Check that {folder!r} can be written and its disk is not full; nothing was lost."
-        else:
-            return StoreError(f"Store {self.name!r} is damaged: {error}.", RESTORE)
-        return StoreError(f"Store {self.name!r} cannot be brought up to date: {error}.", advice)
+            return StoreError(
+                f"Store {self.name!r} cannot be brought up to date: {error}.",
+                "Copy the file to a folder that can be written.",
+            )
+        if isinstance(error, sqlite3.Error) and not connection.blames_file(error):
+            return not_written(self.name, "brought up to date", self.path.parent, error, "nothing was lost")
+        return StoreError(f"Store {self.name!r} is damaged: {error}.", RESTORE)
 
     def _write_ahead(self, db: sqlite3.Connection) -> None:
         """Have a write-ahead log, which an import and a rename leave the store without.
@@ -327,10 +324,7 @@ def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
                 "Nothing was renamed: stop it and try again, or rename the store on the app's own Stores"
                 " page.",
             ) from error
-        raise StoreError(
-            f"Store {path.stem!r} cannot be renamed: {getattr(error, 'strerror', error)}.",
-            f"Check that {str(path.parent)!r} can be written and the disk is not full.",
-        ) from error
+        raise not_written(path.stem, "renamed", path.parent, error) from error
     finally:
         db.close()
 

@@ -15,6 +15,7 @@ from typing import Literal
 from filelock import FileLock, SoftFileLock, Timeout
 
 from rag_core.errors import InUpkeep, StoreBusy, StoreError
+from rag_core.store.errors import not_written
 
 if sys.platform != "win32":
     import fcntl
@@ -79,10 +80,7 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
     except Timeout:
         raise _refusal(store, work) from None
     except OSError as error:
-        raise StoreError(
-            f"Store {store.stem!r} cannot be locked: {error.strerror}.",
-            f"Check that {str(store.parent)!r} can be written and its disk is not full.",
-        ) from error
+        raise not_written(store.stem, "locked", store.parent, error) from error
     try:
         if not isinstance(lock, SoftFileLock):  # which keeps its own words in the file
             _write(store, work)

@@ -11,9 +11,10 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from rag_core.errors import StoreBusy, StoreError
+from rag_core.errors import StoreBusy
 from rag_core.store import outbox, schema, switch
 from rag_core.store.connection import blames_file, connect, is_damage
+from rag_core.store.errors import not_written
 from rag_core.store.file import Store, new_file, unmet_generation
 from rag_core.store.workroom import require_space, workroom
 
@@ -47,10 +48,8 @@ def rescue(store: Store) -> tuple[str, ...]:
     except (OSError, sqlite3.Error) as error:
         if blames_file(error):
             raise BeyondRepair(str(error)) from error
-        raise StoreError(
-            f"Store {store.name!r} cannot be repaired: {getattr(error, 'strerror', error)}.",
-            f"Check that {str(store.path.parent)!r} can be written and its disk is not full; the file is as"
-            " it was.",
+        raise not_written(
+            store.name, "repaired", store.path.parent, error, "the file is as it was"
         ) from error
     store.fold_log()
     done = ("What could be read of the damaged file was put into a new one.",)
