@@ -138,6 +138,7 @@ def measure_index(setting: Setting) -> Figures:
         "texts": len(texts),
         "whole_s": [round(each.wall_s, 2) for each in whole],
         "embedding_alone_s": [round(each.wall_s, 2) for each in embedding],
+        "texts_per_s": round(len(texts) / min(each.wall_s for each in whole), 1),
         "texts_per_s_alone": round(len(texts) / min(each.wall_s for each in embedding), 1),
         "whole_to_embedding": round(statistics.median(w.wall_s / e.wall_s for w, e in pairs), 3),
         "whole_to_embedding_cpu": round(statistics.median(w.cpu_s / e.cpu_s for w, e in pairs), 3),

@@ -56,20 +56,20 @@ def photograph(page: Page, address: str, target: Path) -> None:
     page.screenshot(path=target, animations="disabled")
 
 
-def make_readme_pictures() -> None:
-    """The pictures of docs/images/."""
+def make_readme_pictures(folder: Path) -> None:
+    """The pictures that the README shows."""
     models = load().model_dir
     with tempfile.TemporaryDirectory() as temporary:
         home, server_folder = Path(temporary, "home"), Path(temporary, "server")
         server_folder.mkdir()
         index_docs(home, models)
         places = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_MODELS": str(models)}
-        IMAGES.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with start(server_folder, **places) as server, sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": 1100, "height": 820}, reduced_motion="reduce")
             for name, path in SHOTS.items():
-                photograph(page, f"http://{server.host}{path}", IMAGES / f"{name}.png")
+                photograph(page, f"http://{server.host}{path}", folder / f"{name}.png")
             browser.close()
 
 
@@ -100,13 +100,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument(
+        "--into", type=Path, default=IMAGES, metavar="FOLDER", help="where the README's pictures go"
+    )
     parser.add_argument("--states", type=Path, metavar="FOLDER", help="where pictures of every state go")
     parser.add_argument("--only", default="", metavar="WORDS", help="only the states whose name holds this")
     given = parser.parse_args()
     if given.states:
         make_pictures_of_states(given.states, given.only)
     else:
-        make_readme_pictures()
+        make_readme_pictures(given.into)
 
 
 if __name__ == "__main__":

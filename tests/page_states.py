@@ -59,15 +59,14 @@ def tick_row(page: Page) -> None:
 class State:
     """A page at ``path`` once all of ``acts`` was done; ``complete`` stands there when it is complete.
 
-    A ``main`` one is what a page usually is. One that does not come to ``rest`` is looked at as soon as it
-    is complete, and where there is no table in a narrow window a ``wide`` one is left out.
+    One that does not come to ``rest`` is looked at as soon as it is complete, and where there is no table in
+    a narrow window a ``wide`` one is left out.
     """
 
     name: str
     path: str
     complete: str
     acts: Sequence[Act] = ()
-    main: bool = False
     rest: bool = True
     wide: bool = False
 
@@ -89,23 +88,23 @@ def _page(name: str, path: str, complete: str, *acts: Act, **more: bool) -> Stat
 
 _MORE: Final = unfold("More filters")
 _FULL: Final = (
-    _page("search", "/", "What you can type", main=True),
-    _page("search cards", "/?q=heron&k=4", "Passages 1 to 4", main=True),
-    _page("search filters", "/?q=heron&min=0.05&type=markdown", "Clear filters", _MORE, main=True),
+    _page("search", "/", "What you can type"),
+    _page("search cards", "/?q=heron&k=4", "Passages 1 to 4"),
+    _page("search filters", "/?q=heron&min=0.05&type=markdown", "Clear filters", _MORE),
     _page("search passage", "/?q=heron", "Lines", unfold("Whole passage")),
-    _page("search table", "/?q=heron&view=table", "fit", main=True),
+    _page("search table", "/?q=heron&view=table", "fit"),
     _page("search row", "/?q=heron&view=table", "Lines", tick_row),
     _page("search nothing", "/?q=%22no+such+words%22", "Take the quotes away"),
     _page("search near", "/?q=zebra+crossing", "Heron", unfold("The nearest passages")),
     _page("search unknown store", "/?q=heron&store=gone", "There is no store called 'gone'"),
     _page("search new store", "/?store=new", "no document to search yet"),
-    _page("ask", "/ask", "More filters", main=True),
+    _page("ask", "/ask", "More filters"),
     _page("ask filters", "/ask?store=birds", "to answer from", _MORE),
-    _page("ask answered", f"/ask?c={KEPT}", "no source", main=True),
+    _page("ask answered", f"/ask?c={KEPT}", "no source"),
     _page("ask writing", "/ask", "The model is writing", type_in("Ask your notes", "Heron 1 waits")),
     _page("ask earlier", "/ask", "Delete 1 conversation", unfold("Earlier questions"), press("Delete all")),
     _page("ask unknown store", "/ask?store=gone", "There is no store called 'gone'"),
-    _page("files", "/files?store=birds", "5 fresh", main=True),
+    _page("files", "/files?store=birds", "5 fresh"),
     _page("files row", "/files?store=birds", "Read again", tick_row, wide=True),
     _page("files nothing", "/files?store=birds&q=zebra", "0 of"),
     _page("files new store", "/files?store=new", "no document to search yet"),
@@ -114,10 +113,10 @@ _FULL: Final = (
         "files why", "/files?store=birds", "cannot be found", unfold("Why is a file"),
         type_in("Path of the file", "picture.png"),
     ),
-    _page("document", "/files?store=birds&path=1.md", "Linked from", main=True),
+    _page("document", "/files?store=birds&path=1.md", "Linked from"),
     _page("document excluded", "/files?store=birds&path=5.md", "Include again"),
     _page("document unknown", "/files?store=birds&path=gone.md", "gone.md"),
-    _page("index", "/index?store=birds", "Folders in this store", main=True),
+    _page("index", "/index?store=birds", "Folders in this store"),
     _page("index skipped", "/index?store=birds", "A skipped file is read", unfold("skipped, by reason")),
     _page("index edit", "/index?store=birds", "Save and index", press("Edit")),
     _page("index remove", "/index?store=birds", "Keep it", press("Remove"), unfold("Which files")),
@@ -125,11 +124,11 @@ _FULL: Final = (
     _page("index picker", "/index?store=new", "Use this folder", press("Browse")),
     _page("index no folder", "/index?store=new", "There is no folder", type_in("Folder", "/no/such")),
     _page("index new store", "/index?store=new", "Folder"),
-    _page("stores", "/stores", "5 files", main=True),
+    _page("stores", "/stores", "5 files"),
     _page("stores new", "/stores", "how two vectors are compared", unfold("New store"), unfold("More")),
     _page("stores import", "/stores", "No file is named", unfold("Import a store"), press("Import")),
     _page("stores attach", "/stores", "A store of another computer", unfold("Attach a store")),
-    _page("store", "/stores?store=birds", "File types", main=True),
+    _page("store", "/stores?store=birds", "File types"),
     _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Switch")),
     _page("store verified", "/stores?store=birds", "found nothing wrong", press("Verify")),
     _page(
@@ -137,7 +136,7 @@ _FULL: Final = (
         type_in("Name of the store", "crows"),
     ),
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),
-    _page("settings", "/settings", "Somebody of your tailnet", main=True),
+    _page("settings", "/settings", "Somebody of your tailnet"),
     _page(
         "settings unfolded", "/settings", "Copy it now", unfold("Models that could"),
         unfold("Name another owner"), type_in("Name of a new token", "backup"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -16,7 +17,7 @@ NARROW = 600
 
 
 EVERY = os.environ.get("COMMONPLACE_STATES") == "all"
-"""Whether each state is seen in each look, which takes ten minutes; else what pages usually are, once."""
+"""Whether each state is seen in each look, which takes six minutes; else in one, by turns."""
 
 
 def looks(turn: int, state: State) -> list[Look]:
@@ -28,15 +29,23 @@ def looks(turn: int, state: State) -> list[Look]:
 CASES = [
     pytest.param(home, state, looks(turn, state), id=f"{home}, {state.name}")
     for turn, (home, state) in enumerate(names())
-    if EVERY or state.main
 ]
 
 
 @pytest.fixture(scope="module")
-def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """The app in the home that is asked for."""
-    with opened(request.param, tmp_path_factory.mktemp(request.param)) as watched:
-        yield watched
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Watched]]:
+    """The app in the home that is asked for; the one before is closed then."""
+    now: dict[str, Watched] = {}
+    with ExitStack() as places:
+
+        def go(home: str) -> Watched:
+            if home not in now:
+                places.close()
+                now.clear()
+                now[home] = places.enter_context(opened(home, tmp_path_factory.mktemp(home)))
+            return now[home]
+
+        yield go
 
 
 def faults(app: Watched, look: Look) -> list[str]:
@@ -48,8 +57,11 @@ def faults(app: Watched, look: Look) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("app", "state", "seen"), CASES, indirect=["app"])
-def test_axe_finds_nothing_on_a_page(app: Watched, state: State, seen: list[Look]) -> None:
+@pytest.mark.parametrize(("home", "state", "seen"), CASES)
+def test_axe_finds_nothing_on_a_page(
+    at: Callable[[str], Watched], home: str, state: State, seen: list[Look]
+) -> None:
+    app = at(home)
     first, *others = seen
     app.look(*first)
     state.show(app)
@@ -61,8 +73,8 @@ def test_axe_finds_nothing_on_a_page(app: Watched, state: State, seen: list[Look
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("app", ["empty"], indirect=True)
-def test_all_of_the_place_to_drop_a_file_takes_the_drop(app: Watched) -> None:
+def test_all_of_the_place_to_drop_a_file_takes_the_drop(at: Callable[[str], Watched]) -> None:
+    app = at("empty")
     app.look("light", 1280)
     app.open("/stores")
     app.page.get_by_text("Import a store").click()

@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,13 @@ def a_set(folder: Path, count: int = 2) -> Path:
     }
     write(folder, {name: "\n".join(lines) + "\n" for name, lines in files.items()})
     return folder
+
+
+def figures_of(name: str, *options: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks", name, *options, "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
 
 
 def test_every_benchmark_has_its_name_and_stands_in_the_documentation() -> None:
@@ -80,18 +89,63 @@ def test_a_judged_set_is_measured_by_name(tmp_path: Path) -> None:
 
 
 def test_notes_are_found_by_words_that_few_hold() -> None:
-    small = ["--queries", "10", "--embedder", "hashing", "--json"]
-    command = [sys.executable, "-m", "benchmarks", "known", *small]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    figures = json.loads(done.stdout)["words 2"]
+    figures = figures_of("known", "--queries", "10", "--embedder", "hashing")["words 2"]
     assert figures["asked"] == figures["found"] == figures["fits"] == figures["convincing"] > 0
+
+
+def test_every_part_of_indexing_is_timed() -> None:
+    found = figures_of("speed", "--files", "12", "--embedder", "hashing", "--pairs", "2")
+    assert list(found) == ["words", "index", "scan", "edits", "rename", "queries"]
+    assert found["words"]["files"] == found["scan"]["unchanged"] == found["edits"]["edits"] == 12
+    assert found["words"]["chunks"] >= found["index"]["texts"] > 12
+    assert found["words"]["files_per_s"] > 0
+    assert len(found["index"]["whole_s"]) == len(found["index"]["embedding_alone_s"]) == 2
+    assert 0 < found["index"]["texts_per_s"] < found["index"]["texts_per_s_alone"]
+    assert found["index"]["whole_to_embedding"] > 1
+    assert found["scan"]["plan_to_walk"] > 0
+    assert 1 <= found["edits"]["texts_embedded_median"] <= found["edits"]["texts_embedded_most"]
+    assert (found["rename"]["files_moved"], found["rename"]["texts_embedded"]) == (12, 0)
+    assert all(found["queries"][f"{mode}_ms"]["p50"] > 0 for mode in ("hybrid", "vector", "lexical"))
+    assert found["queries"]["memory"]["uss_mb"] > 0
+
+
+def test_a_folder_is_timed_and_never_written_to(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    write(
+        notes, {f"{number}.md": f"# Note {number}\n\nIt tells of subject{number}.\n" for number in range(3)}
+    )
+    notes.chmod(0o555)
+    before = {file: file.stat().st_mtime_ns for file in notes.iterdir()}
+
+    found = figures_of("speed", str(notes), "--parts", "words,edits", "--embedder", "hashing")
+
+    assert list(found) == ["words", "edits"]
+    assert found["words"]["files"] == 3
+    assert {file: file.stat().st_mtime_ns for file in notes.iterdir()} == before
+
+
+def test_the_built_in_model_is_timed_with_what_the_processor_has(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
+    found = figures_of("embedder", "--texts", "4", "--pairs", "1")
+    assert found["machine"]["cores"] == os.cpu_count()
+    assert found["machine"]["flags"]
+    assert found["built_in"]["texts_per_s"] > 0
+    if find_spec("sentence_transformers") is None:
+        assert found["peer"].startswith("sentence-transformers is not installed")
+
+
+def test_a_large_store_is_filled_and_searched() -> None:
+    found = figures_of("scale", "--chunks", "300", "--queries", "3", "--embedder", "hashing")
+    assert found["chunks"] == 300
+    assert all(found["search"][f"{mode}_ms"]["p50"] > 0 for mode in ("hybrid", "vector", "lexical"))
+    assert found["growing"]["without_ms"]["p50"] > 0
 
 
 def test_readers_make_up_their_notes() -> None:
     small = ["--first", "12", "--more", "3", "--pairs", "1", "--seconds", "0.3", "--embedder", "hashing"]
-    command = [sys.executable, "-m", "benchmarks", "readers", *small, "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    found = figures_of("readers", *small)
     [pair] = found["pairs"]
     assert (found["set"], pair["run"]["files"]) == ("made-up notes", 3)
     assert pair["alone"]["searches"] > 0
@@ -99,9 +153,7 @@ def test_readers_make_up_their_notes() -> None:
 
 
 def test_a_person_before_the_app_is_timed() -> None:
-    command = [sys.executable, "-m", "benchmarks", "app", "--rows", "30", "--rounds", "1", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    found = figures_of("app", "--rows", "30", "--rounds", "1")
     assert found["rows"] == 30
     assert set(found["start_s"]) == {"first", "second"}
     assert found["cards_ms"]["max"] > 0
