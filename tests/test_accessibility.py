@@ -1,4 +1,5 @@
-"""No page has a fault that axe-core knows, in any of its states: unfolded, at work, with an error."""
+"""No page has a fault that axe-core knows, and the keyboard reaches everything on it, in each of its states:
+unfolded, at work, with an error."""
 
 from __future__ import annotations
 
@@ -57,8 +58,49 @@ def faults(app: Watched, look: Look) -> list[str]:
     ]
 
 
+# What can be used on a page: seen, enabled, and not what Escape does, too.
+USABLE = """() => {
+    const kinds = `a[href], button, input, select, textarea, summary, canvas[tabindex],
+        [contenteditable=true], [role=button], [role=checkbox], [role=combobox], [role=link],
+        [role=menuitem], [role=slider], [role=switch], [role=tab]`;
+    const large = ({width, height}) => width > 2 && height > 2;
+    const usable = element =>
+        large(element.getBoundingClientRect())
+        && element.checkVisibility({opacityProperty: true, visibilityProperty: true})
+        && !element.disabled && element.getAttribute('aria-disabled') !== 'true'
+        && !element.closest('[inert], [aria-hidden=true]') && !element.parentElement.closest('canvas')
+        && !(element.tabIndex < 0 && element.ariaLabel === 'Dismiss');
+    window.usable = [...document.querySelectorAll(kinds)].filter(usable);
+    window.met = new Set();
+    document.addEventListener('focusin', event => window.met.add(event.target), true);
+    return window.usable.length;
+}"""
+# What of it no Tab has led to. Arrows lead on within a group, and keys in a field do what its small buttons
+# do: clear, step, open, take out.
+LEFT = """() => {
+    const fields = [...window.met].filter(one => one.matches('input'));
+    const within = (element, those) => those.some(one => element && element.contains(one));
+    const met = element =>
+        within(element, [...window.met])
+        || within(element.closest('[role=radiogroup], [role=tablist]'), [...window.met])
+        || element.tabIndex < 0 && within(element.closest('[data-testid=stElementContainer]'), fields);
+    return window.usable.filter(element => element.isConnected && !met(element))
+        .map(element => element.outerHTML.slice(0, 300));
+}"""
+
+
+def unreached(app: Watched) -> list[str]:
+    """What can be used on the page as it stands, and is not reached with Tab."""
+    turns = 2 * app.page.evaluate(USABLE) + 20  # Tab begins where the last click was
+    for _ in range(turns):
+        app.page.keyboard.press("Tab")
+        if not (left := app.page.evaluate(LEFT)):
+            break
+    return [f"not reached: {each}" for each in left]
+
+
 @pytest.mark.parametrize(("home", "state", "seen"), CASES)
-def test_axe_finds_nothing_on_a_page(
+def test_axe_finds_nothing_on_a_page_and_the_keyboard_reaches_all_of_it(
     at: Callable[[str], Watched], home: str, state: State, seen: list[Look]
 ) -> None:
     app = at(home)
@@ -71,6 +113,15 @@ def test_axe_finds_nothing_on_a_page(
         app.rest()
         found += faults(app, look)
     assert not found, "\n".join(found)
+    assert unreached(app) == []
+
+
+def test_what_no_tab_leads_to_is_noticed(at: Callable[[str], Watched]) -> None:
+    app = at("empty")
+    app.open("/stores")
+    app.page.evaluate("document.querySelector('summary').tabIndex = -1")
+    [left] = unreached(app)
+    assert left.startswith("not reached: <summary")
 
 
 def test_all_of_the_place_to_drop_a_file_takes_the_drop(at: Callable[[str], Watched]) -> None:
