@@ -76,6 +76,10 @@ class StoreError(RagError):
     store = ""
 
 
+class StoreDamaged(StoreError):
+    """A store that can be opened, but not read or written as a whole: a repair may mend it."""
+
+
 class StoreBusy(StoreError):
     """Another runner holds the store; the request was left for it."""
 

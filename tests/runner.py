@@ -46,6 +46,23 @@ rag_core.indexing.index.run(store, Stuck)
 """
 
 
+RUN_AT_A_WORD = """
+import sys
+from pathlib import Path
+import rag_core.indexing.index
+from rag_core.embedders.hashing import Hashing
+from rag_core.store import Store
+
+class Waiting(Hashing):
+    def embed_documents(self, texts):
+        print("embedding", flush=True)
+        sys.stdin.readline()
+        return super().embed_documents(texts)
+
+rag_core.indexing.index.run(Store(Path(sys.argv[1])), Waiting)
+"""
+
+
 class Gate(Hashing):
     """Stops at every batch until it is let on, so that a test can act in between."""
 

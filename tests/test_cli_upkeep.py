@@ -97,10 +97,10 @@ def test_repair_leaves_a_sound_store_alone(run: Run, stores: Path) -> None:
 
 
 def test_what_is_beyond_repair_is_said_in_two_sentences(run: Run, stores: Path) -> None:
-    damage(stores / "a.db", "DROP TABLE tags")
+    damage(stores / "a.db", "DROP TABLE exclusions")
     result = run("repair", "--store", "a")
     assert result.status == 1
     assert result.err == (
-        "Error: Store 'a' is damaged beyond repair: it has not the table tags that it should have.\n"
+        "Error: Store 'a' is damaged beyond repair: it has not the table exclusions that it should have.\n"
         "Delete the store, then import its export or index its folders again.\n"
     )

@@ -85,12 +85,47 @@ def test_of_a_store_alone_that_was_damaged_it_is_said_what_is_wrong(two: Library
         two.generations(OWNER, ["broken"])
 
 
+def test_a_store_with_a_torn_page_says_what_to_do(two: Library) -> None:
+    with closing(sqlite3.connect(path(two))) as db:
+        [page] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'documents'").fetchone()
+    with path(two).open("r+b") as file:
+        file.seek((page - 1) * 8192)
+        file.write(bytes(8192))
+    with pytest.raises(StoreError) as refused:
+        two.files(OWNER, "broken")
+    assert refused.value.message == "Store 'broken' cannot be read: database disk image is malformed."
+    assert refused.value.suggestion == (
+        "Check the disk, then repair the store. Where that fails, delete it, and import its export or index"
+        " its folders again."
+    )
+    two.repair(OWNER, "broken")
+    assert two.verify(OWNER, "broken").sound
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"This is no database, but a note of forty bytes.\n" * 400, "file is not a database"),
+        (b"SQLite format 3\0" + bytes(range(256)) * 64, "file is not a database"),
+    ],
+    ids=["another file", "noise behind the first bytes"],
+)
+def test_a_file_that_is_no_store_says_what_to_do(two: Library, content: bytes, why: str) -> None:
+    path(two).write_bytes(content)
+    with pytest.raises(StoreError) as refused:
+        two.store_info(OWNER, "broken")
+    assert refused.value.message == f"Store 'broken' cannot be opened: {why}."
+    assert refused.value.suggestion == (
+        "Delete the store, then import its export or index its folders again. Other stores are not affected."
+    )
+
+
 def test_a_store_that_is_damaged_says_so_when_it_is_to_be_written(two: Library) -> None:
     assert two.generations(OWNER, ["broken"])
     damage(two, "DROP TABLE requests")
     with pytest.raises(StoreError, match="'broken' cannot be written: no such table") as refused:
         two.request_index(OWNER, "broken")
-    assert refused.value.suggestion.startswith("Check the disk; if it is sound, the file is damaged. Delete")
+    assert refused.value.suggestion.startswith("Check the disk, then repair the store.")
 
 
 def test_whatever_byte_of_a_store_is_damaged_the_others_are_searched(two: Library) -> None:

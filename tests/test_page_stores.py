@@ -328,3 +328,30 @@ def test_faults_are_named_and_repaired(garden: Library) -> None:
     assert "The next run reads 3 documents again." in texts(app)
     assert not has_key(app, "store_repair_garden")
     assert garden.verify(OWNER, "garden").sound
+
+
+def test_a_store_that_cannot_be_read_is_repaired_on_its_page(garden: Library) -> None:
+    garden.close()
+    file = garden.settings.store_dir / "garden.db"
+    with closing(sqlite3.connect(file)) as db:
+        [page_number] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'documents'").fetchone()
+    with file.open("r+b") as torn:
+        torn.seek((page_number - 1) * 8192)
+        torn.write(bytes(8192))
+    app = page(store="garden")
+    assert "Store 'garden' cannot be read: database disk image is malformed" in texts(app)
+    assert "Export" not in texts(app)
+
+    app = settled(press(app, "store_repair_garden"))
+
+    assert (
+        "What could be read of the damaged file was put into a new one; the next run reads every file."
+        in texts(app)
+    )
+    assert "Folders" in texts(app), "the page is whole again"
+    assert garden.verify(OWNER, "garden").sound
+
+
+def test_no_repair_is_offered_for_what_is_no_store(garden: Library) -> None:
+    (garden.settings.store_dir / "torn.db").write_bytes(b"no database" * 1000)
+    assert "Repair" not in [button.label for button in page(store="torn").button]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import resource
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
@@ -22,6 +21,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Job
 from tests.command import Run
 from tests.conftest import index
+from tests.runner import RUN_AT_A_WORD, child
 from tests.unwritable import for_reading_only, let_everybody_reach, no_file_grows, without_rights
 
 
@@ -463,22 +463,27 @@ def test_loops_and_pipes_are_named_in_the_preview(odd: Library) -> None:
 # --- a second process -------------------------------------------------------------------
 
 
-def test_a_second_process_leaves_a_request_that_can_be_seen(run: Run, library: Library, notes: Path) -> None:
+def test_a_second_process_leaves_a_request_that_can_be_seen_and_the_first_one_does_it(
+    run: Run, library: Library, notes: Path
+) -> None:
     (notes / "a.md").write_text("The zebra sleeps.", "utf-8")
     index(library, "s", notes)
-    code = (
-        "import sys; from pathlib import Path; from rag_core.store import lock\n"
-        "with lock.hold(Path(sys.argv[1])):\n    print('held', flush=True); sys.stdin.read()"
-    )
-    path = str(library.settings.store_dir / "s.db")
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "held\n"
+    (notes / "b.md").write_text("The walrus swims.", "utf-8")
+    library.request_index(OWNER, "s")
+    first = child(RUN_AT_A_WORD, library.settings.store_dir / "s.db")
+    (notes / "c.md").write_text("The heron waits.", "utf-8")
+
     result = run("index", "--store", "s")
-    assert (result.status, "is being indexed already" in result.out) == (0, True)
+
+    assert result.status == 0
+    assert result.out == (
+        "Store 's' is being indexed already. The request was left for that run, which does it, too.\n"
+    )
     assert library.requested(OWNER, "s")
-    holder.communicate("")
-    library.run(OWNER, "s")
+    assert [job.state for job in library.jobs(OWNER, "s")] == ["running", "done"]
+    assert found(library, "heron") == []
+    first.communicate("")
+    assert first.returncode == 0
     assert not library.requested(OWNER, "s")
+    assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "done"]
+    assert [found(library, word) for word in ("walrus", "heron")] == [["b.md"], ["c.md"]]

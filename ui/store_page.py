@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core import jobs
-from rag_core.errors import NotFound, RagError, StoreBusy, StoreError
+from rag_core.errors import NotFound, RagError, StoreBusy, StoreDamaged, StoreError
 from rag_core.portable import SUFFIX, Transfer
 from rag_core.reports import VECTOR_INDEX, Health, Repair
 from rag_core.types import StoreInfo, Viewer
@@ -43,6 +43,8 @@ def show_store(viewer: Viewer, name: str) -> None:
     except StoreError as error:
         _title(name)
         show_error(error)
+        if isinstance(error, StoreDamaged):
+            _offer_repair(viewer, name)
         _delete(viewer, name, "")
         return
     remember(name)
@@ -134,12 +136,24 @@ def _health(viewer: Viewer, name: str) -> None:
                 help="Sends it what it lacks, and removes what it has too much.",
             )  # fmt: skip
         if faults - {VECTOR_INDEX}:
-            st.button(
-                "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
-                disabled=at_work, on_click=_repair, args=(viewer, name),
-                help="Makes anew what can be made anew; the next run reads the rest again.",
-            )  # fmt: skip
+            _repair_button(viewer, name, at_work=at_work)
     show_tasks(_HEALTH, name, polling=at_work)
+
+
+def _offer_repair(viewer: Viewer, name: str) -> None:
+    """All that can be done for the health of a store that cannot be read."""
+    st.header("Health", anchor=False)
+    at_work = under_way(_HEALTH, name)
+    _repair_button(viewer, name, at_work=at_work)
+    show_tasks(_HEALTH, name, polling=at_work)
+
+
+def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
+    st.button(
+        "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
+        disabled=at_work, on_click=_repair, args=(viewer, name),
+        help="Makes anew what can be made anew; the next run reads the rest again.",
+    )  # fmt: skip
 
 
 def _faults(name: str) -> set[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
-from rag_core.errors import RagError, StoreError
+from rag_core.errors import RagError, StoreDamaged, StoreError
 from rag_core.language.words import has_phrase
 from rag_core.store.counts import Reading
 from rag_core.store.migrations import APPLICATION_ID
@@ -28,7 +28,7 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _FOLD_PATIENCE_MS = 100
-_PAGES_A_LOOK = 16  # fewer than a store has, or nobody would look
+_PAGES_A_MEND = 16  # fewer than a store has, or nobody would look
 
 # Searches are no faster with what a run needs, and four readers would hold 48 MB more: the system keeps the
 # file in memory anyway, once for all.
@@ -96,7 +96,10 @@ STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nob
 
 RESTORE = "Delete the store, then import its export or index its folders again."
 """What to do about a store that is damaged beyond what `repair` mends."""
-_LOOK = f"Check the disk; if it is sound, the file is damaged. {RESTORE}"
+_MEND = (
+    "Check the disk, then repair the store. Where that fails, delete it, and import its export or index its"
+    " folders again."
+)
 
 
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
@@ -238,8 +241,8 @@ class Readers:
     def borrow(self) -> Iterator[sqlite3.Connection]:
         """A connection inside one read transaction: everything read belongs together.
 
-        Raises StoreError when the file or the disk is damaged, and once the pool is closed or another
-        file has the name.
+        Raises StoreDamaged when the file or the disk is, StoreError once the pool is closed or another file
+        has the name.
         """
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
@@ -254,9 +257,9 @@ class Readers:
                 what = damage(db, error)
                 if not what:
                     raise
-                raise StoreError(
+                raise StoreDamaged(
                     f"Store {self._file.path.stem!r} cannot be read: {what}.",
-                    _LOOK,
+                    _MEND,
                 ) from (None if what is _UNREADABLE else error)
             finally:
                 self._lent.one = False
@@ -298,10 +301,12 @@ class Readers:
 
 
 def _cannot_write(path: Path, error: BaseException) -> StoreError:
-    advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
-    if is_damage(error) or not _is_outside(error):
-        advice = _LOOK
-    return StoreError(f"Store {path.stem!r} cannot be written: {error}.", advice)
+    said = f"Store {path.stem!r} cannot be written: {error}."
+    if blames_file(error):
+        return StoreDamaged(said, _MEND)
+    return StoreError(
+        said, f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
+    )
 
 
 class Writer:
@@ -362,7 +367,7 @@ class Writer:
                     look()
 
             try:
-                new.backup(db, pages=_PAGES_A_LOOK, progress=seen)
+                new.backup(db, pages=_PAGES_A_MEND, progress=seen)
             except sqlite3.Error as error:
                 raise _cannot_write(self._file.path, error) from error
 

@@ -52,7 +52,7 @@ def rescue(store: Store) -> tuple[str, ...]:
             store.name, "repaired", store.path.parent, error, "the file is as it was"
         ) from error
     store.fold_log()
-    done = ("What could be read of the damaged file was put into a new one.",)
+    done = ("What could be read of the damaged file was put into a new one; the next run reads every file.",)
     return done if whole else (*done, "Some of the history of runs was lost.")
 
 
