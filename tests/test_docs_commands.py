@@ -37,10 +37,6 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
         "test_packaging.py::test_open_opens_the_address_that_was_printed",
     ),
     "curl": ("needs the app", "test_docs_api.py::test_the_requests_of_the_page_are_answered"),
-    "commonplace connections": (
-        "asks what this computer has, and a model is missing here",
-        "test_cli_connections.py::test_what_a_store_uses_must_be_ready",
-    ),
     "commonplace store attach": (
         "needs Amazon S3 Vectors",
         "test_cli_placement.py::test_attach_and_take_over",
@@ -52,10 +48,6 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
     "tailscale serve": (
         "changes what this computer opens to others",
         "test_tailscale.py::test_the_command_is_for_the_port_that_the_app_listens_on",
-    ),
-    "commonplace model install": (
-        "fetches 84 MB",
-        "test_packaging.py::test_the_installed_program_knows_the_model_that_is_there",
     ),
 }
 
@@ -87,9 +79,10 @@ def not_run(command: Command) -> str | None:
 
 @dataclass(frozen=True)
 class Shell:
-    """A home with notes, and the `commonplace` of this checkout on the PATH."""
+    """A home with notes, and the `commonplace` of this checkout on the PATH, with the model in place."""
 
     home: Path
+    models: Path
 
     def run(self, page: Path) -> str:
         """Run the commands of a page in one session; what went wrong, with its line, or nothing."""
@@ -109,18 +102,19 @@ class Shell:
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(self.home.parent / "bin"), os.environ["PATH"]])
-        return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8"}
+        places = {"HOME": str(self.home), "COMMONPLACE_MODELS": str(self.models)}
+        return {**places, "PATH": path, "LANG": "C.UTF-8"}
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+def shell(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Shell:
     folder = tmp_path_factory.mktemp("docs")
     write(folder / "home", FILES)
     program = folder / "bin" / "commonplace"
     program.parent.mkdir()
     program.write_text(COMMONPLACE, "utf-8")
     program.chmod(0o755)
-    return Shell(folder / "home")
+    return Shell(folder / "home", model_dir)
 
 
 @pytest.fixture(scope="module")
