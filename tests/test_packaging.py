@@ -12,6 +12,7 @@ import sys
 import tarfile
 import time
 import tomllib
+import urllib.request
 import venv
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -248,6 +249,12 @@ def test_the_installed_app_answers_with_the_security_headers(server: Server) -> 
     assert status == 200
     assert 'id="root"' in body
     assert {name: headers.get(name) for name in security_headers()} == security_headers()
+
+
+def test_the_installed_app_has_its_own_icon_before_a_page_has_run(server: Server) -> None:
+    with urllib.request.urlopen(f"http://{server.host}/favicon.png") as answer:
+        assert answer.headers["content-type"] == "image/png"
+        assert answer.read() == (ROOT / "ui" / "icon.png").read_bytes()
 
 
 def test_the_installed_app_refuses_another_host(server: Server) -> None:

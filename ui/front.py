@@ -1,21 +1,24 @@
-"""Streamlit's HTML page for addresses below the root, such as ``/index``.
+"""Streamlit's HTML page for addresses below the root, such as ``/index``, and the app's own icon.
 
 On such an address Streamlit's front end does not know where the server is and first tries
 ``/index/_stcore/…``: two failed requests, two errors in the console, and a wait. One inline
-script, set before its own, names the root, and the page connects at once.
+script, set before its own, names the root, and the page connects at once. Until a page has run, the
+browser shows what is at ``/favicon.png``.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+ICON: Final = Path(__file__).with_name("icon.png")
 _HEAD: Final = "<head>"
 _ROOT_SCRIPT: Final = '<script>window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}</script>'
 
@@ -42,7 +45,11 @@ def front_page() -> str:
 def page_routes() -> list[Route]:
     """Routes for pages opened by their address. They match any one-segment path, so they come last."""
     register_url_convertor("page", _PageName())
-    return [Route("/search", _to_root), Route("/{name:page}", _page)]
+    return [Route("/favicon.png", _icon), Route("/search", _to_root), Route("/{name:page}", _page)]
+
+
+def _icon(_request: Request) -> Response:
+    return FileResponse(ICON, headers={"cache-control": "no-cache"})
 
 
 def _page(_request: Request) -> Response:

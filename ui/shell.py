@@ -16,6 +16,7 @@ from rag_core.types import Viewer
 from ui import stay
 from ui.access import require_viewer
 from ui.deps import library
+from ui.front import ICON
 from ui.hits import STYLE
 from ui.last_store import last
 
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A local image: with an emoji or a symbol the browser would ask a font service for the icon.
 # Every page says its layout, once: of two in one run the browser may keep the first (Streamlit 1.67).
-st.set_page_config(page_title="Commonplace", page_icon=str(ROOT / "ui" / "icon.png"))
+st.set_page_config(page_title="Commonplace", page_icon=str(ICON))
 viewer = require_viewer()
 st.html(STYLE)
 
