@@ -34,7 +34,7 @@ model: $(VENV)/installed
 test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-torture: $(VENV)/installed-dev  ## Kill what writes a store 850 times and tear each of its pages, which takes minutes
+torture: $(VENV)/installed-dev  ## Kill what writes a store 950 times and tear each of its pages, which takes minutes
 	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest $(TORTURE) $(ARGS)
 
 check: $(VENV)/installed-dev  ## Lint, formatting and types

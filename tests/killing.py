@@ -53,7 +53,8 @@ class Killer:
         self._whole_s = 0.0
         self._ledger = folder / "ledger"
         self._processes = multiprocessing.get_context("forkserver")
-        self._processes.set_forkserver_preload(["tests.test_crash", "tests.test_crash_remote"])
+        programs = ["tests.test_crash", "tests.test_crash_remote", "tests.test_rescue"]
+        self._processes.set_forkserver_preload(programs)
 
     def rounds(self, wanted: int) -> Iterator[int]:
         """Numbers of rounds of one `kill` each, until ``wanted`` of them did not come to their end."""

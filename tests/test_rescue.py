@@ -19,8 +19,10 @@ from rag_core.config import Settings
 from rag_core.errors import StoreBusy, StoreError
 from rag_core.library import Library
 from rag_core.store import Store
+from rag_core.store.repair import repair
 from rag_core.types import OWNER
 from tests.conftest import index
+from tests.killing import KILLS, Killer, Ledger
 from tests.stored import contents, found, outcomes
 from tests.trees import write
 from tests.unwritable import no_file_grows
@@ -324,3 +326,36 @@ def test_on_a_full_disk_the_file_stays_as_it_was(
     assert library.generations(OWNER) == before
     assert [path.name for path in stores.iterdir() if path.is_dir()] == []
     assert library.repair(OWNER, "s").done
+
+
+# --- killed -----------------------------------------------------------------------------
+
+
+def mend(ledger: Ledger, path: Path) -> None:
+    """In a process of its own: a repair, which begins when it says so."""
+    store = Store(path)
+    ledger.begins()
+    repair(store)
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_repair_that_is_killed_is_taken_whole_or_not_at_all(
+    library: Library, tmp_path: Path, expected: dict[bytes, dict[str, Any]]
+) -> None:
+    tear(library, roots(library)["tags"])
+    path, torn = file_of(library), tmp_path / "torn.db"
+    shutil.copy(path, torn)
+    killer = Killer(tmp_path)
+    killer.spare(mend, path)
+
+    for _ in killer.rounds(KILLS // 5):
+        for file in (path, path.with_name("s.db-wal"), path.with_name("s.db-shm")):
+            file.unlink(missing_ok=True)
+        shutil.copy(torn, path)
+        killer.kill(mend, path)
+
+        assert_comes_back(library, expected)
+        library.close()
+    library.create_store(OWNER, "next", "hashing")
+    assert [left.name for left in path.parent.iterdir() if left.is_dir()] == [], "the next one cleans up"
