@@ -84,7 +84,8 @@ LEFT = """() => {
         within(element, [...window.met])
         || within(element.closest('[role=radiogroup], [role=tablist]'), [...window.met])
         || element.tabIndex < 0 && within(element.closest('[data-testid=stElementContainer]'), fields);
-    return window.usable.filter(element => element.isConnected && !met(element))
+    if (!window.usable.every(element => element.isConnected)) return ['the page was drawn anew'];
+    return window.usable.filter(element => !met(element))
         .map(element => element.outerHTML.slice(0, 300));
 }"""
 

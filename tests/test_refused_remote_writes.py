@@ -16,7 +16,7 @@ from tests.refused_writes import LOCKED, OPENED, Said, Step, assert_refused
 from tests.unwritable import for_reading_only, no_file_grows, without_rights
 
 ADDRESS = "s3vectors://commonplace-s/main"
-KEPT = "Check that '{stores}' can be written and its disk is not full; nothing was changed."
+KEPT = "Check that '{stores}' can be written and its disk is not full; then attach it again."
 COPY = Said("Store 'copy' cannot be attached: {why}.", KEPT)
 AGAIN = Said("Store 's' cannot be attached: {why}.", KEPT)
 STEPS = {

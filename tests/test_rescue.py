@@ -9,7 +9,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,10 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import StoreBusy, StoreError
 from rag_core.library import Library
-from rag_core.store import Store
+from rag_core.store import Store, outbox
 from rag_core.store.repair import repair
-from rag_core.types import OWNER
+from rag_core.store.rescue import RENEWED, rescue
+from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.killing import KILLS, Killer, Ledger
 from tests.stored import contents, found, outcomes
@@ -28,7 +29,6 @@ from tests.trees import write
 from tests.unwritable import no_file_grows
 
 PAGE = 8192
-DECIDED = ("meta", "sources", "exclusions")
 NOTES = {
     f"d{number % 7}/note {number}.md": f"---\ntags: [kind{number % 9}/x]\naliases: [Other {number}]\n---\n"
     f"# Note {number}\n\n"
@@ -86,10 +86,31 @@ def roots(library: Library) -> dict[str, int]:
 
 
 def tear(library: Library, page: int, put: bytes | None = None) -> None:
-    """Let another thing stand where page number ``page`` was."""
+    """Let another thing stand where page number ``page`` was, in the file and not only in its log."""
+    with closing(sqlite3.connect(file_of(library))) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with file_of(library).open("r+b") as file:
         file.seek((page - 1) * PAGE)
         file.write(put or random.Random(page).randbytes(PAGE))
+
+
+def put_page(library: Library, one: str, other: str) -> None:
+    """Let the first page of a table stand where that of another was."""
+    first = roots(library)
+    with file_of(library).open("rb") as file:
+        file.seek((first[one] - 1) * PAGE)
+        page = file.read(PAGE)
+    tear(library, first[other], page)
+
+
+def rename_a_folder(library: Library) -> None:
+    """Another root in the page of the table, which its index does not know; and something that is torn."""
+    data = bytearray(file_of(library).read_bytes())
+    start = (roots(library)["sources"] - 1) * PAGE
+    at = data.index(b"rescue", start)
+    data[at : at + 6] = b"rescux"
+    file_of(library).write_bytes(data)
+    tear(library, roots(library)["names"])
 
 
 def assert_comes_back(library: Library, expected: dict[bytes, dict[str, Any]]) -> None:
@@ -178,13 +199,63 @@ def test_nothing_is_embedded_again_that_is_still_there(library: Library) -> None
     repaired = library.repair(OWNER, "s")
     job = index(library, "s")
 
-    assert (
-        "What could be read of the damaged file was put into a new one; the next run reads every file."
-        in repaired.done
-    )
+    assert RENEWED in repaired.done
     assert repaired.reread == len(NOTES)
     assert job.texts_embedded == 0
     assert set(outcomes(job).values()) == {"reread"}
+
+
+def test_what_has_the_store_open_finds_by_meaning_what_was_read_again(sound: Library, tmp_path: Path) -> None:
+    library = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
+    notes = tmp_path / "notes"
+    write(notes, {name: text for number, (name, text) in enumerate(NOTES.items()) if number < 20})
+    index(library, "s", notes)
+    write(notes, {name: text for number, (name, text) in enumerate(NOTES.items()) if number >= 20})
+    index(library, "s")
+    asked = [f"It tells of subject{number} in part0." for number in range(0, 80, 7)]
+    before = [nearest(library, query) for query in asked]
+    tear(library, roots(library)["embeddings"])
+
+    library.repair(OWNER, "s")
+    index(library, "s")
+
+    assert [nearest(library, query) for query in asked] == before
+    library.close()
+
+
+def nearest(library: Library, query: str) -> list[tuple[str, int]]:
+    hits = library.search(OWNER, query, mode="vector", top_k=5).hits
+    return sorted((hit.document.path, hit.chunk_index) for hit in hits)
+
+
+def test_guests_meet_nothing_of_it_until_it_is_read_again(library: Library) -> None:
+    guest = Viewer("ada@example.org", stores=frozenset({"s"}))
+    assert library.search(guest, "subject7").hits
+    tear(library, roots(library)["tags"])
+
+    library.repair(OWNER, "s")
+
+    assert library.search(guest, "subject7").hits == ()
+    assert library.search(OWNER, "subject7").hits
+    index(library, "s")
+    assert library.search(guest, "subject7").hits
+
+
+def test_an_index_that_a_store_is_about_to_use_is_compared_and_filled(library: Library) -> None:
+    db = sqlite3.connect(file_of(library))
+    with db:
+        db.execute(
+            "INSERT INTO meta VALUES ('next_backend', 'qdrant'), ('next_remote', 'qdrant://127.0.0.1:9/x')"
+        )
+    db.close()
+    tear(library, roots(library)["outbox"])
+
+    with closing(Store(file_of(library))) as store, store.hold("repair"):
+        rescue(store)
+        with store.read() as db:
+            waiting = {row[0] for row in db.execute("SELECT key FROM outbox")}
+            assert waiting == {row[0] for row in db.execute("SELECT key FROM chunks")} != set()
+            assert outbox.wants_recheck(db)
 
 
 def test_lost_history_is_said(library: Library) -> None:
@@ -204,10 +275,14 @@ def test_what_is_not_torn_is_found_before_the_files_are_read_again(library: Libr
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda library: tear(library, roots(library)["sources"]), "its table sources cannot be read"),
-        (lambda library: tear(library, roots(library)["exclusions"]), "its table exclusions cannot be read"),
+        (lambda library: tear(library, roots(library)["sources"]), "its table sources is damaged"),
+        (lambda library: tear(library, roots(library)["exclusions"]), "its table exclusions is damaged"),
+        (lambda library: put_page(library, "outbox", "sources"), "its table sources is damaged"),
+        (lambda library: put_page(library, "tags", "exclusions"), "its table exclusions is damaged"),
+        (lambda library: put_page(library, "names", "exclusions"), "its table exclusions is damaged"),
+        (rename_a_folder, "its table sources is damaged"),
         (
-            lambda library: tear(library, roots(library)["sources"], emptied(library, "outbox")),
+            lambda library: change(library, "PRAGMA foreign_keys = OFF; DELETE FROM sources"),
             "it does not say any more which folder its documents are from",
         ),
         (
@@ -240,13 +315,6 @@ def test_what_was_decided_is_never_made_up(
     db.close()
 
 
-def emptied(library: Library, table: str) -> bytes:
-    """The page of a table without rows."""
-    with file_of(library).open("rb") as file:
-        file.seek((roots(library)[table] - 1) * PAGE)
-        return file.read(PAGE)
-
-
 # --- others, and the disk ---------------------------------------------------------------
 
 
@@ -273,6 +341,17 @@ def test_a_store_that_others_change_all_the_time_is_left_alone(
     assert busy.value.message == "Others write to store 's' all the time."
     assert busy.value.suggestion == "Stop the app, then repair it again."
     assert not library.verify(OWNER, "s").sound
+
+
+def test_somebody_who_writes_and_does_not_end_is_not_waited_for_for_ever(library: Library) -> None:
+    tear(library, roots(library)["names"])
+    path = file_of(library)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other, closing(Store(path, 0.2)) as store:
+        other.execute("BEGIN IMMEDIATE")
+        with store.hold("repair"), pytest.raises(StoreError) as refused:
+            rescue(store)
+    assert refused.value.message == "Store 's' cannot be written: database is locked."
+    assert library.repair(OWNER, "s").done
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], times: int) -> None:
@@ -355,7 +434,19 @@ def test_a_repair_that_is_killed_is_taken_whole_or_not_at_all(
         shutil.copy(torn, path)
         killer.kill(mend, path)
 
+        assert_torn_or_whole(path)
         assert_comes_back(library, expected)
         library.close()
     library.create_store(OWNER, "next", "hashing")
     assert [left.name for left in path.parent.iterdir() if left.is_dir()] == [], "the next one cleans up"
+
+
+def assert_torn_or_whole(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        try:
+            db.execute("SELECT count(*) FROM tags NOT INDEXED").fetchone()
+        except sqlite3.DatabaseError:
+            return  # as it was
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert db.execute("SELECT count(*) FROM documents WHERE extractor > 0").fetchone() == (0,)

@@ -99,10 +99,12 @@ def _explained(path: Path) -> Iterator[None]:
     """What the disk or the rights do not allow is said of the store ``path``, not of its unfinished file."""
     try:
         yield
+    except FileExistsError:
+        raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
     except (OSError, sqlite3.Error, StoreError) as error:
         cause = error.__cause__ if isinstance(error, StoreError) else error
         if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
-            raise not_written(path.stem, "attached", path.parent, cause, "nothing was changed") from error
+            raise not_written(path.stem, "attached", path.parent, cause, "then attach it again") from error
         raise
 
 

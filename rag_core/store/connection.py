@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -71,14 +72,17 @@ def blames_file(error: BaseException) -> bool:
     return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not _is_outside(cause))
 
 
+_WAITING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _UNDECODED = "Could not decode to UTF-8"
 _UNREADABLE = "what is in it is damaged"  # what SQLite and Python say of that quotes notes
 
 
 def damage(db: sqlite3.Connection, error: Exception) -> str:
-    """What is wrong with the file that ``error`` came up in; '' where nothing is, so that it is a mistake in
-    the program. Nobody can say what else comes of rows that are not as they were written."""
+    """What is wrong with the file that ``error`` came up in; '' where nothing is, so that it is the disk's or
+    a mistake in the program. Nobody can say what else comes of rows that are not as they were written."""
     if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return ""
+    if isinstance(error, sqlite3.Error) and not blames_file(error):
         return ""
     if isinstance(error, ValueError) or str(error).startswith(_UNDECODED):  # text, JSON, vectors
         return _UNREADABLE
@@ -254,29 +258,41 @@ class Readers:
                 db.execute("BEGIN")
                 yield db
             except Exception as error:
-                what = damage(db, error)
-                if not what:
-                    raise
-                raise StoreDamaged(
-                    f"Store {self._file.path.stem!r} cannot be read: {what}.",
-                    _MEND,
-                ) from (None if what is _UNREADABLE else error)
+                if refusal := self._refusal(db, error):
+                    raise refusal from (None if _UNREADABLE in refusal.message else error)
+                raise
             finally:
                 self._lent.one = False
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 self._give_back(lent)
 
+    def _refusal(self, db: sqlite3.Connection, error: Exception) -> StoreError | None:
+        said = f"Store {self._file.path.stem!r} cannot be read"
+        if what := damage(db, error):
+            return StoreDamaged(f"{said}: {what}.", _MEND)
+        if isinstance(error, sqlite3.Error) and _is_outside(error):
+            advice = f"Check the disk, and who may read in {str(self._file.path.parent)!r}; then try again."
+            return StoreError(f"{said}: {error}.", advice)
+        return None
+
+    def drop_stale(self) -> None:
+        """Close what was opened when there were other rights on the file."""
+        rights = _rights(self._file.path)
+        with self._lock:
+            stale = [each for each in self._idle if each.rights != rights]
+            self._idle = [each for each in self._idle if each.rights == rights]
+        for each in stale:
+            each.db.close()
+
     def _take(self) -> _Lendable:
+        self.drop_stale()
         with self._lock:
             if self._closed:
                 raise self._file.gone()
-            rights = _rights(self._file.path)
-            while self._idle:
-                found = self._idle.pop()
-                if found.rights == rights:
-                    return found
-                found.db.close()
+            if self._idle:
+                return self._idle.pop()
+        rights = _rights(self._file.path)
         db = connect(self._file.path, STILL if rights.is_still else "ro", self._file.busy_timeout_s)
         try:
             self._file.require()
@@ -310,10 +326,12 @@ def _cannot_write(path: Path, error: BaseException) -> StoreError:
 
 
 class Writer:
-    """The one connection of this process that writes to a file; a transaction at a time."""
+    """The one connection of this process that writes to a file; a transaction at a time. ``make_way`` is
+    called before it is opened, and closes those that would keep it from writing."""
 
-    def __init__(self, file: OpenedFile) -> None:
+    def __init__(self, file: OpenedFile, make_way: Callable[[], None]) -> None:
         self._file = file
+        self._make_way = make_way
         self._lock = threading.RLock()
         self._closed = False
         self._db: sqlite3.Connection | None = None
@@ -345,6 +363,7 @@ class Writer:
 
     def _connected(self) -> sqlite3.Connection:
         if self._db is None and not self._closed:
+            self._make_way()
             self._db = connect(self._file.path, "rw", self._file.busy_timeout_s)
         if self._db is None:
             raise self._file.gone()
@@ -362,7 +381,11 @@ class Writer:
             db = self._connected()
             db.execute("PRAGMA synchronous = FULL")
 
-            def seen(_: int, left: int, __: int) -> None:
+            began = time.monotonic()
+
+            def seen(status: int, left: int, _: int) -> None:
+                if status in _WAITING and time.monotonic() - began > self._file.busy_timeout_s:
+                    raise sqlite3.OperationalError("database is locked")
                 if left:
                     look()
 

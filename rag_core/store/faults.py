@@ -54,9 +54,10 @@ Find = Callable[[sqlite3.Connection], Iterator[Wrong]]
 
 
 def structure(db: sqlite3.Connection) -> Iterator[Wrong]:
-    """What SQLite finds broken in its own file."""
+    """What SQLite finds broken in its own file. Newer ones look at the words, too, which have a check of
+    their own here."""
     for row in db.execute("PRAGMA integrity_check"):
-        if row[0] != "ok":
+        if row[0] != "ok" and "FTS5" not in row[0]:
             yield Wrong(None, row[0])
 
 

@@ -21,7 +21,9 @@ from rag_core.store.connection import (
     OpenedFile,
     Readers,
     Writer,
+    blames_file,
     connect,
+    is_damage,
     is_still,
 )
 from rag_core.store.errors import not_written
@@ -68,7 +70,8 @@ class Store:
         self.path = path
         self._file = OpenedFile(path, _inode(path), busy_timeout_s)
         self._migrate(busy_timeout_s)
-        self._readers, self._writer = Readers(self._file), Writer(self._file)
+        self._readers = Readers(self._file)
+        self._writer = Writer(self._file, self._readers.drop_stale)
         try:
             self._describe()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
@@ -164,12 +167,10 @@ class Store:
             db.close()
 
     def _out_of_date(self, error: Exception, *, still: bool) -> StoreError:
-        if still:
-            return StoreError(
-                f"Store {self.name!r} cannot be brought up to date: {error}.",
-                "Copy the file to a folder that can be written.",
-            )
-        if isinstance(error, sqlite3.Error) and not connection.blames_file(error):
+        if still and not is_damage(error):
+            said = f"Store {self.name!r} cannot be brought up to date: {error}."
+            return StoreError(said, "Copy the file to a folder that can be written.")
+        if isinstance(error, sqlite3.Error) and not blames_file(error):
             return not_written(self.name, "brought up to date", self.path.parent, error, "nothing was lost")
         return StoreError(f"Store {self.name!r} is damaged: {error}.", RESTORE)
 

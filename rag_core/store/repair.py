@@ -22,7 +22,7 @@ from rag_core.store.connection import RESTORE, blames_file, damage
 from rag_core.store.documents import BEST_TARGET, link_key, put_tags
 from rag_core.store.file import Store, now, unmet_generation
 from rag_core.store.identities import active_identity
-from rag_core.store.rescue import BeyondRepair, rescue
+from rag_core.store.rescue import BeyondRepair, rescue, take_out_orphans
 from rag_core.store.sources import shown_path
 from rag_core.types import embedded_text
 from rag_core.wording import plural
@@ -53,7 +53,8 @@ def repair(store: Store) -> Repair:
                 _mend(store, done)
                 done.extend(_taken(store, (LEFTOVERS,)))
             except _Torn:
-                done += rescue(store)
+                with _finding_damage():
+                    done += rescue(store)
                 _mend(store, done)  # the next run may read the texts again whose vectors are left over
         except (_Torn, BeyondRepair) as error:
             raise StoreError(f"Store {store.name!r} is damaged beyond repair: {error}.", RESTORE) from error
@@ -64,9 +65,8 @@ def repair(store: Store) -> Repair:
 
 def _mend(store: Store, done: list[str]) -> None:
     """Take every step, and add what was mended to ``done``. Raises _Torn when the store is not sound then."""
-    done.extend(_taken(store, PARTS))
-    _require_whole(store)
-    done.extend(_taken(store, ROWS))
+    _require_whole(store)  # before anything is written: what is freed may be another table's page
+    done.extend(_taken(store, MENDS))
     for finding in check(store).findings:
         if finding.severity == "fault":
             raise _Torn(finding.sentence.rstrip("."))
@@ -113,8 +113,6 @@ def _act(mend: Mend, db: sqlite3.Connection) -> int:
     except (_Torn, BeyondRepair):
         raise
     except Exception as error:
-        if isinstance(error, sqlite3.Error) and not blames_file(error):
-            raise
         if what := damage(db, error):
             raise _Torn(what) from error
         raise
@@ -162,18 +160,9 @@ def _words(db: sqlite3.Connection) -> int:
 
 
 def _references(db: sqlite3.Connection) -> int:
-    lost = [wrong.id for wrong in faults.references(db)]
-    if ("documents", "sources") in lost:
+    if any(wrong.id == ("documents", "sources") for wrong in faults.references(db)):
         raise BeyondRepair("it does not say any more which folder its documents are from")
-    for table, parent in dict.fromkeys(lost):
-        for key in db.execute(f"PRAGMA foreign_key_list({table})").fetchall():
-            column = key["from"]
-            alone = f"{column} IS NOT NULL AND {column} NOT IN (SELECT id FROM {parent})"
-            if key["table"] == parent and key["on_delete"] == "SET NULL":
-                db.execute(f"UPDATE {table} SET {column} = NULL WHERE {alone}")
-            elif key["table"] == parent:
-                db.execute(f"DELETE FROM {table} WHERE {alone}")
-    return len(lost)
+    return take_out_orphans(db)
 
 
 # --- what the store says about itself ---------------------------------------------------
@@ -359,12 +348,10 @@ def _unembedded(db: sqlite3.Connection) -> int:
     return len(ids)
 
 
-# Each step may count on those before it, and what is done with rows on a file that is whole.
-PARTS: tuple[Mend, ...] = (
+# Each step may count on those before it.
+MENDS: tuple[Mend, ...] = (
     Mend("part", "of the schema put right", _schema),
     Mend("index", "of words built anew", _words),
-)
-ROWS: tuple[Mend, ...] = (
     Mend("row", "that belonged to nothing taken out", _references),
     Mend("fact", "about the store itself put right", _about),
     Mend("value", "that could not be read put right", _values),
