@@ -31,7 +31,6 @@ _LAST_ID = 2**48  # no store gets there, but a torn page may say so
 _UNMET = 2**32  # so many ids further on none was given yet
 _TRIES = 5
 
-
 RENEWED = (
     "What could be read of the damaged file was put into a new one. The next run reads every file; guests"
     " find nothing until then."
