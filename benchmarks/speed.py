@@ -293,9 +293,9 @@ def folder_of_about(top: Path, wanted: int) -> Path:
 
 def measure_queries(setting: Setting) -> Figures:
     library = setting.library("queries")
-    run(library)
+    job = run(library)
     library.close()
-    return alone(search, setting.home / "queries", STORE, EDITS)
+    return alone(search, setting.home / "queries", STORE, min(EDITS, job.total_files))
 
 
 MEASURES = {
