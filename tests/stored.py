@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rag_core.chunk import chunk_spec
+from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.store import Store
 from rag_core.types import OWNER, Job
@@ -19,6 +23,20 @@ def new_store(path: Path) -> Store:
 def store_of(library: Library, name: str) -> Store:
     """The store behind ``name``, opened for this look only; close it."""
     return Store(library.settings.store_dir / f"{name}.db")
+
+
+def file_of(library: Library, name: str = "s") -> Path:
+    return library.settings.store_dir / f"{name}.db"
+
+
+@contextmanager
+def copy_of(sound: Library, folder: Path) -> Iterator[Library]:
+    """A library in ``folder`` with a copy of the store ``s`` of another one, which is closed."""
+    opened = Library.open(Settings(folder / "data", folder / "models", ()))
+    opened.settings.store_dir.mkdir(parents=True)
+    shutil.copy(file_of(sound), file_of(opened))
+    yield opened
+    opened.close()
 
 
 _ABOUT = "state, reason, file_type, encoding, title, title_from, date, private, metadata, warnings, display"

@@ -103,7 +103,8 @@ def test_every_part_of_indexing_is_timed() -> None:
     assert min(found["index"][name] for name in ("texts_per_s", "texts_per_s_alone")) > 0
     assert found["index"]["whole_to_embedding"] > 0
     assert found["scan"]["plan_to_walk"] > 0
-    assert 1 <= found["edits"]["texts_embedded_median"] <= found["edits"]["texts_embedded_most"]
+    assert found["edits"]["texts_embedded_median"] == 1
+    assert found["edits"]["texts_embedded_most"] >= 1
     assert (found["rename"]["files_moved"], found["rename"]["texts_embedded"]) == (12, 0)
     assert all(found["queries"][f"{mode}_ms"]["p50"] > 0 for mode in ("hybrid", "vector", "lexical"))
     assert found["queries"]["memory"]["uss_mb"] > 0

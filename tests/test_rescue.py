@@ -24,7 +24,7 @@ from rag_core.store.rescue import RENEWED, rescue
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.killing import KILLS, Killer, Ledger
-from tests.stored import contents, found, outcomes
+from tests.stored import contents, copy_of, file_of, found, outcomes
 from tests.trees import write
 from tests.unwritable import no_file_grows
 
@@ -66,15 +66,8 @@ def expected(sound: Library) -> dict[bytes, dict[str, Any]]:
 @pytest.fixture
 def library(sound: Library, tmp_path: Path) -> Iterator[Library]:
     """A library of one's own with a copy of the store."""
-    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
-    opened.settings.store_dir.mkdir(parents=True)
-    shutil.copy(file_of(sound), file_of(opened))
-    yield opened
-    opened.close()
-
-
-def file_of(library: Library) -> Path:
-    return library.settings.store_dir / "s.db"
+    with copy_of(sound, tmp_path) as opened:
+        yield opened
 
 
 def roots(library: Library) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from rag_core.reports import Finding
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.runner import Gate, Run
-from tests.stored import contents, found, outcomes, store_of
+from tests.stored import contents, copy_of, file_of, found, outcomes, store_of
 from tests.trees import write
 
 GARDEN = """---
@@ -57,15 +56,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 @pytest.fixture
 def library(sound: Library, tmp_path: Path) -> Iterator[Library]:
     """A library of one's own with a copy of the store."""
-    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
-    opened.settings.store_dir.mkdir(parents=True)
-    shutil.copy(file_of(sound), file_of(opened))
-    yield opened
-    opened.close()
-
-
-def file_of(library: Library) -> Path:
-    return library.settings.store_dir / "s.db"
+    with copy_of(sound, tmp_path) as opened:
+        yield opened
 
 
 def damage(library: Library, how: Damage) -> None:

@@ -29,7 +29,7 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _FOLD_PATIENCE_MS = 100
-_PAGES_A_MEND = 16  # fewer than a store has, or nobody would look
+_PAGES_A_LOOK = 16  # fewer than a store has, or nobody would look
 
 # Searches are no faster with what a run needs, and four readers would hold 48 MB more: the system keeps the
 # file in memory anyway, once for all.
@@ -380,7 +380,6 @@ class Writer:
         with self._lock:
             db = self._connected()
             db.execute("PRAGMA synchronous = FULL")
-
             began = time.monotonic()
 
             def seen(status: int, left: int, _: int) -> None:
@@ -390,7 +389,7 @@ class Writer:
                     look()
 
             try:
-                new.backup(db, pages=_PAGES_A_MEND, progress=seen)
+                new.backup(db, pages=_PAGES_A_LOOK, progress=seen)
             except sqlite3.Error as error:
                 raise _cannot_write(self._file.path, error) from error
 

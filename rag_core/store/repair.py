@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rag_core.errors import StoreError
+from rag_core.errors import StoreDamaged, StoreError
 from rag_core.reports import Repair
 from rag_core.store import faults, privacy, schema, switch
 from rag_core.store.check import any_text, check, compare_words
@@ -98,13 +98,11 @@ def _take(store: Store, mend: Mend) -> int:
 
 @contextmanager
 def _finding_damage() -> Iterator[None]:
-    """Raises _Torn for a StoreError that is about what the file holds."""
+    """Raises _Torn where the store says that it is damaged."""
     try:
         yield
-    except StoreError as error:
-        if not blames_file(error):
-            raise
-        raise _Torn(str(error.__cause__)) from error
+    except StoreDamaged as error:
+        raise _Torn(str(error.__cause__ or error.message.rstrip("."))) from error
 
 
 def _act(mend: Mend, db: sqlite3.Connection) -> int:
