@@ -1,6 +1,6 @@
 """ASGI entry: the Streamlit app behind the gate, on one port.
 
-``commonplace serve`` runs it (`ui.serve`); ``streamlit run app.py`` and any ASGI server work too.
+``commonplace serve`` runs it (`ui.serve`). ``streamlit run app.py`` works too, for the owner alone.
 """
 
 from __future__ import annotations
@@ -35,16 +35,19 @@ from ui.programs import Programs  # noqa: E402
 from ui.security_headers import SecurityHeaders  # noqa: E402
 from ui.visit_log import Visits  # noqa: E402
 
+NOT_SERVED = "Only you can open it, on this computer. To let others in, start it with `commonplace serve`."
 _A_WHILE_S = 2.0  # until the first page is drawn
 
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Say that the app is up (``app.state["on_ready"]``, if set), and go on with the runs that its last
-    end interrupted; at its own end, interrupt those under way, and answers, exports and imports."""
+    """Say that the app is up (``app.state["on_ready"]``, which `ui.serve` sets), and go on with the runs that
+    its last end interrupted; at its own end, interrupt those under way, and answers, exports and imports."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
+    else:
+        print(NOT_SERVED, flush=True)
     ending = threading.Event()
     threading.Thread(target=begin, args=(ending,), daemon=True).start()
     try:

@@ -117,7 +117,9 @@ def start(folder: Path, **environment: str) -> Iterator[Server]:
     environment = {
         **os.environ,
         **environment,
-        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(
+            os.pathsep
+        ),
         "LOOKUPS": str(folder / "lookups"),
     }
     command = [sys.executable, "-c", "from ui.serve import serve; serve('localhost', 0, open_browser=False)"]

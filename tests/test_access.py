@@ -15,6 +15,7 @@ from rag_core.types import OWNER, Viewer
 from tests.proxy_headers import BEHIND_A_PROXY, OF_PROXIES, SENT_BY_PROGRAMS
 from ui import access, deps
 from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, Refused, Sender, decide, sent_token
+from ui.arrival import GUARDED
 from ui.front import front_page
 from ui.gate import AccessGate
 from ui.limits import Allowance
@@ -349,7 +350,9 @@ def shared(tmp_path: Path) -> Iterator[Library]:
     library.close()
 
 
-def passed_on(library: Library, *headers: tuple[str, str], peer: str = "127.0.0.1") -> list[Any] | None:
+def passed_on(
+    library: Library, *headers: tuple[str, str], peer: str = "127.0.0.1", guarded: bool = True
+) -> list[Any] | None:
     """The headers that the app is handed; None where the gate refuses."""
     seen: list[Any] = []
 
@@ -360,7 +363,14 @@ def passed_on(library: Library, *headers: tuple[str, str], peer: str = "127.0.0.
         return {"type": "websocket.connect"}
 
     raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
-    scope = {"type": "websocket", "path": "/_stcore/stream", "client": (peer, 5), "headers": raw}
+    state = {GUARDED: True} if guarded else {}
+    scope = {
+        "type": "websocket",
+        "path": "/_stcore/stream",
+        "client": (peer, 5),
+        "headers": raw,
+        "state": state,
+    }
     visits = Visits(lambda: library)
     asyncio.run(AccessGate(app, lambda: library, visits)(scope, quiet, quiet))
     return seen[0] if seen else None
@@ -373,6 +383,11 @@ def test_the_gate_replaces_forged_identity_headers(shared: Library) -> None:
     headers = passed_on(shared, HOST, *FORGED, ("accept", "*/*"))
     ours = [(name.encode(), value.encode()) for name, value in OWNER_HEADERS.items()]
     assert headers == [(b"host", b"localhost:8501"), (b"accept", b"*/*"), *ours]
+
+
+def test_a_login_counts_only_on_a_guarded_connection(shared: Library) -> None:
+    assert passed_on(shared, *serve(), guarded=False) is None
+    assert passed_on(shared, HOST, guarded=False), "the owner here"
 
 
 def test_a_guest_is_introduced_as_one_whatever_they_send(shared: Library) -> None:

@@ -1,8 +1,14 @@
-"""How requests arrive, before the gate sees them: the head of one is waited for only so long, and holds only
-so much. uvicorn, which reads them, knows no such limits.
+"""The HTTP connection of the app's own server: uvicorn's, with two guards that uvicorn lacks.
 
-Threat. Somebody opens connections and sends nothing, or headers without an end: each would stay open, and
-what came of it would stay in memory, for as long as they like.
+Threat 1, slow or endless heads. Somebody opens connections and sends nothing, or headers without an end.
+Each connection would stay open, and its headers in memory, for as long as they like.
+
+Threat 2, request smuggling. The parser stops at an `Upgrade` or a `CONNECT` and leaves a declared body
+unread. uvicorn keeps the connection, so the body would be parsed as a new request, with whatever headers its
+author chose: no proxy header and `Host: 127.0.0.1` is the owner. So a connection is closed, before anything
+is answered, when a request asks for an upgrade and is not a plain websocket handshake.
+
+The gate honours identity headers only on a connection of this class (`GUARDED` in ``scope["state"]``).
 """
 
 from __future__ import annotations
@@ -15,17 +21,24 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ui.limits import MAX_HEADERS, Limits
 
+GUARDED: Final = "commonplace.guarded"
 _MOST: Final = 4 * MAX_HEADERS  # what the gate calls too large should reach it, as it says so
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class PromptProtocol(HttpToolsProtocol):
-    """One connection, which is closed when no whole head has come in ``patience_s`` since it was opened or a
-    request on it was answered and more came. While one is answered its body is the gate's business."""
+class UnsafeUpgrade(Exception):
+    """A request asks for an upgrade and is not a plain websocket handshake."""
 
-    patience_s: ClassVar[float] = Limits().body_timeout_s
+
+class GuardedProtocol(HttpToolsProtocol):
+    """One connection. It is closed when no whole head arrives within ``head_timeout_s`` of its start or of
+    the last answer, and at the first request that asks for an upgrade other than a websocket."""
+
+    head_timeout_s: ClassVar[float] = Limits().body_timeout_s
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
+        self.app_state = {**self.app_state, GUARDED: True}  # uvicorn copies it into each scope
         self._closing: asyncio.TimerHandle | None = None
         self._arrived = 0
 
@@ -44,6 +57,32 @@ class PromptProtocol(HttpToolsProtocol):
         super().data_received(data)
         self._look(len(data))
 
+    def on_headers_complete(self) -> None:
+        """Start to answer a request. Raises UnsafeUpgrade, on which uvicorn answers 400 and closes."""
+        asks = self.parser.should_upgrade() or self.parser.get_method() == b"CONNECT" or self._upgrades()
+        if asks and not self._is_handshake():
+            raise UnsafeUpgrade
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer and close. While an earlier answer is under way only close: the two would be mixed."""
+        if self._awaits_head():
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def _is_handshake(self) -> bool:
+        return (
+            self.parser.get_method() == b"GET"
+            and self.parser.should_upgrade()
+            and self._should_upgrade()
+            and [value.lower() for value in self._upgrades()] == [b"websocket"]
+            and _BODY_HEADERS.isdisjoint(name for name, _ in self.headers)
+        )
+
+    def _upgrades(self) -> list[bytes]:
+        return [value for name, value in self.headers if name == b"upgrade"]
+
     def _look(self, arrived: int) -> None:
         if not self._awaits_head():
             if self._closing is not None:
@@ -54,7 +93,7 @@ class PromptProtocol(HttpToolsProtocol):
         if self._arrived > _MOST:
             self.transport.close()
         elif self._closing is None:
-            self._closing = self.loop.call_later(self.patience_s, self.transport.close)
+            self._closing = self.loop.call_later(self.head_timeout_s, self.transport.close)
 
     def _awaits_head(self) -> bool:
         """Also while the rest of a body comes that nobody reads any more. What became a websocket, or was
@@ -62,7 +101,7 @@ class PromptProtocol(HttpToolsProtocol):
         return self in self.connections and (self.cycle is None or self.cycle.response_complete)
 
 
-def wait_only(patience_s: float) -> None:
-    """Have every server that is started from now on in this process wait only so long for a head."""
-    PromptProtocol.patience_s = patience_s
-    HTTP_PROTOCOLS["auto"] = f"{__name__}:{PromptProtocol.__name__}"
+def install(head_timeout_s: float) -> None:
+    """Have every server that this process starts from now on use `GuardedProtocol`."""
+    GuardedProtocol.head_timeout_s = head_timeout_s
+    HTTP_PROTOCOLS["auto"] = f"{__name__}:{GuardedProtocol.__name__}"

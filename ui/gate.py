@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+import streamlit as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rag_core.errors import RagError
@@ -23,9 +24,11 @@ from ui.access import (
     Refused,
     Sender,
     decide,
+    is_loopback,
     is_program,
     sent_token,
 )
+from ui.arrival import GUARDED
 from ui.limits import HEADERS_TOO_LARGE, MAX_HEADERS, Allowance, Limits, too_many
 from ui.passage import Passage, is_upload, refuse
 from ui.refusal_log import RefusalLog
@@ -47,6 +50,7 @@ _NO_TOKEN: Final = Refused(
     401,
     RagError("What it sends as Authorization is no token.", "Send one, as: Authorization: Bearer TOKEN."),
 )
+_UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
 _UNREADABLE: Final = Refused(
     "who may come in cannot be read",
     500,
@@ -68,7 +72,7 @@ class AccessGate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Judge HTTP and websocket scopes; pass the lifespan on."""
         if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
+            await _start(self.app, scope, receive, send)
             return
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         limits = await self._roster.limits()
@@ -109,7 +113,10 @@ class AccessGate:
         peer = (scope.get("client") or (None,))[0]
         token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
         if token is None:
-            return decide(peer, headers, hosts=limits.hosts, port=(scope.get("server") or (None, None))[1])
+            port = (scope.get("server") or (None, None))[1]
+            sender = decide(peer, headers, hosts=limits.hosts, port=port)
+            is_login = isinstance(sender, Sender) and bool(sender.login)
+            return _UNGUARDED if is_login and GUARDED not in scope.get("state", {}) else sender
         if not token:
             return _NO_TOKEN
         try:
@@ -153,6 +160,21 @@ class AccessGate:
             while wait := self._allowance.take(login, per_minute):
                 await asyncio.sleep(wait)
         await self._watch.check(passage)
+
+
+async def _start(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Pass the lifespan on, unless Streamlit was given an address that others can reach."""
+    address = st.get_option("server.address")
+    if address == "localhost" or is_loopback(address):
+        await app(scope, receive, send)
+        return
+    await receive()
+    where = repr(address) if address else "every address"
+    refusal = RagError(
+        f"Commonplace does not listen on {where}, because others could reach it there.",
+        "Start it with `commonplace serve`; others come in through `tailscale serve`.",
+    )
+    await send({"type": "lifespan.startup.failed", "message": str(refusal)})
 
 
 def _is_for_guests(scope: Scope) -> bool:

@@ -24,8 +24,8 @@ import streamlit as st
 from rag_core import logs
 from rag_core.config import Settings, load
 from rag_core.errors import InvalidInput, RagError
+from ui import arrival
 from ui.access import is_loopback
-from ui.arrival import wait_only
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _OPEN_FILES: Final = 8192
@@ -50,7 +50,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     app.state["on_ready"] = _announcer(address, open_browser)
     logging.getLogger("uvicorn.error").addFilter(_is_warning)
     _allow_connections()
-    wait_only(settings.body_timeout_s)
+    arrival.install(settings.body_timeout_s)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
     signal.signal(signal.SIGTERM, _exit)
     try:
