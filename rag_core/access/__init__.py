@@ -1,1 +1,1 @@
-"""Who besides the owner may come in: the people shared with, and the tokens of scripts."""
+"""Who may come in: the gate, ASGI and no Streamlit."""
