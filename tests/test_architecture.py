@@ -56,7 +56,7 @@ ALLOWED: dict[str, set[str]] = {
     "searching.snippet": VALUES | {"language.words", "language.numbers", "language.inflections"},
     "searching.rank": VALUES | {"language.words", "language.numbers", "language.inflections"},
     "files": VALUES,
-    "extract": VALUES | {"extensions"},
+    "extract": VALUES | {"extensions", "language.tags"},
     "chunk": VALUES | {"extract"},
     "servers.patience": VALUES | {"background"},
     "servers": VALUES | {"servers.addresses"},
@@ -141,7 +141,8 @@ ALLOWED: dict[str, set[str]] = {
     | VALUES
     | {"servers.addresses", "connections", "embedders", "llm", "vectors"},
     "library.hiding": {"library.folders"} | VALUES | {"files", "store"},
-    "library.attaching": VALUES | {"chunk", "embedders", "extract", "files", "store", "vectors"},
+    "library.attaching": VALUES
+    | {"language.tags", "chunk", "embedders", "extract", "files", "store", "vectors"},
     "library.placement": {"library.runs", "library.folders"}
     | VALUES
     | {

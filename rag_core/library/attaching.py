@@ -24,6 +24,7 @@ from rag_core.embedders import Embedder
 from rag_core.errors import EmbedderError, StoreError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
 from rag_core.files import display
+from rag_core.language.tags import bounded
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
 from rag_core.store.connection import blames_file
 from rag_core.store.documents import FileRecord, storable
@@ -297,7 +298,7 @@ class _Doc:
             title_from=title_from,  # type: ignore[arg-type]  # only shown
             segments=(),
             aliases=(aliases,) if aliases else (),
-            tags=tags,
+            tags=bounded(tags)[0],
             date=self.text("date") or None,
             private=bool(self._doc.get("private")),
             metadata=values,
