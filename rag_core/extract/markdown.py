@@ -13,7 +13,7 @@ from typing import Any
 
 from rag_core.extract import frontmatter, inline
 from rag_core.extract.sections import Heading, sections
-from rag_core.language import tags
+from rag_core.text import tags
 from rag_core.types import Extracted, Link, Segment, TitleSource
 
 HEADING_LIMIT = 200

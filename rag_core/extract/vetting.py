@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any, get_args
 
 from rag_core.extract.frontmatter import unique
-from rag_core.language import tags
+from rag_core.text import tags
 from rag_core.types import Extracted, Link, LinkType, Segment, TitleSource
 
 MOST_TEXT = 16_000_000

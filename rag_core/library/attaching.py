@@ -19,18 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from rag_core.chunk import chunk_spec
-from rag_core.embedders import Embedder
 from rag_core.errors import EmbedderError, StoreError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
+from rag_core.extract.chunk import chunk_spec
 from rag_core.files import display
-from rag_core.language.tags import bounded
+from rag_core.models.embedders import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
 from rag_core.store.connection import blames_file
 from rag_core.store.documents import FileRecord, storable
 from rag_core.store.errors import not_written
 from rag_core.store.file import put_in_place
 from rag_core.store.workroom import sync, workroom
+from rag_core.text.tags import bounded
 from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
 from rag_core.vectors import RemoteIndex, VectorRecord, unit
 from rag_core.vectors.records import reason_against
