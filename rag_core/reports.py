@@ -242,7 +242,9 @@ class Diagnosis:
 class Privacy:
     """What of a store only its owner meets: ``private`` of its ``documents``, ``by_note`` of them because the
     note says so, ``by_rule`` because a rule does. ``rules`` says of each rule how many it hides, also of
-    those that are private anyway. ``due``: whether the next run has something to send or remove for it."""
+    those that are private anyway. ``due``: whether the next run has something to send or remove for it.
+    ``unsure``: the paths of notes that do not say for certain whether they are private, each with the reason.
+    """
 
     store: str
     rules: dict[str, int]
@@ -251,6 +253,7 @@ class Privacy:
     by_note: int
     by_rule: int
     due: bool = False
+    unsure: dict[str, str] = field(default_factory=dict)
 
     @property
     def idle(self) -> tuple[str, ...]:

@@ -202,6 +202,16 @@ def said_of_privacy(found: Privacy) -> str:
     return f"{found.private:,} of {plural(found.documents, 'document')} {are} private: {', '.join(why)}."
 
 
+_MOST_UNSURE = 20
+
+
+def said_of_unsure(found: Privacy) -> list[str]:
+    """The notes of a store that do not say for certain whether they are private, each with the reason."""
+    said = [f"{path}: {why}" for path, why in [*found.unsure.items()][:_MOST_UNSURE]]
+    rest = len(found.unsure) - len(said)
+    return [*said, f"And {plural(rest, 'more such note')}."] if rest else said
+
+
 def taken(source: Source) -> str:
     """The files that a folder gives, in words where its patterns mean all."""
     every = {*source.include} <= {"**/*"}

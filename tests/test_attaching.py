@@ -310,6 +310,18 @@ def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Li
     assert second.verify(OWNER, "zoo").sound
 
 
+def test_tags_from_elsewhere_have_the_same_limits(zoo: Library, second: Library) -> None:
+    opened = store_of(zoo, "zoo")
+    there = zoo._stores.target(opened)
+    assert there is not None
+    doc = {"path": "a.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
+    tags = ["/".join("abcdefghijk"), "good"]
+    there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc | {"tags": tags})])
+    opened.close()
+    second.attach_store(OWNER, ADDRESS)
+    assert second.document(OWNER, "zoo", "a.md").document.tags == ("good",)
+
+
 @pytest.mark.parametrize("doc", ["[1", "[]", "[" * 30_000])
 def test_what_is_no_json_object_makes_no_store(
     zoo: Library,

@@ -169,6 +169,117 @@ def test_private_is_believed_when_the_fence_is_never_closed() -> None:
     assert not extract(b"---\n\nabout\nprivate: true\n", PurePosixPath("a.md")).private
 
 
+PLAIN = "Some words.\n"
+TOO_LONG = "".join(f"key{n}: {'x' * 50}\n" for n in range(2000))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "---\nprivate: true\nprivate: false\n---\n"),
+        ("a.md", "---\nPrivate: true\nprivate: false\n---\n"),
+        ("a.md", "---\nprivate: false\nprivate: maybe\n---\n"),
+        ("a.md", "---\nprivate: maybe\n---\n"),
+        ("a.md", "---\nmine: &mine {private: true}\n<<: *mine\nprivate: false\n---\n"),
+        ("a.md", "---\na: &a {private: true}\nb: &b {x: 1}\n<<: *a\n<<: *b\n---\n"),
+        ("a.md", f"---\n{TOO_LONG}private: true\n---\n"),
+        ("a.md", "---\ntitle: A: b\n  private: true\n---\n"),
+        ("a.md", "---\n{title: A, private: true, tags: [}\n---\n"),
+        ("a.md", "---\n? private\n: true\ntags: [\n---\n"),
+        ("a.md", "---\nprivate: # yes\n\n  true\ntags: [\n---\n"),
+        ("a.md", "---\n- private: true\n---\n"),
+        ("a.md", "---\ntitle: A\nprivate:true\n---\n"),
+        ("a.md", "---\ntitle: A\n--- # another\nprivate: true\n---\n"),
+        ("a.md", "---\ntitle: A\n\nprivate: true\n\nNever closed.\n"),
+        ("a.md", "\n\n---\nprivate: true\n---\n"),
+        ("a.md", "---yaml\nprivate: true\n---\n"),
+        ("a.md", "+++\ntitle = 'A'\nprivate = true\n+++\n"),
+        ("a.md", '+++\nabout = """\nSome words.\n"""\nprivate = true\n+++\n'),
+        ("a.txt", "---\nprivate: true\nprivate: false\n---\n"),
+        ("a.txt", "+++\r\nprivate = true\r\n+++\r\n"),
+    ],
+)
+def test_what_is_not_for_certain_public_is_private_and_says_why(name: str, text: str) -> None:
+    found = extract((text + PLAIN).encode(), PurePosixPath(name))
+    assert found.private
+    assert "It is private to be safe: " in found.warnings[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "---\nprivate: true\n---\n"),
+        ("a.html", "---\nprivate: yes\n---\n"),
+        ("a.org", "---\nprivate: on\n---\n"),
+        ("a.md", "---\nmine: &mine {private: true}\n<<: *mine\n---\n"),
+        ("a.md", "---\nmine: &mine {private: true}\n<<: [{x: 1}, {<<: *mine}]\n---\n"),
+    ],
+)
+def test_a_plain_yes_needs_no_reason(name: str, text: str) -> None:
+    found = extract((text + PLAIN).encode(), PurePosixPath(name))
+    assert (found.private, found.warnings) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "---\n\nThe private: a rule, and words.\n\n---\n"),
+        ("a.md", "---\n\nSome words.\n\nPrivate: 0171 555\n"),
+        ("a.md", "Some words.\n\n---\nprivate: true\n---\n"),
+        ("a.md", "---\nmine: {private: true}\n---\n"),
+        ("a.md", "---\n# private: true\ntitle: A: b\n---\n"),
+        ("a.md", "---\ntitle: A: b\nprivate: false  # not at all\n---\n"),
+        ("a.md", "---\ntitle: Private: a play\n---\n"),
+        ("a.md", "---\ntags: [private]\ntitle: A: b\n---\n"),
+        ("a.md", f"---\n{TOO_LONG}private: no\n---\n"),
+        ("a.md", "+++\nprivate = false\n+++\n"),
+        ("a.md", "+++\ntitle = 'private = true'\n+++\n"),
+        ("a.txt", "--- --- ---\nprivate: true\n"),
+        ("a.txt", "---\nPrivate\n=======\n"),
+        ("a.txt", "private: true\n"),
+        ("a.sql", "---\n-- private: no access\n"),
+        ("a.yaml", "---\nprivate: true\n"),
+    ],
+)
+def test_a_note_that_does_not_ask_for_it_is_not_private(name: str, text: str) -> None:
+    found = extract((text + PLAIN).encode(), PurePosixPath(name))
+    assert not found.private
+    assert not any("private" in warning for warning in found.warnings)
+
+
+def test_dashes_in_a_text_file_are_text() -> None:
+    found = extract(b"---\nA list: of: words\n---\nSome words.\n", PurePosixPath("a.txt"))
+    assert (body(found), found.warnings, found.metadata) == (found.text, (), {})
+
+
+@pytest.mark.parametrize(
+    "part", ["{,", ",- ", ",& ", "&!", "private", "private: ", "private:\n ", "{private", "? "]
+)
+@pytest.mark.parametrize("first", ["+++\n", "---\n", "\n---\n"])
+def test_a_megabyte_that_may_be_front_matter_is_looked_at_in_linear_time(first: str, part: str) -> None:
+    extract((first + part * (1_000_000 // len(part))).encode(), PurePosixPath("a.md"))
+
+
+@pytest.mark.parametrize("name", ["/".join("a" * 11), "/".join("a" * 8000), "a" * 201])
+@pytest.mark.parametrize("text", ["#{}\n\n#good\n", "---\ntags: ['{}', good]\n---\n"])
+def test_a_tag_that_is_too_deep_or_too_long_is_none_and_the_owner_is_told(text: str, name: str) -> None:
+    found = extract(text.format(name).encode(), PurePosixPath("a.md"))
+    assert found.tags == ("good",)
+    assert found.warnings[-1].startswith("1 of its 2 tags are left out: a tag has at most 10 levels")
+
+
+def test_ten_levels_are_a_tag() -> None:
+    tag = "/".join("abcdefghij")
+    found = extract(f"#{tag}\n".encode(), PurePosixPath("a.md"))
+    assert (found.tags, found.warnings) == ((tag,), ())
+
+
+def test_the_tags_of_a_note_are_bounded() -> None:
+    found = extract(" ".join(f"#tag{n}" for n in range(20_000)).encode(), PurePosixPath("a.md"))
+    assert 4_990 < sum(map(len, found.tags)) <= 5_000
+    assert "of its 20,000 tags are left out" in found.warnings[-1]
+
+
 def test_links_in_properties_are_links_of_the_note() -> None:
     found = note('up: "[[Map of content|map]]"')
     assert [(link.target, link.label) for link in found.links] == [("Map of content", "map")]

@@ -90,6 +90,12 @@ def test_characters_that_no_store_takes_are_replaced_one_for_one(read: Read) -> 
     assert found.warnings == ("2 characters that no text can hold were replaced.",)
 
 
+def test_tags_of_a_package_have_the_same_limits(read: Read) -> None:
+    found = read("document(tags=('good', '/'.join('abcdefghijk')))")
+    assert found.tags == ("good",)
+    assert found.warnings[0].startswith("1 of its 2 tags are left out")
+
+
 def test_a_claimed_suffix_is_no_longer_one_that_is_hardly_text(install: Install) -> None:
     assert hardly_text("a.epub")
     install("reader", "1", {"extractors": {"book.epub": "made_up_reader:read"}})

@@ -37,6 +37,15 @@ def said(app: AppTest) -> str:
     return html.unescape(markup(app)) + "".join(each.value for each in (*app.markdown, *app.error))
 
 
+def test_notes_that_do_not_say_for_certain_are_listed_with_the_reason(page: AppTest, notes: Path) -> None:
+    assert not page.warning
+    write(notes, {"odd.md": "---\nprivate: maybe\n---\nThe attic.\n"})
+    index(library(), "notes", notes)
+    [warning] = drawn(page.run()).warning
+    assert warning.value.startswith("odd\\.md")
+    assert "is neither yes nor no" in warning.value
+
+
 def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> None:
     assert "1 of 6 documents is private: 1 by the note itself." in said(page)
     drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())

@@ -10,10 +10,10 @@ from rag_core.errors import RagError
 from rag_core.library import jobs
 from rag_core.reports import Privacy
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import plural, said_of_privacy
+from rag_core.wording import plural, said_of_privacy, said_of_unsure
 from ui import hits
 from ui.deps import library
-from ui.messages import show_error
+from ui.messages import show_error, show_warning
 
 _ERROR: Final = "private_error"
 
@@ -28,6 +28,8 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
         " once."
     ))  # fmt: skip
     st.html(hits.paragraphs(said_of_privacy(found), status=True))
+    if found.unsure:
+        show_warning(*said_of_unsure(found))
     if info.attached:
         st.html(hits.paragraphs("What is private is decided where its index is filled."))
         return

@@ -13,7 +13,7 @@ from rag_core.cli.options import any_store_argument, emit, json_option, library_
 from rag_core.cli.runs import work_off
 from rag_core.reports import Privacy
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import plural, said_of_privacy
+from rag_core.wording import plural, said_of_privacy, said_of_unsure
 
 
 @click.command("switch")
@@ -130,6 +130,8 @@ def _show_privacy(found: Privacy, info: StoreInfo) -> None:
     may = "may" if info.sends_private else "may not"
     click.echo(f"Private notes of store {info.name!r} {may} go to servers on other machines.")
     click.echo(said_of_privacy(found))
+    for unsure in said_of_unsure(found):
+        click.secho(line(f"  {unsure}"), fg="yellow")
     for rule, count in found.rules.items():
         click.echo(line(f"  {rule}: {plural(count, 'document') if count else 'hides nothing yet'}"))
     if found.due:

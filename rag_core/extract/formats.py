@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from rag_core.extract import definitions, keyed, markdown, outline, rows
+from rag_core.extract import definitions, frontmatter, keyed, markdown, outline, rows
 from rag_core.extract.encoding import Decoded
 from rag_core.types import Extracted, Segment
 
@@ -29,6 +29,8 @@ def read(decoded: Decoded, path: PurePosixPath, kind: str) -> Extracted:
         return markdown.read(text, path.stem, decoded.encoding, decoded.warning)
     segments = _SEGMENTS.get(kind, _whole)(text)
     heading = _TITLES.get(kind, _no_title)(text, segments)
+    # Front matter is read for this alone. In YAML a first line of dashes begins the document itself.
+    front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read(text)
     return Extracted(
         text=text,
         file_type=kind,
@@ -37,7 +39,8 @@ def read(decoded: Decoded, path: PurePosixPath, kind: str) -> Extracted:
         title_from="heading" if heading else "file name",
         segments=segments,
         date=_DATES.get(kind, _no_date)(text),
-        warnings=(decoded.warning,) if decoded.warning else (),
+        private=front.private,
+        warnings=tuple(sentence for sentence in (decoded.warning, front.unsure) if sentence),
     )
 
 

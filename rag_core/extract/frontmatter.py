@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from rag_core.extract import private
+
 LIMIT = 64_000
 """Characters of front matter that are read at most."""
 
@@ -24,9 +26,6 @@ _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 _OPEN = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
 _CLOSE = re.compile(r"(?:(?<=\n)|(?<=\r))(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-_PRIVATE = re.compile(
-    r"^[\"']?private[\"']?[ \t]*:[ \t]*(?![\"']?(?:(?:false|no|off|0|null|none)\b|~))[^\s#]", re.I | re.M
-)
 _INT = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _FLOAT = re.compile(r"-?\d{1,15}\.\d{1,15}")
 _DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=$|[T\s])")
@@ -40,7 +39,8 @@ _DATE_KEYS = ("date", "date created", "created", "updated")
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
     """What stands between the fences. ``body`` is the offset behind the closing fence;
-    ``readable`` is False where the block must stay searchable as text.
+    ``readable`` is False where the block must stay searchable as text. ``unsure`` tells the owner why the
+    note is private where it does not say so for certain.
     """
 
     body: int = 0
@@ -48,6 +48,7 @@ class FrontMatter:
     values: dict[str, Any] = field(default_factory=dict)
     private: bool = False
     warning: str = ""
+    unsure: str = ""
 
 
 class _RefusedError(ValueError):
@@ -57,18 +58,25 @@ class _RefusedError(ValueError):
 def read(text: str) -> FrontMatter:
     """The front matter at the very start of ``text``; an empty one when there is none."""
     opening = _OPEN.match(text)
-    if not opening:
-        return FrontMatter()
-    closing = _CLOSE.search(text, opening.end(), LIMIT)
-    if not closing:
-        return _unclosed(text)
+    closing = _CLOSE.search(text, opening.end()) if opening else None
+    if not opening or not closing:
+        claim = private.of_beginning(text)
+        return FrontMatter(private=claim.private, unsure=claim.unsure)
     block = text[opening.end() : closing.start()]
+    if closing.end() > LIMIT:
+        return _as_text(block, f"it is longer than {LIMIT} characters")
     try:
         values = _mapping(block)
     except _RefusedError as error:
-        warning = f"The front matter was kept as text: {error}."
-        return FrontMatter(closing.end(), False, private=bool(_PRIVATE.search(block)), warning=warning)
-    return FrontMatter(closing.end(), True, values, _is_private(values))
+        return _as_text(block, str(error), closing.end())
+    claim = private.of_values(values)
+    return FrontMatter(closing.end(), True, values, claim.private, unsure=claim.unsure)
+
+
+def _as_text(block: str, why: str, end: int = 0) -> FrontMatter:
+    claim = private.of_unreadable(block, why)
+    warning = f"The front matter was kept as text: {why}."
+    return FrontMatter(end, not end, {}, claim.private, warning, claim.unsure)
 
 
 def title(values: dict[str, Any]) -> str:
@@ -151,15 +159,6 @@ def _dates(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, found
 
 
-def _unclosed(text: str) -> FrontMatter:
-    """A first line of dashes alone is a rule; but a note that asks to be private is believed."""
-    head = re.split(r"\n[ \t]*\r?\n", text[:LIMIT], maxsplit=1)[0]
-    if len(text) <= LIMIT or not _CLOSE.search(text, LIMIT):
-        return FrontMatter(private=bool(_PRIVATE.search(head)))
-    warning = f"The front matter was kept as text: it is longer than {LIMIT} characters."
-    return FrontMatter(private=bool(_PRIVATE.search(text[:LIMIT])), warning=warning)
-
-
 def _mapping(block: str) -> dict[str, Any]:
     try:
         value = _Builder().build(yaml.parse(block, Loader=_LOADER))
@@ -182,6 +181,7 @@ class _Builder:
         self._root: Any = None
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._nodes = 0
+        self._is_begun = False
 
     def build(self, events: Iterator[yaml.Event]) -> Any:
         for event in events:
@@ -197,9 +197,14 @@ class _Builder:
                     self._add(container.value(), 1, container.anchor, container.nodes_before)
                 case yaml.AliasEvent():
                     self._add(*self._anchored(event.anchor), None)
-                case yaml.DocumentEndEvent():
-                    break
+                case yaml.DocumentStartEvent():
+                    self._begin()
         return self._root
+
+    def _begin(self) -> None:
+        if self._is_begun:
+            raise _RefusedError("it holds more than one YAML document")
+        self._is_begun = True
 
     def _enter(self, container: _Container) -> None:
         if len(self._open) >= _MAX_DEPTH:
@@ -234,7 +239,10 @@ class _Container:
     def value(self) -> Any:
         if not self.is_mapping:
             return self.items
-        return {_said(key): value for key, value in zip(self.items[::2], self.items[1::2], strict=True)}
+        names = [_said(key) for key in self.items[::2]]
+        if twice := private.said_twice(names):
+            raise _RefusedError(f"it has the key {twice!r} more than once")
+        return dict(zip(names, self.items[1::2], strict=True))
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
@@ -304,11 +312,3 @@ def unique(names: list[str]) -> tuple[str, ...]:
         if name:
             seen.setdefault(name.casefold(), name)
     return tuple(seen.values())
-
-
-def _is_private(values: dict[str, Any]) -> bool:
-    """Whatever is not a clear no: a note that was meant to be private must not be shown."""
-    value = _value(values, "private")
-    if isinstance(value, list | dict):
-        return bool(value)
-    return _text(value).strip().lower() not in {"", "false", "no", "off", "0", "null", "none", "~"}

@@ -13,6 +13,7 @@ from typing import Any
 
 from rag_core.extract import frontmatter, inline
 from rag_core.extract.sections import Heading, sections
+from rag_core.text import tags
 from rag_core.types import Extracted, Link, Segment, TitleSource
 
 HEADING_LIMIT = 200
@@ -66,6 +67,7 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
     title, title_from = _title(front.values, outline.headings, front.body, text, name)
+    kept, left_out = tags.bounded(frontmatter.unique([*frontmatter.tags(front.values), *outline.tags]))
     return Extracted(
         text=text,
         file_type="markdown",
@@ -74,12 +76,12 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
         title_from=title_from,
         segments=segments,
         aliases=frontmatter.aliases(front.values),
-        tags=frontmatter.unique([*frontmatter.tags(front.values), *outline.tags]),
+        tags=kept,
         links=(*_property_links(text, front.body), *outline.links),
         date=frontmatter.document_date(front.values),
         private=front.private,
         metadata=front.values,
-        warnings=tuple(sentence for sentence in (warning, front.warning) if sentence),
+        warnings=tuple(sentence for sentence in (warning, front.warning, front.unsure, left_out) if sentence),
     )
 
 

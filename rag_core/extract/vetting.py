@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any, get_args
 
 from rag_core.extract.frontmatter import unique
+from rag_core.text import tags
 from rag_core.types import Extracted, Link, LinkType, Segment, TitleSource
 
 MOST_TEXT = 16_000_000
@@ -46,6 +47,9 @@ def vetted(said: object, file_type: str, name: str) -> Extracted:
         title_from = _choice(told.get("title_from"), TitleSource, "title_from")
     aliases = _names(told, "aliases")
     warnings = [_line(each, "a warning", 5 * _LINE) for each in _list(told, "warnings", _MOST_WARNINGS)]
+    kept, left_out = tags.bounded(_names(told, "tags", "#"))
+    if left_out:
+        warnings.append(left_out)
     if replaced:
         warnings.append(f"{replaced:,} characters that no text can hold were replaced.")
     return Extracted(
@@ -56,7 +60,7 @@ def vetted(said: object, file_type: str, name: str) -> Extracted:
         title_from=title_from,
         segments=_segments(told, text),
         aliases=aliases,
-        tags=_names(told, "tags", "#"),
+        tags=kept,
         links=tuple(_link(each, len(text)) for each in _list(told, "links", MOST_PARTS)),
         date=_date(told.get("date")),
         private=_of(bool, told.get("private", False), "private"),

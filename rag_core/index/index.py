@@ -23,7 +23,7 @@ from rag_core.errors import (
     Stopped,
     StoreError,
 )
-from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number
+from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
 from rag_core.extract.chunk import cut
 from rag_core.extract.naming import title_of_name
 from rag_core.files import display, read_bytes
@@ -37,6 +37,10 @@ from rag_core.types import Extracted, FileResult, Job, Passage, Source
 
 _WARNINGS_SHOWN = 20
 _ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
+_UNSURE = (
+    "Some notes do not say for certain whether they are private, so they are kept private. The store's page"
+    " and `commonplace store private` list them."
+)
 _ROWS_A_WRITE = 500
 
 _Row = TypeVar("_Row")
@@ -350,6 +354,8 @@ class Runner:
             )
             self._log.result(db, result)
         self._log.count(result)
+        if any(warning.startswith(private.UNSURE) for warning in doc.warnings):
+            self._log.say(_UNSURE)
 
     def _unread(
         self, file: write.FileRecord, state: Literal["failed", "skipped"], reason: str, started: float

@@ -80,8 +80,9 @@ class RunLog:
         self.job = replace(self.job, texts_embedded=self.job.texts_embedded + count)
 
     def say(self, message: str) -> None:
-        """Add a sentence that the owner should read."""
-        self._messages.append(message)
+        """Add a sentence that the owner should read; it is said once."""
+        if message not in self._messages:
+            self._messages.append(message)
 
     def end(self, state: EndState) -> None:
         """Close the job."""
@@ -99,7 +100,7 @@ class RunLog:
             total_files=total,
             succeeded=total - failed,
             failed=failed,
-            message=" ".join(dict.fromkeys(self._messages[:_MESSAGES_SHOWN])),
+            message=" ".join(self._messages[:_MESSAGES_SHOWN]),
             counts=dict(self._counts),
         )
         with self._store.note() as db:

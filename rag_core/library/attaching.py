@@ -30,6 +30,7 @@ from rag_core.store.documents import FileRecord, storable
 from rag_core.store.errors import not_written
 from rag_core.store.file import put_in_place
 from rag_core.store.workroom import sync, workroom
+from rag_core.text.tags import bounded
 from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
 from rag_core.vectors import RemoteIndex, VectorRecord, unit
 from rag_core.vectors.records import reason_against
@@ -297,7 +298,7 @@ class _Doc:
             title_from=title_from,  # type: ignore[arg-type]  # only shown
             segments=(),
             aliases=(aliases,) if aliases else (),
-            tags=tags,
+            tags=bounded(tags)[0],
             date=self.text("date") or None,
             private=bool(self._doc.get("private")),
             metadata=values,

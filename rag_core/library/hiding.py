@@ -94,6 +94,7 @@ def _privacy(db: sqlite3.Connection, store: str, *, due: bool = False) -> Privac
         by_note=having(privacy.BY_NOTE),
         by_rule=having(privacy.BY_RULE),
         due=due,
+        unsure=privacy.unsure(db),
     )
 
 

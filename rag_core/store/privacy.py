@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rag_core.errors import InvalidInput
+from rag_core.extract import private
 from rag_core.files import Coverage, validate_globs
 
 BY_NOTE = 1
@@ -135,6 +136,21 @@ def counts(db: sqlite3.Connection) -> dict[int, int]:
     """How many documents have which bits; files that hold no text are none."""
     sql = f"SELECT private, count(*) FROM documents d WHERE {_WITH_TEXT} GROUP BY 1"
     return dict(db.execute(sql).fetchall())
+
+
+def unsure(db: sqlite3.Connection) -> dict[str, str]:
+    """The documents that are private because their notes do not say for certain that they are not, by path,
+    each with the sentence that says why."""
+    rows = db.execute(
+        "SELECT display, warnings FROM documents d WHERE private & ? AND instr(warnings, ?) ORDER BY display",
+        (BY_NOTE, private.UNSURE),
+    )
+    return {
+        row["display"]: warning
+        for row in rows
+        for warning in json.loads(row["warnings"])
+        if warning.startswith(private.UNSURE)
+    }
 
 
 _WITH_TEXT = "d.state <> 'skipped'"

@@ -109,4 +109,5 @@ def privacy(found: Privacy) -> dict[str, Any]:
         "private": found.private,
         "private_by_note": found.by_note,
         "private_by_rule": found.by_rule,
+        "private_unsure": found.unsure,
     }

@@ -1,0 +1,102 @@
+"""Whether a note says in its front matter that it is private.
+
+A guest must never see a note that was meant to be private, so only a plain no is a no. Front matter that
+names ``private`` and cannot be read for certain makes the note private, too, and says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+UNSURE = "It is private to be safe: "
+"""How the sentence begins about a note that does not say for certain whether it is private."""
+
+_MERGE = "<<"
+_ADVICE = (
+    "Write `private: true` or `private: false` once, in YAML between two lines of `---` at the very start."
+)
+_NO = frozenset({"", "false", "no", "n", "off", "0", "null", "none", "~"})
+_YES = frozenset({"true", "yes", "y", "on", "1"})
+
+# The name where a key can stand, and its value with the indented lines below it. Repetitions are bounded:
+# from each comma on only a few characters are looked at.
+_SETTING = re.compile(
+    r"(?:^|[{,])[ \t]*(?:(?:[-?]|[&!]\S{0,40})[ \t]+){0,4}[\"']?private[\"']?(?:\s{0,9}[:\uff1a]|[ \t]*=)"
+    r"(.*(?:\n+[ \t-].*)*)",
+    re.I | re.M,
+)
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.M)
+_OPEN = re.compile(r"[\s\ufeff\u200b]*(---|\+\+\+)[ \t]*\w*[ \t]*(?:\r\n|\n|\r)")
+_CLOSE_TOML = re.compile(r"^\+\+\+[ \t]*\r?$", re.M)
+
+
+class Claim(NamedTuple):
+    """Whether a note is private by what it says; ``unsure`` tells the owner why where that is not certain."""
+
+    private: bool = False
+    unsure: str = ""
+
+
+def said_twice(keys: Iterable[str]) -> str:
+    """The key of a mapping that says more than once whether the note is private, if there is one."""
+    counts = Counter(key.strip().lower() for key in keys)
+    return next((key for key in ("private", _MERGE) if counts[key] > 1), "")
+
+
+def of_values(values: Mapping[str, Any]) -> Claim:
+    """What front matter says that was read, with what it merges."""
+    said = [_plain(value) for value in _settings(values)]
+    if all(each in _NO for each in said):
+        return Claim()
+    if all(each in _YES for each in said):
+        return Claim(True)
+    what = "has more than one value" if len(said) > 1 else "is neither yes nor no"
+    return Claim(True, f"{UNSURE}`private` in its front matter {what}. {_ADVICE}")
+
+
+def of_unreadable(block: str, why: str) -> Claim:
+    """What front matter says that cannot be read because ``why``."""
+    found = _SETTING.finditer("\n".join(block.splitlines()))
+    if all(_plain(_COMMENT.sub("", match[1]).strip().strip("\"'")) in _NO for match in found):
+        return Claim()
+    return Claim(True, f"{UNSURE}its front matter names `private` but cannot be read ({why}). {_ADVICE}")
+
+
+def of_beginning(text: str) -> Claim:
+    """What a text says that has no front matter we read, but begins as if it had: it does not begin in the
+    first line, is never closed, or is TOML. A line of dashes may also be a rule, so what follows counts only
+    as far as it looks like front matter."""
+    opening = _OPEN.match(text)
+    if not opening:
+        return Claim()
+    is_toml = opening[1] == "+++"
+    closing = _CLOSE_TOML.search(text, opening.end()) if is_toml else None
+    if closing:
+        block = text[opening.end() : closing.start()]
+    else:
+        block = "\n".join(takewhile(_is_setting, text[opening.end() :].splitlines()))
+    why = "it is TOML" if is_toml else "it is never closed, or does not begin with `---` in the first line"
+    return of_unreadable(block, why)
+
+
+def _is_setting(line: str) -> bool:
+    return not line.strip() or line[0] in " \t#-?{}" or ":" in line or "=" in line
+
+
+def _settings(values: Mapping[str, Any]) -> Iterator[Any]:
+    for key, value in values.items():
+        if key.strip().lower() == "private":
+            yield value
+        elif key.strip() == _MERGE:
+            for merged in value if isinstance(value, list) else [value]:
+                if isinstance(merged, dict):
+                    yield from _settings(merged)
+
+
+def _plain(value: Any) -> str:
+    """A value to be compared with yes and no; lists and mappings are neither, unless they are empty."""
+    return "" if value in ([], {}) else str(value).strip().lower()
