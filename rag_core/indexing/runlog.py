@@ -99,7 +99,7 @@ class RunLog:
             total_files=total,
             succeeded=total - failed,
             failed=failed,
-            message=" ".join(dict.fromkeys(self._messages[:_MESSAGES_SHOWN])),
+            message=" ".join([*dict.fromkeys(self._messages)][:_MESSAGES_SHOWN]),
             counts=dict(self._counts),
         )
         with self._store.note() as db:
