@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from rag_core.errors import VectorError
-from rag_core.servers.addresses import whole_url
+from rag_core.models.servers.addresses import whole_url
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import (
     EVERYTHING,
