@@ -11,7 +11,8 @@ RagError
 │   ├── StoreBusy       another runner holds the store
 │   └── InUpkeep        a store that is being made, mended, renamed or removed
 ├── ExtractError        a file that could not be read as text
-│   └── NotText         a file that holds no text to read; skipped, not failed
+│   ├── NotText         a file that holds no text to read; skipped, not failed
+│   └── FileGone        a file that is not there any more
 ├── EmbedderError       an embedder that is missing or failed
 │   ├── ModelMissing    the weights are not there yet, here or on the server
 │   └── Unreachable     the server does not answer, or fails whatever it is given
@@ -94,6 +95,10 @@ class ExtractError(RagError):
 
 class NotText(ExtractError):
     """A file that holds no text to read; it is skipped, not failed."""
+
+
+class FileGone(ExtractError):
+    """A file that is not there any more: it was deleted or renamed."""
 
 
 class EmbedderError(RagError):

@@ -307,6 +307,7 @@ def test_a_store_whose_index_may_be_half_made_stays_and_the_next_run_makes_it(
     remote_library: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_once(amazon, monkeypatch, "ListTagsForResource", 1000)
+    break_once(amazon, monkeypatch, "DeleteIndex", 1000)
     with pytest.raises(VectorError, match=r"is made, but its vector index is not yet.*next run makes it"):
         remote_library.create_store(OWNER, "zoo", "hashing")
     monkeypatch.undo()

@@ -23,6 +23,7 @@ from rag_core.vectors.qdrant_place import (
 from rag_core.vectors.qdrant_points import INDEXED
 from tests.qdrant_index import ME, QUERY, opened, options, place, record
 from tests.qdrant_server import QdrantServer
+from tests.standin import Refusal
 from tests.vector_bench import vault, vectors
 
 KEY = "sesame-opens"
@@ -119,6 +120,35 @@ def test_two_that_take_the_same_store_at_once_do_not_both_have_it(qdrant: Qdrant
     assert first.owner() == second.owner() == "owner-1"
     with pytest.raises(VectorError, match="belongs to another installation"):
         second.prepare("owner-2")
+
+
+@pytest.mark.parametrize("path", ["/collections/notes/index", "/collections/notes/points"])
+def test_a_collection_that_was_made_for_a_store_that_cannot_be_is_deleted(
+    qdrant: QdrantServer, path: str
+) -> None:
+    qdrant.fail(path, Refusal(400, {"status": {"error": "not so"}}))
+    with pytest.raises(VectorError, match="not so"):
+        opened(options(qdrant))
+    assert not qdrant.engine.collection_exists("notes")
+    assert opened(options(qdrant)).owner() == ME
+
+
+def test_of_a_collection_that_was_there_before_a_failure_removes_only_its_own_mark(
+    qdrant: QdrantServer,
+) -> None:
+    shape = models.VectorParams(size=16, distance=models.Distance.COSINE)
+    qdrant.engine.create_collection("notes", shape)
+    mark = Qdrant._mark
+
+    def fail(self: Qdrant, owner: str, *, only_if_new: bool = False) -> None:
+        mark(self, owner, only_if_new=only_if_new)
+        qdrant.fail("/points", Refusal(400, {"status": {"error": "not so"}}))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Qdrant, "_mark", fail)
+        with pytest.raises(VectorError, match="not so"):
+            opened(options(qdrant))
+    assert qdrant.engine.count("notes").count == 0
 
 
 def test_an_index_can_be_opened_by_its_address_alone(qdrant: QdrantServer) -> None:

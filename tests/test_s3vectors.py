@@ -85,8 +85,8 @@ def test_an_index_of_another_owner_is_refused_until_it_is_taken_over(amazon: Ser
 
 def test_two_that_create_the_same_index_at_once_share_it(amazon: Server) -> None:
     first, second = S3Vectors(PLACE, options(amazon)), S3Vectors(PLACE, options(amazon))
-    first._create(ME)
-    second._create(ME)  # found nothing a moment before
+    first._create(ME, [])
+    second._create(ME, [])  # found nothing a moment before
     second.prepare(ME)
     assert amazon.count("CreateIndex", 409) == 1
 

@@ -259,25 +259,6 @@ def test_a_full_disk_is_not_put_down_to_the_file(library: Library, notes: Path) 
     assert outcomes(index(library, "s")) == {"a.md": "added"}
 
 
-def test_a_file_that_vanishes_during_the_run_is_said_and_then_gone(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    (notes / "b.md").write_text("The giraffe sleeps.\n")
-    library.create_store(OWNER, "s", "hashing")
-    library.add_source(OWNER, "s", notes, ("**/*",))
-    library.request_index(OWNER, "s")
-
-    def vanish(job: Job) -> None:
-        if job.progress.phase == "reading":
-            (notes / "b.md").unlink(missing_ok=True)
-
-    job = library.run(OWNER, "s", vanish)
-
-    assert job is not None
-    assert outcomes(job) == {"a.md": "added", "b.md": "failed"}
-    assert outcomes(index(library, "s")) == {"b.md": "deleted"}
-    assert paths(library) == ["a.md"]
-
-
 def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes: Path) -> None:
     note = notes / "a.md"
     note.write_text("The zebra sleeps.\n")

@@ -14,9 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rag_core.errors import ExtractError, InvalidInput, NotText
+from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText
 
 SEP = os.fsencode(os.sep)
+
+GONE = FileNotFoundError, NotADirectoryError
+"""What opening a path raises that is not there any more; the second if a file took a folder's place."""
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 _ESCAPED_CATEGORIES = frozenset(("Cc", "Cs", "Zl", "Zp"))
@@ -124,7 +127,7 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
     """The content of one regular file, ``path`` below ``root``. A link is followed if it stays inside.
 
     Raises NotText when it is no regular file, lies outside ``root`` or holds more than ``max_bytes``
-    bytes, ExtractError when it is gone or cannot be read.
+    bytes, FileGone when it is not there any more, another ExtractError when it cannot be read.
     """
     shown = display(path)
     try:
@@ -133,7 +136,7 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
             _require_regular(status, shown)
             content = _read(file, max_bytes + 1) if status.st_size <= max_bytes else None
     except (OSError, ValueError) as error:
-        raise ExtractError(
+        raise (FileGone if isinstance(error, GONE) else ExtractError)(
             f"The file {shown!r} {cannot_be_read(error)}.",
             "Check that it is still there and that you may read it, then index again.",
         ) from error

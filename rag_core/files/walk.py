@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rag_core.errors import InvalidInput
 from rag_core.files.ignores import GITIGNORE
-from rag_core.files.paths import cannot_be_read, display, kind
+from rag_core.files.paths import GONE, cannot_be_read, display, kind
 from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Place, Rules
 
 PROGRESS_STEP = 500
@@ -40,12 +40,14 @@ class Walk:
 
     ``skipped`` holds (path, the end of a sentence that says why) for what the patterns chose but could
     not be taken; what is ignored or hidden is not listed. Documents below an ``unreadable`` folder must
-    not be taken as deleted.
+    not be taken as deleted, nor those below one that ``vanished``, which only another scan can tell: an
+    unplugged drive must not look like deleted notes.
     """
 
     files: list[FileStat] = field(default_factory=list)
     skipped: list[tuple[bytes, str]] = field(default_factory=list)
     unreadable: list[bytes] = field(default_factory=list)
+    vanished: list[bytes] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +270,13 @@ class _Walker:
             self._walk.skipped.append((link, reason))
 
     def _unreadable(self, place: Place, error: OSError) -> None:
-        """Also for a folder that vanished: an unplugged drive must not look like deleted notes."""
         reason = cannot_be_read(error)
         if not place.rel:
             shown = os.fsdecode(place.full[:-1] or place.full)
             raise InvalidInput(f"The folder {shown!r} {reason}.", "Allow this user to read it.") from error
+        if isinstance(error, GONE):
+            self._walk.vanished.append(place.rel[:-1])
+            return
         self._walk.unreadable.append(place.rel[:-1])
         self._walk.skipped.append((place.rel[:-1], reason))
 

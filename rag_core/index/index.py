@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 
 from rag_core.errors import (
     Cancelled,
+    FileGone,
     NotText,
     RagError,
     Stopped,
@@ -42,6 +43,7 @@ _UNSURE = (
     " and `commonplace store private` list them."
 )
 _ROWS_A_WRITE = 500
+_MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 _Row = TypeVar("_Row")
 _Read = Literal["added", "changed", "reread"]
@@ -240,29 +242,41 @@ class Runner:
             self._log.say(_ALL_PAUSED)
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
-        """Bring a source up to date, or ``only`` some files of it; whether it gave any up."""
-        self._log.phase("scanning", 0)
-        try:
-            plan = make_plan(
-                self._store, source, force=force, only=only,
-                max_bytes=self._limits.max_file_bytes, on_progress=self._log.reach,
-            )  # fmt: skip
-        except Cancelled:
-            raise
-        except RagError as error:
-            self._failed_source(source, error)
-            plan = taken_out(self._store, source, only)  # also while its disk is not there
-            self._apply(plan)
-            return bool(plan.deleted)
-        self._count_left_alone(source, plan, is_whole=only is None)
-        self._apply(plan)
+        """Bring a source up to date, or ``only`` some files of it; whether it gave any up.
+
+        What is gone when it is to be read is looked for by another scan: it may have another name now.
+        """
+        gave_up = False
+        for scans in range(_MOST_SCANS):
+            self._log.phase("scanning", 0)
+            try:
+                plan = make_plan(
+                    self._store, source, force=force and not scans, only=only,
+                    max_bytes=self._limits.max_file_bytes, on_progress=self._log.reach,
+                )  # fmt: skip
+            except Cancelled:
+                raise
+            except RagError as error:
+                self._failed_source(source, error)
+                plan = taken_out(self._store, source, only)  # also while its disk is not there
+                self._apply(plan)
+                return gave_up or bool(plan.deleted)
+            if not scans:
+                self._count_left_alone(source, plan, is_whole=only is None)
+            is_seen_whole = self._apply(plan)
+            gave_up |= bool(plan.deleted)
+            if is_seen_whole:
+                break
+        else:
+            gone = f"Some files of {source.root!r} were gone before they could be read."
+            self._log.say(f"{gone} The next run looks for them again.")
         if source.removed:
             with self._store.write() as db:
                 sources.drop_source(db, source.id)
         elif only is None:
             with self._store.note() as db:
                 sources.note_whole_read(db, source, self._log.job.id)
-        return bool(plan.deleted)
+        return gave_up
 
     def _count_left_alone(self, source: Source, plan: Plan, *, is_whole: bool) -> None:
         """Count the files of a source that stay as they are, each once: a second look finds the same ones,
@@ -282,8 +296,9 @@ class Runner:
             self._log.result(db, result)
         self._log.count(result)
 
-    def _apply(self, plan: Plan) -> None:
-        """Do what the plan says, a document a transaction, the ones that only moved first."""
+    def _apply(self, plan: Plan) -> bool:
+        """Do what the plan says, a document a transaction, the ones that only moved first. Whether nothing
+        of it was gone by then."""
         root = Path(plan.source.root)
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self._log.say(warning)
@@ -301,12 +316,10 @@ class Runner:
                 self._log.result(db, result)
             self._log.count(result)
             self._log.step(known.display)
-        for file in plan.new:
-            self._file(root, file, "added")
-        for file in plan.changed:
-            self._file(root, file, "changed")
-        for file in plan.again:
-            self._file(root, file, "reread")
+        there = [self._file(root, file, "added") for file in plan.new]
+        there += [self._file(root, file, "changed") for file in plan.changed]
+        there += [self._file(root, file, "reread") for file in plan.again]
+        return all(there) and not plan.is_partial
 
     def _move(self, move: Move) -> None:
         named = move.known.title_from == "file name"
@@ -319,8 +332,9 @@ class Runner:
         self._log.count(result)
         self._log.step(file.display)
 
-    def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> None:
-        """Read one file and store it whole, or the reason why not."""
+    def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> bool:
+        """Read one file and store it whole, or the reason why not; False when it is gone, and nothing is
+        stored."""
         self._give_way()
         started = time.monotonic()
         try:
@@ -329,6 +343,8 @@ class Runner:
             doc = extract(data, PurePosixPath(file.display), self._worker)
             passages = cut(doc, self._spec, self._embedding.count_tokens)
             self._put(file, doc, passages, outcome, started)
+        except FileGone:
+            return False
         except NotText as error:
             self._unread(file, "skipped", error.message, started)
         except StoreError:  # a full disk is no fault of this file
@@ -336,6 +352,7 @@ class Runner:
         except Exception as error:  # one bad file is one failed row, whatever is wrong with it
             self._unread(file, "failed", _reason(error), started)
         self._log.step(file.display)
+        return True
 
     def _put(
         self,

@@ -58,7 +58,8 @@ class Move:
 class Plan:
     """The difference between a source's files and its documents; ``again`` are the files that are to be
     read once more although nothing says that they changed, ``excluded`` the paths of those among the
-    ``deleted`` that the owner took out. ``still_skipped`` have not changed since they were skipped."""
+    ``deleted`` that the owner took out. ``still_skipped`` have not changed since they were skipped.
+    ``is_partial`` says that a folder vanished during the scan, so that another scan may find more."""
 
     source: Source
     new: tuple[FileRecord, ...] = ()
@@ -70,6 +71,7 @@ class Plan:
     excluded: Set[bytes] = frozenset()
     unchanged: int = 0
     still_skipped: int = 0
+    is_partial: bool = False
     warnings: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
@@ -181,6 +183,7 @@ def make_plan(
         excluded=sides.excluded & {known.path for known in gone} - old,
         unchanged=len(sides.files) - len(sides.unsettled) - sides.still_skipped,
         still_skipped=sides.still_skipped,
+        is_partial=bool(walk.vanished),
         warnings=(*_nothing_matches(root, source, walk), *_warnings(walk, only)),
     )
 
@@ -255,10 +258,11 @@ def _sides(
 def _gone(sides: _Sides, walk: Walk) -> list[Known]:
     """The documents whose file is not there any more, or was taken out by the owner."""
     present = {file.path for file in sides.files} if sides.known else set()
+    unknown = [*walk.unreadable, *walk.vanished]
     return [
         known
         for path, known in sides.known.items()
-        if path in sides.excluded or not (path in present or _below(path, walk.unreadable))
+        if path in sides.excluded or not (path in present or _below(path, unknown))
     ]
 
 
@@ -289,7 +293,7 @@ def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
     here = with_sep(os.fsencode(source.root))
     with store.read() as db:
         rows = db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,)).fetchall()
-    if not rows or walk.unreadable or any(os.path.lexists(here + path) for (path,) in rows):
+    if not rows or walk.unreadable or walk.vanished or any(os.path.lexists(here + path) for (path,) in rows):
         return
     remove = f"commonplace source remove {source.id} --store {store.name}"
     raise StoreError(
@@ -301,7 +305,7 @@ def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
 
 def _nothing_matches(root: Path, source: Source, walk: Walk) -> list[str]:
     """Two sentences for a source without files: what it was asked for, and what would match."""
-    if walk.files or walk.unreadable:
+    if walk.files or walk.unreadable or walk.vanished:
         return []
     return [str(no_match(root, source.include, source.exclude))]
 

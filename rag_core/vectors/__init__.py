@@ -88,7 +88,8 @@ class RemoteIndex(VectorIndex, Protocol):
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         """Create the index for ``owner``, or make sure that the one there has the same shape and owner.
 
-        Raises VectorError with the difference. ``take_over`` makes another owner's index this one's.
+        Raises VectorError with the difference. ``take_over`` makes another owner's index this one's. What
+        this call made is removed when it fails.
         """
 
     def owner(self) -> str:

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rag_core.errors import InvalidInput, VectorError
+
+
+@contextmanager
+def undone_on_failure() -> Iterator[list[Callable[[], object]]]:
+    """A list for the steps that remove what the block has made. If the block fails they are taken, the last
+    one first; the error then says what could not be removed."""
+    steps: list[Callable[[], object]] = []
+    try:
+        yield steps
+    except BaseException as error:
+        try:
+            for step in reversed(steps):
+                step()
+        except VectorError as stays:
+            if isinstance(error, VectorError):
+                left = f"{error.message} What was made before that could not be removed: {stays.message}"
+                raise VectorError(left, error.suggestion) from error
+        raise
 
 
 def check_dimension(called: str, dimension: int, most: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from rag_core.errors import VectorError
@@ -25,7 +26,7 @@ from rag_core.vectors import (
     unit,
     unnoticed,
 )
-from rag_core.vectors.agreement import check_server, check_shape, of_another
+from rag_core.vectors.agreement import check_server, check_shape, of_another, undone_on_failure
 from rag_core.vectors.attempts import Refused
 from rag_core.vectors.batches import Batch, batches, parts, send, settle
 from rag_core.vectors.programs import QDRANT
@@ -103,20 +104,22 @@ class Qdrant:
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         """See RemoteIndex.prepare. The owner is that of the store: the collection belongs to nobody."""
-        if not self._call("collection_exists"):
-            self._create()
-        found = self._collection()  # ours, or the one of somebody who was quicker
-        self._check_shape(found)
-        self._index_keys(found)
-        theirs = self.owner()
-        if not theirs and (take_over or not self._count()):
-            self._mark(owner, only_if_new=not take_over)
+        with undone_on_failure() as undo:
+            if not self._call("collection_exists") and self._create():
+                undo.append(self._delete_if_empty)
+            found = self._collection()  # ours, or the one of somebody who was quicker
+            self._check_shape(found)
+            self._index_keys(found)
             theirs = self.owner()
-        if theirs == owner:
-            return
-        if not take_over:
-            raise of_another(str(self.place), theirs, "set another `qdrant_collection`")
-        self._mark(owner)
+            if not theirs and (take_over or not self._count()):
+                undo.append(partial(self._unmark, owner))
+                self._mark(owner, only_if_new=not take_over)
+                theirs = self.owner()
+            if theirs == owner:
+                return
+            if not take_over:
+                raise of_another(str(self.place), theirs, "set another `qdrant_collection`")
+            self._mark(owner)
 
     def owner(self) -> str:
         """See RemoteIndex.owner."""
@@ -138,13 +141,19 @@ class Qdrant:
         else:
             self._delete_where({"has_id": [marker_id(self.place)]})
 
-    def _delete_where(self, condition: Any) -> None:
-        self._call("delete", points_selector=self._selector({"must": [condition]}), wait=True)
+    def _delete_if_empty(self) -> None:
+        """Delete the collection unless a store is in it."""
+        if not self._call("count", exact=True).count:
+            self._call("delete_collection")
+
+    def _delete_where(self, *conditions: Any) -> None:
+        self._call("delete", points_selector=self._selector({"must": [*conditions]}), wait=True)
 
     def _collection(self) -> Any:
         return self._call("get_collection")
 
-    def _create(self) -> None:
+    def _create(self) -> bool:
+        """Create the collection; whether nobody was quicker."""
         models = self._connection.models
         shape = models.VectorParams(
             size=self.place.dimension,
@@ -156,6 +165,8 @@ class Qdrant:
         except Refused:
             if not self._call("collection_exists"):  # else somebody was quicker
                 raise
+            return False
+        return True
 
     def _shape(self, found: Any) -> tuple[int, QdrantMetric]:
         vectors = found.config.params.vectors
@@ -198,6 +209,10 @@ class Qdrant:
         if only_if_new:  # a marker that is there is another's then, and stays
             extra["update_filter"] = self._filter({"must": [{"key": OWNER, "match": {"value": owner}}]})
         self._upsert([marker], **extra)
+
+    def _unmark(self, owner: str) -> None:
+        mine = {"key": OWNER, "match": {"value": owner}}
+        self._delete_where({"has_id": [marker_id(self.place)]}, mine)
 
     def _count(self) -> int:
         wanted = self._filter({"must": [of_store(self.place.store)]})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -25,7 +25,7 @@ from rag_core.vectors import (
     unit,
     unnoticed,
 )
-from rag_core.vectors.agreement import check_shape, of_another
+from rag_core.vectors.agreement import check_shape, of_another, undone_on_failure
 from rag_core.vectors.batches import Batch, batches, parts, send, settle
 from rag_core.vectors.records import DOC, TEXT, numbers, reason_against, rebuilt, whole
 from rag_core.vectors.s3_client import Refused, S3Client
@@ -72,17 +72,18 @@ class S3Vectors:
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         """See RemoteIndex.prepare."""
-        found = self._found()
-        if found is None:
-            self._create(owner)
-            found = self._index()  # ours, or the one of somebody who was quicker
-        self._check_shape(found)
-        theirs = self._tags(found["indexArn"]).get(_OWNER_TAG, "")
-        if theirs == owner:
-            return
-        if not take_over:
-            raise of_another(str(self.place), theirs, "choose another bucket prefix")
-        self._call("tag_resource", resourceArn=found["indexArn"], tags={_OWNER_TAG: owner})
+        with undone_on_failure() as undo:
+            found = self._found()
+            if found is None:
+                self._create(owner, undo)
+                found = self._index()  # ours, or the one of somebody who was quicker
+            self._check_shape(found)
+            theirs = self._tags(found["indexArn"]).get(_OWNER_TAG, "")
+            if theirs == owner:
+                return
+            if not take_over:
+                raise of_another(str(self.place), theirs, "choose another bucket prefix")
+            self._call("tag_resource", resourceArn=found["indexArn"], tags={_OWNER_TAG: owner})
 
     def owner(self) -> str:
         """See RemoteIndex.owner."""
@@ -91,14 +92,22 @@ class S3Vectors:
 
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The bucket goes with the last index in it."""
-        where = {"vectorBucketName": self.place.bucket}
         found = self._found()
         theirs = self._tags(found["indexArn"]).get(_OWNER_TAG, "") if found else self._bucket_owner()
         if theirs != owner:
             return
         if found:
-            self._unless("NotFoundException", "delete_index", **where, indexName=self.place.index)
-        self._unless("NotFoundException ConflictException", "delete_vector_bucket", **where)
+            self._delete_index()
+        self._delete_bucket()
+
+    def _delete_index(self) -> None:
+        where = {"vectorBucketName": self.place.bucket, "indexName": self.place.index}
+        self._unless("NotFoundException", "delete_index", **where)
+
+    def _delete_bucket(self) -> None:
+        """Delete the bucket unless another index is in it."""
+        codes = "NotFoundException ConflictException"
+        self._unless(codes, "delete_vector_bucket", vectorBucketName=self.place.bucket)
 
     def _bucket_owner(self) -> str:
         """Who made the bucket; ``""`` when there is none, or nobody may know."""
@@ -124,15 +133,16 @@ class S3Vectors:
         tags: Mapping[str, str] = self._call("list_tags_for_resource", resourceArn=arn)["tags"]
         return tags
 
-    def _create(self, owner: str) -> None:
-        """Create the bucket and the index, whichever is not there."""
+    def _create(self, owner: str, undo: list[Callable[[], object]]) -> None:
+        """Create the bucket and the index, whichever is not there; ``undo`` gets what removes them."""
         made: dict[str, object] = {}
         if self._options.kms_key:
             made["encryptionConfiguration"] = {"sseType": "aws:kms", "kmsKeyArn": self._options.kms_key}
         tags = {**self._options.tags, _OWNER_TAG: owner}
         where = {"vectorBucketName": self.place.bucket}
-        self._unless("ConflictException", "create_vector_bucket", **where, tags=tags, **made)
-        self._unless(
+        if self._unless("ConflictException", "create_vector_bucket", **where, tags=tags, **made):
+            undo.append(self._delete_bucket)
+        if self._unless(
             "ConflictException",
             "create_index",
             **where,
@@ -140,15 +150,18 @@ class S3Vectors:
             **self._shape(),
             tags=tags,
             **made,
-        )
+        ):
+            undo.append(self._delete_index)
 
-    def _unless(self, codes: str, operation: str, **arguments: object) -> None:
-        """Call ``operation``; it is well if it is refused for one of ``codes``."""
+    def _unless(self, codes: str, operation: str, **arguments: object) -> bool:
+        """Call ``operation``, which may be refused for one of ``codes``; whether it was done."""
         try:
             self._call(operation, **arguments)
         except Refused as error:
             if error.code not in codes.split():
                 raise
+            return False
+        return True
 
     def _shape(self) -> dict[str, object]:
         return {
