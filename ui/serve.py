@@ -20,8 +20,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from rag_core import logs
-from rag_core.config import Settings, load
+from rag_core.config import Settings, load, logs
 from rag_core.errors import InvalidInput, RagError
 from ui import arrival, server_log
 from ui.access import is_loopback
