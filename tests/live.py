@@ -103,11 +103,11 @@ def run_page(ws: ClientConnection, page: str, query: str = "") -> list[ForwardMs
 
 
 @contextmanager
-def start(folder: Path, **environment: str) -> Iterator[Server]:
+def start(folder: Path, port: int = 0, **environment: str) -> Iterator[Server]:
     """A server started from a foreign working directory, whose config would open it to the network.
 
-    ``environment`` is added to this process's. The server's log is printed at the end: pytest
-    shows it with a failing test.
+    ``port`` 0 is any free one; ``environment`` is added to this process's. The server's log is printed at
+    the end: pytest shows it with a failing test.
     """
     (folder / "sitecustomize.py").write_text(RECORDER)
     (folder / ".streamlit").mkdir()
@@ -122,7 +122,8 @@ def start(folder: Path, **environment: str) -> Iterator[Server]:
         ),
         "LOOKUPS": str(folder / "lookups"),
     }
-    command = [sys.executable, "-c", "from ui.serve import serve; serve('localhost', 0, open_browser=False)"]
+    program = f"from ui.serve import serve; serve('localhost', {port}, open_browser=False)"
+    command = [sys.executable, "-c", program]
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(

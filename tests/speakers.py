@@ -164,8 +164,8 @@ class Place:
 
 
 @contextmanager
-def speaking(folder: Path, **environment: str) -> Iterator[Place]:
-    """Start the app below ``folder``; ``environment`` is added to its own."""
+def speaking(folder: Path, port: int = 0, **environment: str) -> Iterator[Place]:
+    """Start the app below ``folder`` at ``port``, 0 for any free one; ``environment`` is added to its own."""
     home, notes, run = folder / "home", folder / "notes", folder / "run"
     run.mkdir()
     write(notes, NOTES)
@@ -176,7 +176,7 @@ def speaking(folder: Path, **environment: str) -> Iterator[Place]:
     let_in(library)
     token = library.create_token(OWNER, "script").secret
     try:
-        with start(run, **told) as server:
+        with start(run, port, **told) as server:
             yield Place(server, library, notes, token)
     finally:
         library.close()

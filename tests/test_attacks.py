@@ -80,6 +80,23 @@ def test_a_page_whose_tailnet_name_was_rebound_is_refused(place: Place, login: s
     assert place.person(login).get("/api/v1/stores")[0] == 200, "with the Host that Serve has"
 
 
+def free_port_of_four_digits() -> int:
+    """Before one of five a zero makes no port."""
+    for port in range(7000, 9999):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("No port is free.")
+
+
+def test_a_port_with_a_zero_before_it_is_refused(tmp_path: Path) -> None:
+    with speaking(tmp_path, free_port_of_four_digits()) as place:
+        for host in (f"{TAILNET}:0{place.server.port}", f"localhost:0{place.server.port}"):
+            headers = through_serve(CO_OWNER, host) if host.startswith(TAILNET) else [("Host", host)]
+            assert place.server.get("/api/v1/stores", *headers)[0] == place.server.handshake(*headers) == 403
+        assert place.person(CO_OWNER).get("/api/v1/stores")[0] == place.owner.get("/api/v1/stores")[0] == 200
+
+
 HERE: Final = ("Host", "localhost")
 GET, POST = "GET /api/v1/stores HTTP/1.1", "POST /mcp HTTP/1.1"
 ODD_REQUESTS: dict[str, tuple[str, list[Header]]] = {

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection
 
 from rag_core.config import load
 from rag_core.library import Library
@@ -201,6 +203,63 @@ def test_what_a_guest_may_not_say_over_a_socket_is_not_heard(place: Place, messa
         with pytest.raises(TimeoutError):
             print(ws.recv(timeout=0.7))
         assert "Search your notes" in shown(run_page(ws, "")), "the socket stays"
+
+
+@pytest.mark.parametrize("who", ["guest", "owner by login", "owner"])
+def test_a_page_is_not_told_where_the_program_lies(place: Place, who: str) -> None:
+    speaker = place.speakers[who]
+    for page in ("", "ask", "files"):
+        said = speaker.visit(page)
+        assert 'main_script_path: "shell.py"' in said
+        assert str(ROOT) not in said
+
+
+def shown_results(ws: ClientConnection) -> tuple[str, str]:
+    """The session of a page that shows results, and the id of their export."""
+    said = shown(run_page(ws, "", "q=harbour&mode=lexical"))
+    session, made = re.search(r'session_id: "(.+)"', said), re.search(r'deferred_file_id: "(.+)"', said)
+    assert session
+    assert made
+    return session[1], made[1]
+
+
+def export(ws: ClientConnection, session: str, made: str) -> Any:
+    """What Streamlit answers to who asks for an export: ``error_msg``, or the address of a file."""
+    asked = {"request_id": "1", "session_id": session, "deferred_file": {"file_id": made}}
+    ws.send(BackMsg(backend_operation_request=asked).SerializeToString())
+    while True:
+        message = ForwardMsg.FromString(ws.recv(timeout=10, decode=False))
+        if message.WhichOneof("type") == "backend_operation_response":
+            return message.backend_operation_response
+
+
+@pytest.mark.parametrize("who", ["guest", "owner by login", "owner"])
+def test_an_export_is_stored_by_no_browser(place: Place, who: str) -> None:
+    speaker = place.speakers[who]
+    with speaker.opened() as ws:
+        answer = export(ws, *shown_results(ws))
+    status, headers, body = speaker.get(answer.deferred_file.url)
+    assert (status, headers["cache-control"], "opens at six" in body) == (200, "no-store", True)
+    status, headers, _ = speaker.get("/media/none.json")
+    assert (status, headers["cache-control"]) == (404, "no-store")
+
+
+@pytest.mark.parametrize("who", ["guest", "owner by login", "owner"])
+@pytest.mark.parametrize("other", ["guest", "guest without ask", "owner"])
+def test_an_export_is_made_for_the_page_that_shows_the_results_and_no_other(
+    place: Place, who: str, other: str
+) -> None:
+    with place.speakers[who].opened() as ws, place.speakers[other].opened() as others:
+        (_, made), (session, _) = shown_results(ws), shown_results(others)
+        answer = export(others, session, made)
+        assert (answer.error_msg != "", answer.deferred_file.url) == (True, "")
+
+
+def test_an_export_is_made_after_a_page_was_connected_again(place: Place) -> None:
+    with place.owner.opened() as ws:
+        session, made = shown_results(ws)
+    with place.owner.opened(session) as ws:
+        assert export(ws, session, made).deferred_file.url.startswith("/media/")
 
 
 def test_no_page_around_the_apps_may_steer_it(place: Place) -> None:

@@ -55,8 +55,8 @@ NOT_LET_IN: Final = RagError(
 )
 REFUSAL: Final = str(NOT_LET_IN)
 
-_LOOPBACK_HOST: Final = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.ASCII)
-_PORT: Final = re.compile(r":\d{1,5}\Z", re.ASCII)
+_LOOPBACK_HOST: Final = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[1-9]\d{0,4})?", re.ASCII)
+_PORT: Final = re.compile(r":[1-9]\d{0,4}\Z", re.ASCII)  # as browsers write it: ":08501" is refused
 _TAILNET: Final = ".ts.net"
 _LOGIN: Final = "tailscale-user-login"
 _FUNNEL: Final = "tailscale-funnel"

@@ -6,12 +6,14 @@ import re
 from typing import Literal
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from rag_core.api.forms import render
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Viewer
 from rag_core.wording import plural
 from ui.deps import library
+from ui.passage import asking_session
 
 _LONGEST_NAME = 40
 
@@ -19,23 +21,30 @@ _LONGEST_NAME = 40
 def show(answer: Answer, viewer: Viewer) -> None:
     """A button for each kind. The file is made when it is asked for, from the answer on the page."""
     name, count = file_name(answer), len(answer.hits)
+    page = get_script_run_ctx()
+    session = page.session_id if page is not None else ""
     which = f"{count:,}" if answer.convincing else f"{count:,} nearest"
     with st.container(horizontal=True, width="content"):
         st.download_button(
-            f"{which} as JSON", lambda: _made(answer, viewer, "json"), f"{name}.json",
+            f"{which} as JSON", lambda: _made(answer, viewer, "json", session), f"{name}.json",
             "application/json", key="download_json", on_click="ignore", type="tertiary",
             icon=":material/download:",
             help=f"The {plural(count, 'passage')} shown here, for programs",
         )  # fmt: skip
         st.download_button(
-            f"{which} as CSV", lambda: _made(answer, viewer, "csv"), f"{name}.csv", "text/csv",
+            f"{which} as CSV", lambda: _made(answer, viewer, "csv", session), f"{name}.csv", "text/csv",
             key="download_csv", on_click="ignore", type="tertiary", icon=":material/download:",
             help=f"The {plural(count, 'passage')} shown here, for a spreadsheet",
         )  # fmt: skip
 
 
-def _made(answer: Answer, viewer: Viewer, kind: Literal["json", "csv"]) -> bytes:
-    """The file, for who may still see what was found. Raises NotFound."""
+def _made(answer: Answer, viewer: Viewer, kind: Literal["json", "csv"], session: str) -> bytes:
+    """The file, for the page that shows the answer, if its viewer may still see it. Raises NotFound.
+
+    Streamlit would make it for any page that names its id.
+    """
+    if not session or asking_session() != session:
+        raise NotFound("These results are not of this page.", "Search again.")
     now = viewer if viewer.is_owner else library().viewer_for(viewer.login)
     if now is None or not all(map(now.may_see, answer.stores)):
         raise NotFound("A store that was searched is not there any more.", "Search again.")

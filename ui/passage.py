@@ -6,14 +6,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag_core.types import Viewer
 from ui.access import Refused, Sender, is_program
+from ui.app_messages import without_path
 from ui.guest_messages import is_for_guests
 from ui.limits import TOO_SLOW, Limits
 
@@ -21,6 +23,8 @@ _UPLOAD: Final = "/_stcore/upload_file/"
 _CODES: Final = {413: 1009}  # RFC 6455: message too big; all else is a violation of policy
 _POLICY_VIOLATION: Final = 1008
 _GRACE_S: Final = 2.0  # in which the app may end by itself what was ended
+
+_passage: ContextVar[Passage | None] = ContextVar("passage", default=None)
 
 OnMessage = Callable[["Passage"], Awaitable[None]]
 
@@ -43,6 +47,7 @@ class Passage:
         self.viewer: Final = viewer
         self.path: Final[str] = scope["path"]
         self.is_websocket: Final = scope["type"] == "websocket"
+        self.session = _resumed(scope)
         self._scope = scope
         self._limits = limits
         self._on_message = on_message
@@ -59,6 +64,7 @@ class Passage:
 
     async def run(self, app: ASGIApp, receive: Receive, send: Send) -> None:
         """Let ``app`` answer, until it has or this is ended."""
+        _passage.set(self)
         work = asyncio.ensure_future(
             app(self._scope, lambda: self._receive(receive), lambda message: self._send(send, message))
         )
@@ -87,6 +93,9 @@ class Passage:
         if self._ended.done():
             raise OSError("The gate has ended this request.")
         self._has_begun = True
+        if message["type"] == "websocket.send" and message.get("bytes"):
+            data, session = without_path(message["bytes"])
+            message, self.session = {**message, "bytes": data}, session or self.session
         await send(message)
 
     async def _receive(self, receive: Receive) -> Message:
@@ -123,6 +132,21 @@ class Passage:
             return _gone(self.is_websocket)
         finally:
             coming.cancel()
+
+
+def asking_session() -> str:
+    """Streamlit's session of the page whose message is being handled, also in a thread that Streamlit starts
+    to answer it; '' where there is none."""
+    passage = _passage.get()
+    return passage.session if passage is not None else ""
+
+
+def _resumed(scope: Scope) -> str:
+    """The session that a page names to go on with, as Streamlit reads it: the third of the protocols."""
+    headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
+    named = [value for name, value in headers if name.lower() == b"sec-websocket-protocol"]
+    parts = b",".join(named).decode("latin-1").split(",")
+    return parts[2].strip() if len(parts) > 2 else ""
 
 
 def is_upload(path: str) -> bool:

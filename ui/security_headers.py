@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.front import front_page
 
+_MEDIA: Final = "/media/"  # where exports are fetched, which hold text of notes
+_NOT_KEPT: Final = (b"cache-control", b"no-store")
 _INLINE_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -66,7 +68,8 @@ def security_headers() -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """ASGI middleware: sets `security_headers` on every HTTP response, refusals included."""
+    """ASGI middleware: sets `security_headers` on every HTTP response, refusals included, and lets nobody
+    store an export."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -74,12 +77,14 @@ class SecurityHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass everything on; replace headers of the same name on the way back."""
+        is_export = scope["type"] == "http" and scope["path"].startswith(_MEDIA)
+        secured = [*self.headers, _NOT_KEPT] if is_export else self.headers
 
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                ours = {name for name, _ in self.headers}
+                ours = {name for name, _ in secured}
                 theirs = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
-                message = {**message, "headers": [*theirs, *self.headers]}
+                message = {**message, "headers": [*theirs, *secured]}
             await send(message)
 
         await self.app(scope, receive, send_secured if scope["type"] == "http" else send)

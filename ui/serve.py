@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import importlib
 import ipaddress
-import logging
 import os
 import signal
 import socket
@@ -23,7 +22,7 @@ import streamlit as st
 
 from rag_core.config import Settings, load, logs
 from rag_core.errors import InvalidInput, RagError
-from ui import arrival
+from ui import arrival, server_log
 from ui.access import is_loopback
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -47,7 +46,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
         sys.path.insert(0, str(ROOT))
     app: st.App = importlib.import_module("app").app
     app.state["on_ready"] = _announcer(address, open_browser)
-    logging.getLogger("uvicorn.error").addFilter(_is_warning)
+    server_log.limit()
     _allow_connections()
     arrival.install(settings.body_timeout_s)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
@@ -148,10 +147,6 @@ def _announcer(address: str, open_browser: bool) -> Callable[[], None]:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
     return announce
-
-
-def _is_warning(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.WARNING
 
 
 def _exit(_signal: int, _frame: FrameType | None) -> None:
