@@ -125,7 +125,8 @@ class Draft:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The answer to a question, checked. ``references`` are all passages that the model was given, or would
-    have been; ``message`` is what is said where there is no answer; ``model`` is empty for a guest;
+    have been; ``retrieved_chunks`` is how many chunks in them fit the question, and what completes these is
+    not counted; ``message`` is what is said where there is no answer; ``model`` is empty for a guest;
     ``pending`` passages were not found by meaning yet."""
 
     question: str

@@ -20,7 +20,8 @@ NOTES = {
     "heron.md": "# Heron\n\nThe **grey** heron stands still in shallow water and eats fish, frogs and eels."
     "\n\n## Nest\n\nIt nests in tall trees near a lake, in colonies of up to a hundred pairs, and comes back"
     " every spring to mend what the winter has left of it.\n",
-    "tern.md": "# Tern\n\nThe tern flies from pole to pole each year; nobody sees more daylight than it.\n",
+    "tern.md": "# Tern\n\nThe tern flies from pole to pole each year; nobody sees more daylight than it, no heron"
+    " either.\n",
     "moor hen.txt": "A moor hen swims with a nodding head, and runs over lily pads on long green toes.\n",
 }
 

@@ -94,7 +94,10 @@ _REPLY: dict[str, Schema] = {
     "answer": {**TEXT, "description": "The whole answer, marked where its sources do not hold it."},
     "references": _list(_ref("Reference")),
     "found": {**YES_NO, "description": "Whether any passage fits the question."},
-    "retrieved_chunks": COUNT,
+    "retrieved_chunks": {
+        **COUNT,
+        "description": "How many passages that fit were given; what completes them is not counted.",
+    },
     "message": TEXT,
     "ending": _one_of(Ending),
     "statements": _list(_ref("Statement")),
@@ -256,7 +259,7 @@ SCHEMAS: Mapping[str, Schema] = {
         spans=SPANS,
         cited=YES_NO,
         score={"type": "number", "minimum": 0, "maximum": 1},
-        relevant={**YES_NO, "description": "Whether it is good enough; otherwise it is a near miss."},
+        relevant={**YES_NO, "description": "True: only what fits is in an answer."},
         link=TEXT,
     ),
     "Statement": _has(

@@ -98,11 +98,12 @@ class Asking(Reader):
         )  # fmt: skip
         if found.withheld:
             reply = replace(reply, notices=(*reply.notices, self._kept_back()))
-        if not any(hit.relevant for hit in found.hits):
+        fitting = [hit for hit in found.hits if hit.relevant]
+        if not fitting:
             reply = replace(reply, notices=(*reply.notices, *_waiting(viewer, found)))
         else:
             with self._one_of_few(viewer), _stoppable(stop):
-                reply = self._answered(viewer, reply, found.hits, history, hear, stop)
+                reply = self._answered(viewer, reply, fitting, history, hear, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
 
     @contextmanager
