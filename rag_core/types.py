@@ -345,7 +345,8 @@ class Answer:
     ``has_more`` whether it goes on with what is good enough, and may be asked for. ``unshown`` is how many
     near misses follow at least, which are there to be asked for as well. ``fitting`` is how many passages
     of the whole list are good enough, or how many at least where ``fits_more``. ``by_words`` names the stores
-    that could be searched by words only; a notice says why."""
+    that could be searched by words only; a notice says why. ``timestamp`` is when it was asked for (ISO 8601,
+    UTC)."""
 
     query: Query
     stores: tuple[str, ...]
@@ -355,6 +356,7 @@ class Answer:
     notices: tuple[Notice, ...]
     pending: int
     query_time_ms: float = 0.0
+    timestamp: str = ""
     offset: int = 0
     has_more: bool = False
     unshown: int = 0

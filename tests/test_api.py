@@ -74,7 +74,9 @@ def api(live: Server) -> Iterator[Rest]:
 def timeless(value: Any) -> Any:
     """Without what is not the same twice."""
     if isinstance(value, dict):
-        return {name: timeless(each) for name, each in value.items() if name != "query_time_ms"}
+        return {
+            name: timeless(each) for name, each in value.items() if name not in ("query_time_ms", "timestamp")
+        }
     return [timeless(each) for each in value] if isinstance(value, list) else value
 
 

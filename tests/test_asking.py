@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from rag_core.answers import SYSTEM_PROMPT
 from rag_core.errors import InvalidInput, NotFound
+from rag_core.rendering import render
 from rag_core.replies import Draft, Turn
 from rag_core.types import OWNER, Filters
 from tests.answering import GUEST, QUESTION, Answering, asked, passages, paths
@@ -34,6 +36,7 @@ def test_an_answer_has_its_passages_with_the_seeds_names(answering: Answering) -
     assert first.cited
     assert (reply.found, reply.ending, reply.model) == (True, "answered", "ollama:talker")
     assert reply.retrieved_chunks >= len(reply.references)
+    assert datetime.fromisoformat(reply.timestamp).tzinfo is not None
 
 
 def test_the_prompt_is_the_seeds_with_numbers_and_fences(
@@ -134,6 +137,7 @@ def test_a_part_of_a_long_section_comes_with_the_parts_beside_it(answering: Answ
     write(notes, {"port/log.md": LOG})
     index(library, "port")
     [hit] = (hit for hit in library.search(OWNER, "walrus herring", top_k=5).hits if hit.relevant)
+    assert render.hit(hit)["metadata"]["split_part"] == hit.split_part > 1
     before, same, behind = library.neighbours(OWNER, "port", hit.key, 1)
     reply = library.ask(OWNER, "walrus herring")
     [reference] = reply.references

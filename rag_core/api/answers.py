@@ -88,6 +88,7 @@ _STORE_OF_OWNER: dict[str, Schema] = {
 }
 
 _PENDING: Schema = {**COUNT, "description": "Passages that are found by words only until they are embedded."}
+_WHEN: Schema = {**TEXT, "description": "When it was asked: ISO 8601, UTC."}
 _ERROR = _has(message=TEXT, suggestion=TEXT)
 _REPLY: dict[str, Schema] = {
     "question": TEXT,
@@ -107,6 +108,7 @@ _REPLY: dict[str, Schema] = {
     "pending": _PENDING,
     "warnings": TEXTS,
     "took_ms": NUMBER,
+    "timestamp": _WHEN,
 }
 
 SCHEMAS: Mapping[str, Schema] = {
@@ -123,6 +125,7 @@ SCHEMAS: Mapping[str, Schema] = {
         has_more={**YES_NO, "description": "Whether more follows that is good enough."},
         unshown={**COUNT, "description": "How many near misses follow at least; `offset` gives them."},
         query_time_ms=NUMBER,
+        timestamp=_WHEN,
         pending=_PENDING,
         warnings=TEXTS,
     ),
@@ -144,6 +147,10 @@ SCHEMAS: Mapping[str, Schema] = {
             folder=TEXT,
             anchor_type=TEXT,
             anchor_ref=TEXT,
+            split_part={
+                **COUNT,
+                "description": "Which part of a section that is too long for one passage; 0 for a whole one.",
+            },
             date=TEXT,
         ),
         store=TEXT,

@@ -23,6 +23,7 @@ from rag_core.llm import LLM, Call, LLMOptions, Message, Outcome, open_llm, serv
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.searching.query import MAX_LENGTH, asked, parse
 from rag_core.servers.addresses import host_of, leaves
+from rag_core.store.file import now
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
 from rag_core.wording import GET_A_MODEL, go_on, waiting
 
@@ -79,7 +80,7 @@ class Asking(Reader):
         for a store that is not there for this viewer.
         """
         self.check_may_ask(viewer)
-        started = time.perf_counter()
+        started, timestamp = time.perf_counter(), now()
         k = k or DEFAULT_K
         if not 1 <= k <= MAX_K:
             raise InvalidInput(f"k is {k}.", f"Use a number from 1 to {MAX_K}.")
@@ -94,7 +95,7 @@ class Asking(Reader):
         found = self._retrieve(viewer, question, k, history, search)
         reply = Reply(
             question, "nothing found", found.stores, message=_NOTHING, notices=found.notices,
-            pending=found.pending,
+            pending=found.pending, timestamp=timestamp,
         )  # fmt: skip
         if found.withheld:
             reply = replace(reply, notices=(*reply.notices, self._kept_back()))

@@ -38,7 +38,7 @@ from rag_core.searching.search import Scope, Wanted, search
 from rag_core.servers.ollama import OLLAMA_URL
 from rag_core.store import about, find, identities, view
 from rag_core.store.errors import told
-from rag_core.store.file import generation
+from rag_core.store.file import generation, now
 from rag_core.types import (
     MAX_DEPTH,
     Answer,
@@ -150,7 +150,7 @@ class Reader:
         settings have them where they are None. Raises InvalidInput for an empty
         query or a number out of range, NotFound for a store that is not there for this viewer.
         """
-        started = time.perf_counter()
+        started, timestamp = time.perf_counter(), now()
         usual = self.settings
         mode, top_k = mode or usual.mode, usual.top_k if top_k is None else top_k
         min_score = usual.min_score if min_score is None else min_score
@@ -176,7 +176,7 @@ class Reader:
             has_more=answer.has_more or len(hits) < len(answer.hits),
         )
         answer = self.compared(viewer, answer)
-        return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000)
+        return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 
     def compared(self, viewer: Viewer, answer: Answer) -> Answer:
         """An answer with the FileState that the file of each hit has on disk just now; what a disk does not
