@@ -91,6 +91,7 @@ ALLOWED: dict[str, set[str]] = {
     | STEPS - {"searching.query", "searching.snippet", "searching.rank"}
     | {"indexing.courtesy", "indexing.embedding", "store", "indexing.plan", "indexing.runlog"},
     "searching.notices": VALUES | {"language.words", "extract", "store"},
+    "searching.pasted": VALUES | {"language.words", "store"},
     "searching.search": VALUES
     | {
         "searching.notices",
@@ -109,6 +110,7 @@ ALLOWED: dict[str, set[str]] = {
         "freshness",
         "llm",
         "searching.notices",
+        "searching.pasted",
         "access.people",
         "servers",
         "library.stores",

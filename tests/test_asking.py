@@ -205,6 +205,25 @@ def test_stores_apply_and_none_means_all(answering: Answering) -> None:
         library.ask(OWNER, QUESTION, ["nowhere"])
 
 
+# --- a pasted text ----------------------------------------------------------------------
+
+
+def test_a_pasted_question_is_answered_and_it_says_what_the_model_was_given(
+    answering: Answering, ollama_chat: OllamaChat
+) -> None:
+    library = answering('It opens early: "opens at six" [1].', llm_context=4096)
+    question = f"The harbour opens at six. Is that so? {'Strange words only. ' * 1000}"
+    reply = library.ask(OWNER, question)
+    assert (reply.ending, reply.question) == ("answered", question)
+    given = passages(ollama_chat).partition("Question: ")[2]
+    assert 2000 <= len(given) < len(question)
+    assert question.startswith(given)
+    assert reply.notices[0].message.startswith(f"The query is a text of {len(question):,} characters")
+    assert reply.notices[1].message == (
+        f"The model is given the first {len(given):,} of {len(question):,} characters of the question."
+    )
+
+
 # --- nothing fits -----------------------------------------------------------------------
 
 

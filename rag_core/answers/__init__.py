@@ -7,12 +7,13 @@ passages word for word, and shown as text.
 from rag_core.answers.check import Checker
 from rag_core.answers.follow_up import leans_back
 from rag_core.answers.passages import budget, numbered
-from rag_core.answers.prompt import RULES, SYSTEM_PROMPT, conversation, messages
+from rag_core.answers.prompt import RULES, SYSTEM_PROMPT, beginning, conversation, messages
 
 __all__ = [
     "RULES",
     "SYSTEM_PROMPT",
     "Checker",
+    "beginning",
     "budget",
     "conversation",
     "leans_back",

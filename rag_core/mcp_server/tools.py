@@ -17,7 +17,7 @@ from rag_core.library import Library
 from rag_core.library.reader import MAX_AROUND
 from rag_core.mcp_server import reading, writing
 from rag_core.replies import DEFAULT_K, MAX_K
-from rag_core.searching.query import MAX_LENGTH
+from rag_core.searching.query import MAX_BYTES
 from rag_core.types import MAX_DEPTH, Viewer
 
 Act = Callable[[Library, Viewer, Given, threading.Event], dict[str, Any]]
@@ -83,7 +83,7 @@ _STORE_OR_ALL: Schema = {**STORE, "description": "Without it, all stores. `statu
 _QUERY: Schema = {
     "type": "string",
     "minLength": 1,
-    "maxLength": MAX_LENGTH,
+    "maxLength": MAX_BYTES,
     "description": "Words or a question. May also hold type:, tag:, path:, file:, after:2026-01-31,"
     ' before:, "an exact phrase" and -without.',
 }
