@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from rag_core.answers import SYSTEM_PROMPT
+from rag_core.api.forms import render
+from rag_core.ask import SYSTEM_PROMPT
 from rag_core.errors import InvalidInput, NotFound
-from rag_core.rendering import render
 from rag_core.replies import Draft, Turn
 from rag_core.types import OWNER, Filters
 from tests.answering import GUEST, QUESTION, Answering, asked, passages, paths

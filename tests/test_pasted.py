@@ -10,8 +10,8 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput
-from rag_core.language.words import query_words
 from rag_core.library import Library
+from rag_core.text.words import query_words
 from rag_core.types import OWNER, Answer, Filters, Mode, Viewer
 from tests.conftest import index
 from tests.test_query import NOTES
