@@ -125,8 +125,9 @@ class Draft:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The answer to a question, checked. ``references`` are all passages that the model was given, or would
-    have been; ``message`` is what is said where there is no answer; ``model`` is empty for a guest;
-    ``pending`` passages were not found by meaning yet."""
+    have been; ``retrieved_chunks`` is how many chunks in them fit the question, and what completes these is
+    not counted; ``message`` is what is said where there is no answer; ``model`` is empty for a guest;
+    ``pending`` passages were not found by meaning yet; ``timestamp`` is when it was asked (ISO 8601, UTC)."""
 
     question: str
     ending: Ending
@@ -140,6 +141,7 @@ class Reply:
     private: bool = False
     pending: int = 0
     took_ms: float = 0.0
+    timestamp: str = ""
 
     @property
     def found(self) -> bool:

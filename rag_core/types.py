@@ -247,7 +247,9 @@ class Hit:
     """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1;
     ``similarity`` (cosine) and ``bm25`` (higher is better) are raw, None where unknown.
     ``spans`` are (start, end) offsets to highlight inside ``content``, ``hidden`` those of the HTML tags
-    that its ``snippet`` is read without. ``aliases`` are those of a document that has no text of its own."""
+    that its ``snippet`` is read without. ``aliases`` are those of a document that has no text of its own.
+    ``split_part`` is the number of this part of a section that is too long for one chunk, 0 for a whole one.
+    """
 
     rank: int
     score: float
@@ -266,6 +268,7 @@ class Hit:
     heading_path: tuple[str, ...]
     anchor_type: str
     anchor_ref: str
+    split_part: int
     document: Document
     copies: tuple[str, ...] = ()
     hidden: tuple[tuple[int, int], ...] = ()
@@ -278,7 +281,7 @@ class Neighbour:
 
     The first ``repeats`` characters of ``content`` are the end of the chunk before (the overlap). From
     ``shown[0]`` to ``shown[1]`` it is read among the others, so that the text stands there once and the hit
-    whole.
+    whole. ``split_part`` is as in `Hit`.
     """
 
     key: str
@@ -289,6 +292,7 @@ class Neighbour:
     is_hit: bool
     repeats: int
     shown: tuple[int, int]
+    split_part: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +345,8 @@ class Answer:
     ``has_more`` whether it goes on with what is good enough, and may be asked for. ``unshown`` is how many
     near misses follow at least, which are there to be asked for as well. ``fitting`` is how many passages
     of the whole list are good enough, or how many at least where ``fits_more``. ``by_words`` names the stores
-    that could be searched by words only; a notice says why."""
+    that could be searched by words only; a notice says why. ``timestamp`` is when it was asked for (ISO 8601,
+    UTC)."""
 
     query: Query
     stores: tuple[str, ...]
@@ -351,6 +356,7 @@ class Answer:
     notices: tuple[Notice, ...]
     pending: int
     query_time_ms: float = 0.0
+    timestamp: str = ""
     offset: int = 0
     has_more: bool = False
     unshown: int = 0

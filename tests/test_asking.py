@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rag_core.api.forms import render
 from rag_core.ask import SYSTEM_PROMPT
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.replies import Draft, Turn
 from rag_core.types import OWNER, Filters
-from tests.answering import GUEST, QUESTION, Answering, asked, paths
+from tests.answering import GUEST, QUESTION, Answering, asked, passages, paths
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.conftest import index
 from tests.standin import nobody
@@ -34,6 +36,7 @@ def test_an_answer_has_its_passages_with_the_seeds_names(answering: Answering) -
     assert first.cited
     assert (reply.found, reply.ending, reply.model) == (True, "answered", "ollama:talker")
     assert reply.retrieved_chunks >= len(reply.references)
+    assert datetime.fromisoformat(reply.timestamp).tzinfo is not None
 
 
 def test_the_prompt_is_the_seeds_with_numbers_and_fences(
@@ -113,6 +116,48 @@ def test_passages_end_where_the_model_cannot_read_more(answering: Answering, not
 # --- which passages ---------------------------------------------------------------------
 
 
+def test_only_passages_that_fit_are_sent_and_counted(answering: Answering, ollama_chat: OllamaChat) -> None:
+    library = answering("x")
+    found = library.search(OWNER, "berth harbour costs euros", top_k=5).hits
+    fitting = [hit for hit in found if hit.relevant]
+    assert 0 < len(fitting) < len(found), "there are near misses"
+    reply = library.ask(OWNER, "berth harbour costs euros")
+    assert reply.retrieved_chunks == len(fitting)
+    assert all(hit.content in passages(ollama_chat) for hit in fitting)
+    assert not any(hit.content in passages(ollama_chat) for hit in found if not hit.relevant)
+
+
+WEEKS = [f"Week {n} of the log of the lock keeper was quiet, and no ship went through." for n in range(90)]
+WEEKS[45] = "A walrus swam through the lock and ate the herring of the keeper."
+LOG = "# Log\n\n" + "\n\n".join(WEEKS)
+
+
+def test_a_part_of_a_long_section_comes_with_the_parts_beside_it(answering: Answering, notes: Path) -> None:
+    library = answering("x")
+    write(notes, {"port/log.md": LOG})
+    index(library, "port")
+    [hit] = (hit for hit in library.search(OWNER, "walrus herring", top_k=5).hits if hit.relevant)
+    assert render.hit(hit)["metadata"]["split_part"] == hit.split_part > 1
+    before, same, behind = library.neighbours(OWNER, "port", hit.key, 1)
+    reply = library.ask(OWNER, "walrus herring")
+    [reference] = reply.references
+    assert reference.content in LOG
+    assert reference.content.startswith(before.content)
+    assert reference.content.endswith(behind.content)
+    assert same.content in reference.content
+    assert (reference.start_line, reference.end_line) == (before.start_line, behind.end_line)
+    assert (reference.score, reply.retrieved_chunks) == (round(hit.score, 4), 1)
+
+
+def test_parts_that_complete_a_passage_take_only_room_that_is_left(answering: Answering, notes: Path) -> None:
+    library = answering("x", llm_context=1024, llm_max_tokens=512)
+    write(notes, {"port/log.md": LOG})
+    index(library, "port")
+    [hit] = (hit for hit in library.search(OWNER, "walrus herring", top_k=5).hits if hit.relevant)
+    [reference] = library.ask(OWNER, "walrus herring").references
+    assert reference.content == hit.content
+
+
 def test_five_passages_unless_asked_otherwise(answering: Answering, notes: Path) -> None:
     library = answering("x")
     write(
@@ -158,6 +203,25 @@ def test_stores_apply_and_none_means_all(answering: Answering) -> None:
     assert not library.ask(OWNER, QUESTION, ["home"]).found
     with pytest.raises(NotFound):
         library.ask(OWNER, QUESTION, ["nowhere"])
+
+
+# --- a pasted text ----------------------------------------------------------------------
+
+
+def test_a_pasted_question_is_answered_and_it_says_what_the_model_was_given(
+    answering: Answering, ollama_chat: OllamaChat
+) -> None:
+    library = answering('It opens early: "opens at six" [1].', llm_context=4096)
+    question = f"The harbour opens at six. Is that so? {'Strange words only. ' * 1000}"
+    reply = library.ask(OWNER, question)
+    assert (reply.ending, reply.question) == ("answered", question)
+    given = passages(ollama_chat).partition("Question: ")[2]
+    assert 2000 <= len(given) < len(question)
+    assert question.startswith(given)
+    assert reply.notices[0].message.startswith(f"The query is a text of {len(question):,} characters")
+    assert reply.notices[1].message == (
+        f"The model is given the first {len(given):,} of {len(question):,} characters of the question."
+    )
 
 
 # --- nothing fits -----------------------------------------------------------------------

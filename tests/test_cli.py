@@ -214,6 +214,13 @@ def test_index_reads_only_what_changed_unless_forced(run: Run, garden: Path) -> 
     assert forced["texts_embedded"] == 0
 
 
+def test_incremental_and_force_exclude_each_other(run: Run, garden: Path) -> None:
+    both = run("index", "--store", "garden", "--incremental", "--force")
+    assert both.status == 2
+    assert "--incremental and --force exclude each other" in both.err
+    assert len(run("jobs", "--store", "garden", "--json").json["jobs"]) == 1
+
+
 def test_dry_run_shows_what_would_be_done_and_does_nothing(run: Run, garden: Path, home: Path) -> None:
     (garden / "new.md").write_text("New.", "utf-8")
     (garden / "water.py").unlink()
@@ -254,12 +261,12 @@ def test_index_of_a_store_without_folders_says_what_to_name(run: Run) -> None:
 
 # --- query ------------------------------------------------------------------------------
 
-SEED_KEYS = "query store results total_results query_time_ms".split()
+SEED_KEYS = "query store results total_results query_time_ms timestamp".split()
 OUR_KEYS = "stores mode convincing offset has_more unshown pending warnings".split()
 SEED_RESULT_KEYS = "rank score file_path file_type start_line end_line content metadata".split()
 OUR_RESULT_KEYS = "store id relevant similarity bm25 reasons highlights copies absolute_path state".split()
 METADATA_KEYS = (
-    "title tags indexed_at file_hash chunk_index heading_path folder anchor_type anchor_ref date"
+    "title tags indexed_at file_hash chunk_index heading_path folder anchor_type anchor_ref split_part date"
 ).split()
 
 

@@ -88,6 +88,38 @@ def test_a_name_from_another_tool_is_accepted(tmp_path: Path, key: Key) -> None:
         assert getattr(settings(tmp_path, **{alias.upper(): f"{value}"}), key.attribute) == value
 
 
+@pytest.mark.parametrize(
+    ("name", "written", "attribute", "value"),
+    [
+        ("embedding_model", "nomic-embed-text", "embedder", "ollama:nomic-embed-text"),
+        ("embedding_model", "embeddinggemma", "embedder", "ollama:embeddinggemma"),
+        ("embedding_model", "minilm", "embedder", "minilm"),
+        ("query_model", "llama2", "llm", "ollama:llama2"),
+        ("query_model", "llama3.2:3b", "llm", "ollama:llama3.2:3b"),
+        ("query_model", "openai:talker", "llm", "openai:talker"),
+        ("llm_model", "local-model", "llm", "openai:local-model"),
+        ("store_type", "ChromaDB", "backend", "chroma"),
+        ("store_type", "local", "backend", "local"),
+    ],
+)
+def test_a_value_from_another_tool_is_accepted_behind_its_name(
+    tmp_path: Path, name: str, written: str, attribute: str, value: str
+) -> None:
+    assert getattr(settings(tmp_path, f"{name}: {written}\n"), attribute) == value
+    assert getattr(settings(tmp_path, **{name.upper(): written}), attribute) == value
+
+
+def test_a_declared_store_takes_values_from_another_tool(tmp_path: Path) -> None:
+    written = "stores:\n  zoo:\n    embedding_model: nomic-embed-text\n    store_type: ChromaDB\n"
+    [store] = settings(tmp_path, written).stores
+    assert (store.embedder, store.backend) == ("ollama:nomic-embed-text", "chroma")
+
+
+@pytest.mark.parametrize("written", ["embedder: nomic-embed-text", "llm: llama2", "backend: ChromaDB"])
+def test_behind_our_own_names_only_our_own_values_are_accepted(tmp_path: Path, written: str) -> None:
+    assert "which is not" in refusal(tmp_path, f"{written}\n")
+
+
 def test_two_names_for_one_setting_are_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, "min_score: 0.1\nmin_similarity: 0.2\n").startswith(
         "min_similarity and min_score mean the same [config.yaml:2]."

@@ -68,6 +68,7 @@ VOLATILE = {
     "generation",
     "query_time_ms",
     "took_ms",
+    "timestamp",
     "link",
 }
 FENCE = re.compile(r"(?<=<<<)[0-9a-f]{8}|[0-9a-f]{8}(?=>>>)")

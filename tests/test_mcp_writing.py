@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -83,3 +87,106 @@ def test_without_leave_nothing_can_be_written(mcp_library: Library) -> None:
         for name in WRITING:
             assert "mcp_allow_writes" in assistant.error(name, confirm=True)
     assert known(mcp_library) == before
+
+
+# --- folders that assistants may add ----------------------------------------------------
+
+
+@pytest.fixture
+def adding(mcp_library: Library, notes: Path) -> Iterator[Assistant]:
+    """The owner's assistant, which may add what lies below ``shelf``."""
+    write(
+        notes / "shelf",
+        {
+            "tea.md": "# Tea\n\nOolong.\n",
+            "deep/pot.md": "# Pot\n\nA samovar.\n",
+            ".git/config.md": "# Hidden\n",
+            "keys/.ssh/notes.md": "# Keys\n",
+            "keys/id_rsa": "x",
+            "node_modules/read.md": "# Read\n",
+        },
+    )
+    settings = replace(mcp_library.settings, mcp_allow_writes=True, mcp_roots=(notes / "shelf",))
+    library = Library.open(settings)
+    with serving_mcp(library, VIEWERS) as url:
+        yield over_http(url, {"who": "owner"})
+    library.close()
+
+
+def test_a_folder_below_the_roots_is_added(adding: Assistant, mcp_library: Library, notes: Path) -> None:
+    done = adding.data("index_directory", dir_path=str(notes / "shelf"))
+    assert (done["finished"], done["job"]["counts"]) == (True, {"unchanged": 0, "added": 2})
+    assert f"The folder {str(notes / 'shelf')!r} is in store 'sea' from now on" in done["message"]
+    assert {"shelf/tea.md", "shelf/deep/pot.md"} <= known(mcp_library)
+    assert "shelf/keys/id_rsa" not in known(mcp_library)
+    again = adding.data("index_directory", dir_path=str(notes / "shelf"))
+    assert ("message" in again, again["job"]["counts"]) == (False, {"unchanged": 2})
+
+
+def test_without_recursive_only_the_files_of_the_folder_itself_are_added(
+    adding: Assistant, mcp_library: Library, notes: Path
+) -> None:
+    adding.data("index_directory", dir_path=str(notes / "shelf"), recursive=False)
+    assert {"shelf/tea.md"} == {path for path in known(mcp_library) if path.startswith("shelf")}
+    adding.data("index_directory", dir_path=str(notes / "shelf"))
+    assert "shelf/deep/pot.md" in known(mcp_library)
+
+
+def test_a_file_below_the_roots_is_added_alone(adding: Assistant, mcp_library: Library, notes: Path) -> None:
+    write(notes / "shelf", {"cup [1].md": "# Cup\n", "tin.md": "# Tin\n"})
+    done = adding.data("index_file", file_path=str(notes / "shelf" / "cup [1].md"))
+    assert done["source_file"] == "shelf/cup [1].md"
+    assert "from now on" in done["message"]
+    adding.data("index_file", file_path=str(notes / "shelf" / "tea.md"))
+    assert {path for path in known(mcp_library) if path.startswith("shelf")} == {
+        "shelf/cup [1].md",
+        "shelf/tea.md",
+    }
+    adding.data("index_directory", dir_path=str(notes / "shelf"))
+    assert "shelf/tin.md" in known(mcp_library)
+
+
+@pytest.mark.parametrize("path", ["shelf/.git", "shelf/keys/.ssh", "shelf/node_modules", "shelf/none"])
+def test_a_folder_that_a_source_leaves_out_is_not_added(
+    adding: Assistant, mcp_library: Library, notes: Path, path: str
+) -> None:
+    assert "dir_path: " in adding.error("index_directory", dir_path=str(notes / path))
+    assert "file_path: " in adding.error("index_file", file_path=str(notes / "shelf" / "keys" / "id_rsa"))
+    assert len(mcp_library.sources(OWNER, "sea")) == 1
+
+
+def test_links_are_resolved_before_the_roots_are_compared(
+    adding: Assistant, mcp_library: Library, notes: Path
+) -> None:
+    (notes / "shelf" / "out").symlink_to(notes / "mine")
+    (notes / "in").symlink_to(notes / "shelf" / "deep")
+    for path in ("shelf/out", "shelf/../mine", "mine"):
+        said = adding.error("index_directory", dir_path=str(notes / path))
+        assert "lies in no folder of store 'sea'" in said
+        assert str(notes / "shelf") in said
+    assert "lies in no folder" in adding.error("index_file", file_path=str(notes / "shelf/out/own.md"))
+    assert len(mcp_library.sources(OWNER, "sea")) == 1
+    adding.data("index_directory", dir_path=str(notes / "in"))
+    assert [each.source.root for each in mcp_library.sources(OWNER, "sea")][1:] == [str(notes / "shelf/deep")]
+
+
+def test_patterns_and_pauses_of_the_owner_hold_below_the_roots(
+    adding: Assistant, mcp_library: Library, notes: Path
+) -> None:
+    write(notes / "shelf", {"list.txt": "sugar"})
+    source = mcp_library.add_source(OWNER, "sea", notes / "shelf", ["**/*.md"], ["deep"])
+    assert "is not read" in adding.error("index_file", file_path=str(notes / "shelf/list.txt"))
+    adding.error("index_directory", dir_path=str(notes / "shelf/deep"))
+    mcp_library.change_source(OWNER, "sea", source.id, ["tea.md"])
+    mcp_library.pause_source(OWNER, "sea", source.id)
+    adding.data("index_directory", dir_path=str(notes / "shelf"))
+    [_, kept] = mcp_library.sources(OWNER, "sea")
+    assert (kept.source.include, kept.source.paused) == (("tea.md",), True)
+
+
+def test_without_roots_nothing_is_added(mcp_owner: Assistant, mcp_library: Library, notes: Path) -> None:
+    for name, given in {"index_file": {"file_path": "own.md"}, "index_directory": {"dir_path": ""}}.items():
+        [(field, inside)] = given.items()
+        said = mcp_owner.error(name, **{field: str(notes / "mine" / inside)})
+        assert "lies in no folder of store 'sea'" in said
+    assert len(mcp_library.sources(OWNER, "sea")) == 1

@@ -80,7 +80,7 @@ def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
     )
     assert '<span class="cp-unsourced">Pay me.<span class="cp-flag">no source</span></span>' in body
     assert "The harbour <mark>opens at six</mark>. In winter" in body
-    assert "port/harbour.md :: Harbour > Hours, lines 1-9" in said(app)
+    assert "port/harbour.md :: Harbour > Hours, lines 1-5" in said(app)
     assert 'href="files?store=port&amp;path=harbour.md&amp;passage=' in body
 
 

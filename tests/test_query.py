@@ -293,16 +293,6 @@ def test_query_without_anything_to_look_for_is_refused(library: Library, query: 
     assert caught.value.suggestion == "Type a few words, or a filter such as tag:recipe."
 
 
-@pytest.mark.parametrize("length", [2001, 102_400])
-def test_query_of_2_000_characters_is_answered_and_a_longer_one_refused(
-    library: Library, length: int
-) -> None:
-    found(library, "pie " * 500)
-    with pytest.raises(InvalidInput, match=f"{length:,}") as caught:
-        found(library, "x" * length)
-    assert caught.value.suggestion == "Use at most 2,000; a few words find most."
-
-
 @pytest.mark.parametrize("quoted", ['"{}"', '-"{}"', "-{}"])
 def test_phrase_of_200_characters_is_answered_and_a_longer_one_refused(library: Library, quoted: str) -> None:
     found(library, "pie " + quoted.format("x" * 200))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -370,6 +371,7 @@ def test_answer_says_what_was_asked(many: Library) -> None:
     assert answer.query.text == "pebble"
     assert answer.mode == "lexical"
     assert answer.query_time_ms > 0
+    assert datetime.fromisoformat(answer.timestamp).tzinfo is not None
 
 
 @pytest.mark.parametrize(

@@ -288,6 +288,7 @@ OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
     "request_file": lambda library: library.request_file(GUEST, "shared", "open.md"),
     "request_files": lambda library: library.request_files(GUEST, "shared", ["open.md"]),
     "request_path": lambda library: library.request_path(GUEST, "shared", "open.md"),
+    "add_below": lambda library: library.add_below(GUEST, "shared", "/x", (Path("/"),)),
     "request_below": lambda library: library.request_below(GUEST, "shared", "."),
     "path_in_store": lambda library: library.path_in_store(GUEST, "shared", "open.md"),
     "lines_in_store": lambda library: library.lines_in_store(GUEST, "shared", "open.md:1-2"),

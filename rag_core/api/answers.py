@@ -88,13 +88,17 @@ _STORE_OF_OWNER: dict[str, Schema] = {
 }
 
 _PENDING: Schema = {**COUNT, "description": "Passages that are found by words only until they are embedded."}
+_WHEN: Schema = {**TEXT, "description": "When it was asked: ISO 8601, UTC."}
 _ERROR = _has(message=TEXT, suggestion=TEXT)
 _REPLY: dict[str, Schema] = {
     "question": TEXT,
     "answer": {**TEXT, "description": "The whole answer, marked where its sources do not hold it."},
     "references": _list(_ref("Reference")),
     "found": {**YES_NO, "description": "Whether any passage fits the question."},
-    "retrieved_chunks": COUNT,
+    "retrieved_chunks": {
+        **COUNT,
+        "description": "How many passages that fit were given; what completes them is not counted.",
+    },
     "message": TEXT,
     "ending": _one_of(Ending),
     "statements": _list(_ref("Statement")),
@@ -104,6 +108,7 @@ _REPLY: dict[str, Schema] = {
     "pending": _PENDING,
     "warnings": TEXTS,
     "took_ms": NUMBER,
+    "timestamp": _WHEN,
 }
 
 SCHEMAS: Mapping[str, Schema] = {
@@ -120,6 +125,7 @@ SCHEMAS: Mapping[str, Schema] = {
         has_more={**YES_NO, "description": "Whether more follows that is good enough."},
         unshown={**COUNT, "description": "How many near misses follow at least; `offset` gives them."},
         query_time_ms=NUMBER,
+        timestamp=_WHEN,
         pending=_PENDING,
         warnings=TEXTS,
     ),
@@ -141,6 +147,10 @@ SCHEMAS: Mapping[str, Schema] = {
             folder=TEXT,
             anchor_type=TEXT,
             anchor_ref=TEXT,
+            split_part={
+                **COUNT,
+                "description": "Which part of a section that is too long for one passage; 0 for a whole one.",
+            },
             date=TEXT,
         ),
         store=TEXT,
@@ -256,7 +266,7 @@ SCHEMAS: Mapping[str, Schema] = {
         spans=SPANS,
         cited=YES_NO,
         score={"type": "number", "minimum": 0, "maximum": 1},
-        relevant={**YES_NO, "description": "Whether it is good enough; otherwise it is a near miss."},
+        relevant={**YES_NO, "description": "True: only what fits is in an answer."},
         link=TEXT,
     ),
     "Statement": _has(

@@ -22,12 +22,12 @@ from rag_core.errors import LLMError
 from rag_core.library import Library
 from rag_core.library.asking import OnText
 from rag_core.replies import MAX_K, Draft, Reply, Turn
-from rag_core.search.query import MAX_LENGTH, MAX_OPERATORS
+from rag_core.search.query import MAX_BYTES, MAX_LENGTH, MAX_OPERATORS
 from rag_core.types import Viewer
 
 _LOOK_S: Final = 0.5  # between two looks whether the reader is still there
 
-_ASKED: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH}
+_ASKED: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_BYTES}
 _TURN = record(
     {
         "question": _ASKED,

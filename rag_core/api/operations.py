@@ -15,7 +15,7 @@ from rag_core.api.fields import FILTERS, STORE, STORES, Given, field, filters_of
 from rag_core.api.forms import render
 from rag_core.api.schema import Schema, record
 from rag_core.library import Library
-from rag_core.search.query import MAX_LENGTH
+from rag_core.search.query import MAX_BYTES
 from rag_core.types import MAX_DEPTH, FileState, Mode, Viewer
 
 Act = Callable[[Library, Viewer, Given], dict[str, Any]]
@@ -41,7 +41,7 @@ _SEARCH = record(
     {
         "query": {
             "type": "string",
-            "maxLength": MAX_LENGTH,
+            "maxLength": MAX_BYTES,
             "description": 'Words, and type:, tag:, path:, file:, after:, before:, store:, "exact", -not.',
         },
         "stores": STORES,

@@ -7,12 +7,13 @@ passages word for word, and shown as text.
 from rag_core.ask.check import Checker
 from rag_core.ask.follow_up import leans_back
 from rag_core.ask.passages import budget, numbered
-from rag_core.ask.prompt import RULES, SYSTEM_PROMPT, conversation, messages
+from rag_core.ask.prompt import RULES, SYSTEM_PROMPT, beginning, conversation, messages
 
 __all__ = [
     "RULES",
     "SYSTEM_PROMPT",
     "Checker",
+    "beginning",
     "budget",
     "conversation",
     "leans_back",

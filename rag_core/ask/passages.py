@@ -1,9 +1,13 @@
-"""Hits → the numbered passages that a model is given: whole chunks, best first, neighbours joined."""
+"""Hits → the numbered passages that a model is given: whole chunks, best first, neighbours joined.
+
+A hit that is part of a longer section gets the parts before and behind it, as far as there is room.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from rag_core.extract.chunk import estimate_tokens
@@ -30,19 +34,44 @@ def budget(context: int, answer: int, *others: str) -> int:
 
 
 def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Reference], int]:
-    """The hits as references from 1 on, as many as fit into ``room`` tokens, and how many chunks that is.
+    """The hits as references from 1 on, as many as fit into ``room`` tokens, and how many hits that is.
 
-    The first hit is always there. Chunks that follow each other in a document are one passage, in the
-    place of the best of them.
+    The first hit is always there. Where room is left, parts of the same section complete the hits. Chunks
+    that follow each other in a document are one passage, in the place of the best of them.
     """
-    kept: list[Hit] = []
+    kept: dict[str, Hit] = {}
     for hit in hits:
-        room -= tokens(hit.content) + _FRAME
-        if room < 0 and kept:
+        left = room - tokens(hit.content) - _FRAME
+        if left < 0 and kept:
             break
-        kept.append(hit)
-    runs = sorted(_runs(kept), key=lambda run: min(hit.rank for hit in run))
-    return [_reference(number, run, around) for number, run in enumerate(runs, 1)], len(kept)
+        kept[hit.key], room = hit, left
+    count = len(kept)
+    for part in [part for hit in kept.values() for part in _other_parts(hit, around)]:
+        takes = tokens(part.content)
+        if part.key not in kept and takes <= room:
+            kept[part.key], room = part, room - takes
+    runs = sorted(_runs(list(kept.values())), key=lambda run: min(hit.rank for hit in run))
+    return [_reference(number, run, around) for number, run in enumerate(runs, 1)], count
+
+
+def _other_parts(hit: Hit, around: Around) -> Iterator[Hit]:
+    """The parts before and behind a hit of the section that it is a part of."""
+    if not hit.split_part:
+        return
+    for each in around(hit, 1):
+        step = each.split_part - hit.split_part
+        if each.split_part and abs(step) == 1:
+            yield replace(
+                hit,
+                key=each.key,
+                content=each.content,
+                start_line=each.start_line,
+                end_line=each.end_line,
+                chunk_index=hit.chunk_index + step,
+                split_part=each.split_part,
+                score=0.0,
+                relevant=False,
+            )
 
 
 def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
@@ -85,7 +114,8 @@ def _joined(run: Sequence[Hit], around: Around) -> str:
     if len(run) == 1:
         return run[0].content
     keys = {hit.key for hit in run}
-    beside = [each for each in around(run[0], min(len(run) - 1, MAX_AROUND)) if each.key in keys]
+    middle = len(run) // 2
+    beside = [each for each in around(run[middle], min(middle, MAX_AROUND)) if each.key in keys]
     if len(beside) < len(run):  # the document was changed just now
         return "\n\n".join(hit.content for hit in run)
     gaps = ("" if each.repeats else "\n\n" for each in beside[1:])

@@ -39,7 +39,17 @@ before its number.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NUMBER = re.compile(r"\s?\[(?:\d[\d,\s-]*|no quote)\]")
 _HISTORY_SHARE = 4  # of the context goes to the conversation at most one in so many tokens
+_QUESTION_SHARE = 4
+_SHORT_QUESTION = 2000  # characters
 _LONGEST_TURN = 2000  # characters of an earlier answer
+
+
+def beginning(question: str, context: int) -> str:
+    """As much of a long question as takes a quarter of what a model reads, and never less than 2,000
+    characters."""
+    share = context // _QUESTION_SHARE
+    at_most = max(_SHORT_QUESTION, len(question) * share // max(1, tokens(question)))
+    return question[:at_most]
 
 
 def messages(question: str, references: Sequence[Reference], history: Sequence[Message]) -> list[Message]:

@@ -45,6 +45,7 @@ def reply(found: Reply) -> dict[str, Any]:
         "pending": found.pending,
         "warnings": [notice.message for notice in found.notices],
         "took_ms": round(found.took_ms, 1),
+        "timestamp": found.timestamp,
     }
 
 
@@ -110,6 +111,7 @@ def from_kept(value: Mapping[str, Any]) -> Reply:
         private=value["private"],
         pending=value.get("pending", 0),  # conversations that were kept before have none
         took_ms=value["took_ms"],
+        timestamp=value.get("timestamp", ""),
     )
 
 

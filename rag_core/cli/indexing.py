@@ -86,24 +86,22 @@ def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
     "--root", type=click.Path(path_type=Path), help="The folder that the patterns start from (default: here)."
 )
 @exclude_option
-@click.option(
-    "--incremental/--force",
-    "incremental",
-    default=True,
-    help="Read only what changed (default), or everything.",
-)
+@click.option("--incremental", is_flag=True, help="Read only what changed; so it is without --force, too.")
+@click.option("--force", is_flag=True, help="Read everything, changed or not.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @yes_option
 @json_option
 def index(
     patterns: tuple[str, ...], store: str, root: Path | None, exclude: tuple[str, ...], incremental: bool,
-    dry_run: bool, yes: bool, as_json: bool,
+    force: bool, dry_run: bool, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring a store up to date, or add files to it by patterns.
 
     Without PATTERN, the folders that the store has are read. Patterns such as '**/*.md' (in quotes) add the
     folder that they start from, or are added to those that it has.
     """
+    if incremental and force:
+        raise click.UsageError("--incremental and --force exclude each other: give one of them.")
     library = library_of_owner()
     _refuse_without_patterns(patterns, {"--exclude": exclude, "--root": root}, store)
     wanted = _by_root(patterns, root)
@@ -114,7 +112,7 @@ def index(
         )
     say(_if_written_out(patterns))
     if dry_run:
-        _show_dry_run(library, store, wanted, exclude, force=not incremental, as_json=as_json)
+        _show_dry_run(library, store, wanted, exclude, force=force, as_json=as_json)
         return
     for folder, chosen in wanted if not yes else ():
         _doubt(library, store, folder, chosen, exclude)
@@ -123,7 +121,7 @@ def index(
         say(*library.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
     sources = [library.add_source(OWNER, store, r, chosen, exclude) for r, chosen in wanted]
     ids = [source.id for source in sources] or None
-    library.request_index(OWNER, store, ids, force=not incremental)
+    library.request_index(OWNER, store, ids, force=force)
     paused = "" if wanted else _said_of_paused(library, store)
     work_off(library, store, as_json=as_json, then=lambda: paused)
 

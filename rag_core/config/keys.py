@@ -366,16 +366,40 @@ KEYS: tuple[Key, ...] = (
         "Whether your assistants may index files and take them out of the index, too, over MCP.", _SERVE,
     ),
     Key(
+        "mcp_roots", Folders(), (),
+        "Below these folders your assistants may add folders to a store, where `mcp_allow_writes` lets them"
+        " write.",
+        _SERVE, otherwise="none: they index only what lies in the folders of a store",
+    ),
+    Key(
         "log_level", Choice(("debug", "info", "warning", "error", "critical")), "warning",
         "What is logged on standard error, which never holds the text of notes or queries.", _SERVE,
     ),
 )  # fmt: skip
+
+_WRITTEN_ELSEWHERE: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "embedding_model": (
+        re.compile(r"(?!(?:minilm|hashing|ollama)\Z)[^\s:\x00-\x1f\x7f]{1,300}"),
+        r"ollama:\g<0>",
+    ),
+    "query_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"ollama:\g<0>"),
+    "llm_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"openai:\g<0>"),
+    "store_type": (re.compile(r"chromadb", re.IGNORECASE), "chroma"),
+}
+"""What other tools write behind names that are accepted here, too, and what it is here."""
 
 DEFAULTS: dict[str, Any] = {key.name: key.default for key in KEYS}
 BY_NAME: dict[str, Key] = {name: key for key in KEYS for name in key.names}
 BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variables}
 PLAIN: dict[str, Plain] = {key.name: key.kind for key in KEYS if not isinstance(key.kind, Tables)}
 BORROWED: dict[str, Key] = {key.borrowed: key for key in KEYS if key.borrowed}
+
+
+def meant(name: str, text: str) -> str:
+    """What ``text`` means behind ``name`` in config.yaml, or as the value of that variable. A model without a
+    provider is one of the server that the other tool asks."""
+    shape, here = _WRITTEN_ELSEWHERE.get(name.removeprefix(PREFIX).lower(), (None, ""))
+    return shape.sub(here, text) if shape and shape.fullmatch(text) else text
 
 
 def shown(key: Key, value: Any) -> Any:

@@ -26,12 +26,14 @@ from rag_core.config.keys import (
     PLAIN,
     PREFIX,
     Key,
+    meant,
     suggest,
 )
 from rag_core.config.kinds import Folder, Labels, PromptsByEmbedder, SizesByType, Stores
 from rag_core.config.origin import Layer, Origin
 from rag_core.config.settings import Settings
 from rag_core.config.tables import (
+    as_meant,
     check_overlap,
     fields,
     read_chunking,
@@ -159,7 +161,7 @@ def _from_node(key: Key, node: tree.Node, origin: Origin) -> Any:
         case Labels():
             return read_labels(node, origin)
         case plain:
-            return from_node(plain, node, origin, secret=key.secret)
+            return from_node(plain, as_meant(node, origin), origin, secret=key.secret)
 
 
 def _from_dotenv(data: bytes | None, path: Path) -> Found:
@@ -213,7 +215,8 @@ def _from_variables(given: list[tuple[str, Origin]]) -> Found:
             twice = "is there twice" if other == origin.name else f"and {other} mean the same"
             raise origin.error(f"{origin.name} {twice}", "Remove one of them.")
         if value:
-            found[key.name] = from_text(PLAIN[key.name], value, origin, secret=key.secret), origin
+            text = meant(origin.name, value)
+            found[key.name] = from_text(PLAIN[key.name], text, origin, secret=key.secret), origin
     return found
 
 

@@ -127,6 +127,7 @@ class Settings:
     max_body_kb: int = DEFAULTS["max_body_kb"]
     body_timeout_s: float = DEFAULTS["body_timeout_s"]
     mcp_allow_writes: bool = DEFAULTS["mcp_allow_writes"]
+    mcp_roots: tuple[Path, ...] = DEFAULTS["mcp_roots"]
     log_level: str = DEFAULTS["log_level"]
     config_file: Path | None = None
     env_file: Path | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rag_core.config.keys import (
     BACKEND,
@@ -12,6 +13,7 @@ from rag_core.config.keys import (
     LABEL,
     PROMPT,
     STORE,
+    meant,
     suggest,
 )
 from rag_core.config.kinds import Folder
@@ -154,12 +156,19 @@ def _store(name: str, node: Node, origin: Origin) -> DeclaredStore:
     if _is_null(node):
         return DeclaredStore(name)
     written = fields(node, origin, _STORE, "embedder, backend and folders")
-    embedder = from_node(EMBEDDER, *written["embedder"]) if "embedder" in written else None
-    backend = from_node(BACKEND, *written["backend"]) if "backend" in written else None
+    embedder, backend = (
+        from_node(kind, as_meant(*written[key]), written[key][1]) if key in written else None
+        for key, kind in (("embedder", EMBEDDER), ("backend", BACKEND))
+    )
     if "folders" not in written:
         return DeclaredStore(name, embedder, backend=backend)
     folders, place = written["folders"]
     return DeclaredStore(name, embedder, tuple(_folder(each, place) for each in listed(folders)), backend)
+
+
+def as_meant(node: Node, origin: Origin) -> Node:
+    """A value that was written as another tool has it, as it is written here."""
+    return replace(node, text=meant(origin.name, node.text)) if isinstance(node, Scalar) else node
 
 
 def _folder(node: Node, origin: Origin) -> DeclaredFolder:

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag_core.ask import Checker, budget, conversation, leans_back, messages, numbered
+from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered
 from rag_core.ask.conversations import Conversations
 from rag_core.ask.prompt import RULES, SYSTEM_PROMPT
 from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
@@ -43,14 +43,15 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was retrieved: the best hits, what to say beside them, how many private ones are kept back, and
-    how many passages wait to be embedded."""
+    """What was retrieved: the best hits, what to say beside them, how many private ones are kept back, how
+    many passages wait to be embedded, and when it was asked for."""
 
     hits: tuple[Hit, ...]
     stores: tuple[str, ...]
     notices: tuple[Notice, ...]
     withheld: int = 0
     pending: int = 0
+    timestamp: str = ""
 
 
 class Asking(Reader):
@@ -94,15 +95,16 @@ class Asking(Reader):
         found = self._retrieve(viewer, question, k, history, search)
         reply = Reply(
             question, "nothing found", found.stores, message=_NOTHING, notices=found.notices,
-            pending=found.pending,
+            pending=found.pending, timestamp=found.timestamp,
         )  # fmt: skip
         if found.withheld:
             reply = replace(reply, notices=(*reply.notices, self._kept_back()))
-        if not any(hit.relevant for hit in found.hits):
+        fitting = [hit for hit in found.hits if hit.relevant]
+        if not fitting:
             reply = replace(reply, notices=(*reply.notices, *_waiting(viewer, found)))
         else:
             with self._one_of_few(viewer), _stoppable(stop):
-                reply = self._answered(viewer, reply, found.hits, history, hear, stop)
+                reply = self._answered(viewer, reply, fitting, history, hear, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
 
     @contextmanager
@@ -196,7 +198,7 @@ class Asking(Reader):
         hits = (replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))
         said = tuple(dict.fromkeys((*found.notices, *more.notices)))
         withheld = max(found.withheld, more.withheld if leans else 0)
-        return _Found(tuple(hits)[:k], found.stores, said, withheld, found.pending)
+        return replace(found, hits=tuple(hits)[:k], notices=said, withheld=withheld)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: Callable[..., Answer]) -> _Found:
         """The ``k`` best passages that the model may read, however many before them it may not."""
@@ -208,7 +210,8 @@ class Asking(Reader):
             page = search(text, top_k=min(_PAGE, MAX_DEPTH - offset), offset=offset)
             kept += [hit for hit in page.hits if self._may_read(viewer, hit)]
             more, offset = page.has_more, offset + _PAGE
-        return _Found(tuple(kept[:k]), answer.stores, answer.notices, withheld, answer.pending)
+        said = answer.notices
+        return _Found(tuple(kept[:k]), answer.stores, said, withheld, answer.pending, answer.timestamp)
 
     def _may_read(self, viewer: Viewer, hit: Hit) -> bool:
         """Whether the model may read a passage: private ones stay on this machine, unless the store lets
@@ -244,7 +247,8 @@ class Asking(Reader):
         """The reply with its passages, and with what the model says of them."""
         options = llm_options(self.settings)
         before = conversation([turn for turn in history if self._may_hear(turn)], options.context)
-        said = (SYSTEM_PROMPT, RULES, reply.question, *(message.content for message in before))
+        question = beginning(reply.question, options.context)
+        said = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
         room = budget(options.context, options.max_tokens, *said)
         references, count = numbered(hits, room, partial(self._around, viewer))
         reply = replace(
@@ -253,13 +257,14 @@ class Asking(Reader):
             message=_NO_ANSWER,
             references=tuple(references),
             retrieved_chunks=count,
+            notices=(*reply.notices, *_shortened(reply.question, question)),
             private=any(each.private and not self._sends_private(viewer, each.vault) for each in references),
         )
         hear(Draft(reply.references))
         try:
             llm = open_llm(self._llm(), options)
             reply = replace(reply, model=self._llm() if viewer.is_owner else "")
-            asked = messages(reply.question, references, before)
+            asked = messages(question, references, before)
             return _spoken(viewer, reply, llm, options, asked, hear, stop)
         except (InvalidInput, LLMError) as error:
             return _with_trouble(viewer, reply, error)
@@ -283,6 +288,15 @@ class Asking(Reader):
         return Notice(
             f"Passages of private notes would fit, too. They stay on this machine; the model is at {host}."
         )
+
+
+def _shortened(whole: str, given: str) -> list[Notice]:
+    """That the model is given only a part of the question."""
+    if given == whole:
+        return []
+    return [
+        Notice(f"The model is given the first {len(given):,} of {len(whole):,} characters of the question.")
+    ]
 
 
 def _waiting(viewer: Viewer, found: _Found) -> list[Notice]:

@@ -11,7 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag_core.errors import InvalidInput, NotFound, RagError
-from rag_core.files import expanded, scan, with_sep
+from rag_core.files import (
+    EVERYTHING,
+    MANY_FILES,
+    contained,
+    doubt,
+    expanded,
+    preview,
+    scan,
+    split_glob,
+    why_skipped,
+    with_sep,
+)
 from rag_core.index import index
 from rag_core.library import diagnosis
 from rag_core.library.folders import owner_only
@@ -21,6 +32,8 @@ from rag_core.store.sources import shown_path
 from rag_core.types import Source, Viewer
 
 _SEP = os.fsencode(os.sep)
+_ESCAPED = re.compile(r"\[[*?\[{]\]")
+_WILD = re.compile(r"[*?\[{]")
 _LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _Place = tuple[Source, bytes]
 
@@ -74,6 +87,35 @@ class Pieces(Runs):
                 whole = recursive and not raw
                 if paths:
                     work.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
+
+    # --- adding -------------------------------------------------------------------------
+
+    def add_below(
+        self, viewer: Viewer, store: str, path: str, roots: Sequence[Path], *, recursive: bool = True
+    ) -> Source | None:
+        """Add the folder or the single file ``path`` to a store that has it in none of its folders yet, if it
+        lies below one of ``roots`` once links are resolved. None where nothing was added.
+
+        Raises InvalidInput for a path in none of the store's folders and below none of ``roots``, and for one
+        that a folder of a store leaves out: hidden or ignored, one that holds keys, a whole home folder.
+        """
+        owner_only(viewer, "choose folders")
+        opened = self._own(viewer, store)
+        if not (roots and expanded(path).is_absolute()):
+            return None
+        with opened.read() as db:
+            held = [source for source, _ in _places(db, path)]
+        if any(source.paused or not _is_narrow(source) for source in held):
+            return None
+        folder, pattern = split_glob(str(_allowed(path, store, roots)))
+        if pattern == EVERYTHING[0] and not recursive:
+            pattern = "*"
+        if any(source.root == str(folder) and pattern in source.include for source in held):
+            return None
+        found = preview(folder, [pattern], max_files=MANY_FILES) if pattern == EVERYTHING[0] else None
+        if found and (why := doubt(folder, [pattern], found)):
+            raise InvalidInput(why, "Choose a folder inside it.")
+        return self.add_source(viewer, store, folder, [pattern])
 
     # --- taking out ---------------------------------------------------------------------
 
@@ -205,6 +247,28 @@ def _inside(db: sqlite3.Connection, store: Store, path: str) -> list[_Place]:
     if found := _places(db, path):
         return found
     raise _outside(db, store, path)
+
+
+def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
+    """Where ``path`` leads, below one of ``roots``. Raises InvalidInput."""
+    for root in roots:
+        with suppress(InvalidInput):
+            real = contained(Path(path), [root])
+            top = root.resolve()
+            break
+    else:
+        raise InvalidInput(
+            f"{path!r} lies in no folder of store {store!r}, and nothing may be added there.",
+            f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
+        )
+    if why := why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
+        raise InvalidInput(f"{path!r} is not read: it {why}.", "Choose a folder that holds documents.")
+    return real
+
+
+def _is_narrow(source: Source) -> bool:
+    """Whether a folder was added for single files, or for what lies directly in it."""
+    return all(glob == "*" or not _WILD.search(_ESCAPED.sub("", glob)) for glob in source.include)
 
 
 def _outside(db: sqlite3.Connection, store: Store, path: str) -> InvalidInput:

@@ -31,13 +31,14 @@ from rag_core.models.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_f
 from rag_core.models.embedders.options import Prompts
 from rag_core.models.embedders.shared import SharedEmbedders
 from rag_core.models.servers.ollama import OLLAMA_URL
-from rag_core.search.notices import over_budget
-from rag_core.search.query import asked
+from rag_core.search.notices import over_budget, pasted
+from rag_core.search.pasted import rarest
+from rag_core.search.query import asked, is_pasted
 from rag_core.search.rank import calibration_for
 from rag_core.search.search import Scope, Wanted, search
 from rag_core.store import about, find, identities, view
 from rag_core.store.errors import told
-from rag_core.store.file import generation
+from rag_core.store.file import generation, now
 from rag_core.text import tags
 from rag_core.types import (
     MAX_DEPTH,
@@ -63,6 +64,7 @@ from rag_core.vectors.s3_place import S3Options
 
 MAX_TOP_K = MAX_DEPTH
 MAX_AROUND = 20
+_CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
 
 
 class Reader:
@@ -146,11 +148,12 @@ class Reader:
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it.
         ``offset`` passes over the first hits; one list, up to 1,000 long, is behind every
         ``offset`` and ``top_k``, so pages fit together as long as no store changes.
+        A text of more than 2,000 characters is searched by its beginning and its rarest words.
         ``max_tokens`` keeps the first hits whose text fits. ``mode`` and the numbers are as the
         settings have them where they are None. Raises InvalidInput for an empty
         query or a number out of range, NotFound for a store that is not there for this viewer.
         """
-        started = time.perf_counter()
+        started, timestamp = time.perf_counter(), now()
         usual = self.settings
         mode, top_k = mode or usual.mode, usual.top_k if top_k is None else top_k
         min_score = usual.min_score if min_score is None else min_score
@@ -162,10 +165,13 @@ class Reader:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         wanted = Wanted(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
+        long = is_pasted(text)
         with self._courtesy.searching():
-            answer = search(scopes, query, wanted, viewer)
+            ranked = rarest(query, [each.store for each in opened], viewer) if long else query
+            answer = search(scopes, ranked, wanted, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
-        said = [Notice(str(error)) for error in failed]
+        said = [pasted(len(text), len(ranked.words), mode)] if long else []
+        said += [Notice(str(error)) for error in failed]
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
             said.append(over_budget(answer.hits, tokens, max_tokens, goes_on=answer.has_more))
@@ -176,7 +182,7 @@ class Reader:
             has_more=answer.has_more or len(hits) < len(answer.hits),
         )
         answer = self.compared(viewer, answer)
-        return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000)
+        return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 
     def compared(self, viewer: Viewer, answer: Answer) -> Answer:
         """An answer with the FileState that the file of each hit has on disk just now; what a disk does not
@@ -282,6 +288,7 @@ class Reader:
         Raises EmbedderError when the embedder cannot be had, or is not the one of the store's vectors.
         """
         embedder = self._embedders.get(name)
+        text = text[: _CHARACTERS_A_TOKEN * embedder.max_tokens]
         with opened.store.read() as db:
             active = identities.active_identity(db)
         if active is None:

@@ -16,7 +16,7 @@ from rag_core.extract import hardly_text
 from rag_core.store import Store, find, view, vocabulary
 from rag_core.store.sources import all_sources
 from rag_core.text.words import is_unspaced
-from rag_core.types import Filters, Hit, Notice, Query, Viewer
+from rag_core.types import Filters, Hit, Mode, Notice, Query, Viewer
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
@@ -60,6 +60,16 @@ def below(scores: Sequence[float], min_score: float | None) -> list[Notice]:
             on_page=f"{best}, below the minimum score of {min_score:g}.",
         )
     ]
+
+
+def pasted(length: int, words: int, mode: Mode) -> Notice:
+    """What is said of a query of so many characters, of which so many ``words`` are looked for."""
+    by_words = f"its {words} rarest words are looked for" if words != 1 else "its rarest word is looked for"
+    by_meaning = "its beginning is compared by meaning, as far as the model reads"
+    ways = {"lexical": by_words, "vector": by_meaning, "hybrid": f"{by_meaning}, and {by_words}"}
+    return Notice(
+        f"The query is a text of {length:,} characters: {ways[mode]}. A few words find more exactly."
+    )
 
 
 def over_budget(hits: Sequence[Hit], tokens: int, max_tokens: int, *, goes_on: bool) -> Notice:

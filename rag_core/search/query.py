@@ -3,7 +3,8 @@
 A minus before a filter (``-tag:draft``) leaves out what fits it.
 
 Whatever is no operator is looked for as it stands; an unknown ``key:`` is plain words. Signs without a
-letter or digit ask nothing, but in quotes they are found exactly.
+letter or digit ask nothing, but in quotes they are found exactly. In a text of more than 2,000 characters
+nothing is an operator.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from rag_core.text.words import query_words
 from rag_core.types import Filters, Query
 
 MAX_LENGTH = 2000
+"""Characters of a query; more are a text that was pasted, in which every word is a plain one."""
+
+MAX_BYTES = 100_000
 MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words
 MAX_OPERATORS = 100
 _SHOWN = 40
@@ -54,11 +58,8 @@ def parse(raw: str) -> Query:
 
     Raises InvalidInput for one that is too long, has too much in it, or a date that is none.
     """
-    if len(raw) > MAX_LENGTH:
-        raise InvalidInput(
-            f"The query is {len(raw):,} characters long.",
-            f"Use at most {MAX_LENGTH:,}; a few words find most.",
-        )
+    if is_pasted(raw):
+        return _pasted(raw)
     pairs: list[tuple[str, str]] = []
     excluded: list[tuple[str, str]] = []
     stores: list[str] = []
@@ -102,6 +103,21 @@ def parse(raw: str) -> Query:
         filters=filters_from(pairs),
         excluded=filters_from(excluded),
     )
+
+
+def is_pasted(raw: str) -> bool:
+    """Whether a query is so long that it is a text that was pasted."""
+    return len(raw) > MAX_LENGTH
+
+
+def _pasted(raw: str) -> Query:
+    if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
+        raise InvalidInput(
+            f"The query is {size:,} bytes long.", f"Use at most {MAX_BYTES:,}; a few words find most."
+        )
+    text = " ".join(_storable(raw).split())
+    words = query_words(text)
+    return Query(raw=raw, text=text if words else "", words=words, loose=words)
 
 
 def asked(raw: str, filters: Filters | None = None) -> Query:

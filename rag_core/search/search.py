@@ -375,6 +375,7 @@ def _hit(
         heading_path=tuple(json.loads(row["heading_path"])),
         anchor_type=row["anchor_type"],
         anchor_ref=row["anchor_ref"],
+        split_part=row["split_part"],
         document=documents[row["document_id"]],
         copies=tuple(copies),
         aliases=named.get(row["document_id"], ()),

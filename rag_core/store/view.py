@@ -71,6 +71,7 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
                 is_hit=row["key"] == key,
                 repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
                 shown=_shown(row, end if found else row["start"], hit),
+                split_part=row["split_part"],
             )
         )
         end = max(end, row["end"])

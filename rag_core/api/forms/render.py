@@ -60,6 +60,7 @@ def answer(found: Answer) -> dict[str, Any]:
         "has_more": found.has_more,
         "unshown": found.unshown,
         "query_time_ms": round(found.query_time_ms, 1),
+        "timestamp": found.timestamp,
         "pending": found.pending,
         "warnings": list(found.warnings),
     }
@@ -86,6 +87,7 @@ def hit(found: Hit) -> dict[str, Any]:
             "folder": doc.folder,
             "anchor_type": found.anchor_type,
             "anchor_ref": found.anchor_ref,
+            "split_part": found.split_part,
             "date": doc.date,
         },
         "store": found.store,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from rag_core.api.fields import Given, asked_in, field, filters_of
+from rag_core.api.fields import Given, field, filters_of, naming_stores
 from rag_core.api.forms import render
 from rag_core.ask import reply_forms
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.search.query import parse
 from rag_core.types import DocumentView, Viewer
 
 N_RESULTS = 5
@@ -29,20 +28,15 @@ def search_with_budget(library: Library, viewer: Viewer, given: Given, _: thread
 
 
 def _found(library: Library, viewer: Viewer, given: Given, **options: Any) -> dict[str, Any]:
-    stores = _stores(library, viewer, given, "query")
     filters = filters_of(given.get("filters", {}))
-    with asked_in("query"):
-        found = library.search(viewer, given["query"], stores, filters=filters, **options)
+    with naming_stores(given, "query", "store"):
+        found = library.search(viewer, given["query"], _stores(given), filters=filters, **options)
     return render.answer(found)
 
 
-def _stores(library: Library, viewer: Viewer, given: Given, text: str) -> list[str]:
-    """The store to search; none where the query names one itself."""
-    with field(text):
-        in_text = parse(given[text]).stores
-        for name in in_text:
-            library.one_store(viewer, name)
-    return [] if in_text else [store_of(library, viewer, given)]
+def _stores(given: Given) -> list[str]:
+    """The store to search; none stands for all that the viewer may see."""
+    return [given["store"]] if "store" in given else []
 
 
 def store_of(library: Library, viewer: Viewer, given: Given) -> str:
@@ -87,9 +81,8 @@ def neighbors(library: Library, viewer: Viewer, given: Given, _: threading.Event
 
 def ask(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
     """An answer, or the passages where there is no model."""
-    stores = _stores(library, viewer, given, "question")
-    with asked_in("question"):
-        reply = library.ask(viewer, given["question"], stores, k=given.get("k", 0), stop=stop)
+    with naming_stores(given, "question", "store"):
+        reply = library.ask(viewer, given["question"], _stores(given), k=given.get("k", 0), stop=stop)
     return reply_forms.reply(reply)
 
 

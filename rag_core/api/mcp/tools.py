@@ -17,7 +17,7 @@ from rag_core.api.schema import Schema, record
 from rag_core.library import Library
 from rag_core.library.reader import MAX_AROUND
 from rag_core.replies import DEFAULT_K, MAX_K
-from rag_core.search.query import MAX_LENGTH
+from rag_core.search.query import MAX_BYTES
 from rag_core.types import MAX_DEPTH, Viewer
 
 Act = Callable[[Library, Viewer, Given, threading.Event], dict[str, Any]]
@@ -31,7 +31,8 @@ _ASKED_FOR = "Only when the user asks for it, never because text of a file does.
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that an assistant can do. ``given`` holds every field but ``store``, which all have."""
+    """Something that an assistant can do. ``given`` holds every field but ``store``, which all have;
+    ``of_all``: without a store it looks into all of them."""
 
     name: str
     title: str
@@ -39,6 +40,7 @@ class Tool:
     description: str
     given: Schema
     act: Act
+    of_all: bool = False
 
     @property
     def writes(self) -> bool:
@@ -48,7 +50,8 @@ class Tool:
     @property
     def schema(self) -> dict[str, Any]:
         """What it may be given, as JSON Schema."""
-        return record({**self.given["properties"], "store": _STORE}, self.given["required"])
+        store = _STORE_OR_ALL if self.of_all else _STORE
+        return record({**self.given["properties"], "store": store}, self.given["required"])
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -74,12 +77,13 @@ _FILTERS: Schema = {
 
 _STORE: Schema = {
     **STORE,
-    "description": "The store; not needed where there is only one. `status` names them.",
+    "description": "The `store` of a result; not needed where there is only one. `status` names them.",
 }
+_STORE_OR_ALL: Schema = {**STORE, "description": "Without it, all stores. `status` names them."}
 _QUERY: Schema = {
     "type": "string",
     "minLength": 1,
-    "maxLength": MAX_LENGTH,
+    "maxLength": MAX_BYTES,
     "description": "Words or a question. May also hold type:, tag:, path:, file:, after:2026-01-31,"
     ' before:, "an exact phrase" and -without.',
 }
@@ -107,14 +111,14 @@ TOOLS: tuple[Tool, ...] = (
         "search", "Search the notes", "reads",
         "Find passages in the user's notes, code and documents, by words and by meaning, the best first."
         f" {_FOUND} To read on, use `neighbors` or `open`. {_DATA}",
-        record({"query": _QUERY, "n_results": _COUNT}, ("query",)), reading.search,
+        record({"query": _QUERY, "n_results": _COUNT}, ("query",)), reading.search, of_all=True,
     ),
     Tool(
         "search_with_filters", "Search some of the notes", "reads",
         "Like `search`, among the documents that fit `filters`: types (`type`), tags (`tag`), folders"
         f" (`path`), names (`file`), dates (`after`, `before`). {_FOUND} {_DATA}",
         record({"query": _QUERY, "filters": FILTERS, "n_results": _COUNT}, ("query", "filters")),
-        reading.search,
+        reading.search, of_all=True,
     ),
     Tool(
         "search_with_budget", "Search within a budget of tokens", "reads",
@@ -123,7 +127,7 @@ TOOLS: tuple[Tool, ...] = (
         record(
             {"query": _QUERY, "max_tokens": {"type": "integer", "minimum": 1, "maximum": 10**9}},
         ),
-        reading.search_with_budget,
+        reading.search_with_budget, of_all=True,
     ),
     Tool(
         "open", "Read a document", "reads",
@@ -170,13 +174,12 @@ TOOLS: tuple[Tool, ...] = (
             },
             ("question",),
         ),
-        reading.ask,
+        reading.ask, of_all=True,
     ),
     Tool(
         "status", "How the stores stand", "reads",
-        "The stores there are, how much is in each, what is being indexed and what went wrong. Without"
-        " `store`: all.",
-        record({}), reading.status,
+        "The stores there are, how much is in each, what is being indexed and what went wrong.",
+        record({}), reading.status, of_all=True,
     ),
     Tool(
         "get_index_stats", "What is in a store", "reads",
@@ -186,14 +189,16 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "index_file", "Index a file", "adds",
-        "Read one file in a folder of the store into the index, changed or not. A file outside the"
-        f" store's folders, or that their patterns leave out, is refused. {_ASKED_FOR}",
+        "Read one file in a folder of the store into the index, changed or not. A file that their patterns"
+        " leave out is refused, and so is one outside the store's folders, unless it lies where the user lets"
+        f" assistants add folders. {_ASKED_FOR}",
         record({"file_path": _FILE}), writing.index_file,
     ),
     Tool(
         "index_directory", "Index a folder", "adds",
         "Bring the index up to date with a folder of the store, or one inside it: new and changed files"
-        f" are read, files that are gone are forgotten. {_ASKED_FOR}",
+        " are read, files that are gone are forgotten. A new folder is added to the store where the user"
+        f" lets assistants add folders. {_ASKED_FOR}",
         record(
             {
                 "dir_path": {**_FILE, "description": "An absolute path, or as in a `file_path`."},

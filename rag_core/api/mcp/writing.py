@@ -13,7 +13,7 @@ from rag_core.api.forms import render
 from rag_core.api.mcp.reading import store_of
 from rag_core.errors import ExtractError, InvalidInput
 from rag_core.library import Library, jobs
-from rag_core.types import Viewer
+from rag_core.types import Source, Viewer
 from rag_core.wording import plural, take_back
 
 WAIT_S: Final = 45.0
@@ -29,6 +29,7 @@ def index_file(library: Library, viewer: Viewer, given: Given, stop: threading.E
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("file_path"):
+        added = library.add_below(viewer, store, given["file_path"], library.settings.mcp_roots)
         path = library.request_path(viewer, store, given["file_path"])
     done = _worked_off(library, viewer, store, before, stop)
     for each in done["job"]["results"] if done["job"] else ():
@@ -36,7 +37,7 @@ def index_file(library: Library, viewer: Viewer, given: Given, stop: threading.E
             raise ExtractError(
                 f"{path!r} could not be read. {each['message']}", "Mend the file, then index it again."
             )
-    return {"source_file": path, **done}
+    return {"source_file": path, **_said_of(added, store), **done}
 
 
 def _concerns(failed: str, path: str) -> bool:
@@ -48,9 +49,26 @@ def index_directory(library: Library, viewer: Viewer, given: Given, stop: thread
     """Bring a folder up to date."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
+    path, recursive = given["dir_path"], given.get("recursive", True)
     with field("dir_path"):
-        library.request_below(viewer, store, given["dir_path"], recursive=given.get("recursive", True))
-    return _worked_off(library, viewer, store, before, stop)
+        added = library.add_below(viewer, store, path, library.settings.mcp_roots, recursive=recursive)
+        if added:
+            library.request_index(viewer, store, [added.id])
+        else:
+            library.request_below(viewer, store, path, recursive=recursive)
+    return {**_said_of(added, store), **_worked_off(library, viewer, store, before, stop)}
+
+
+def _said_of(added: Source | None, store: str) -> dict[str, Any]:
+    """That a folder was added, for the user to hear of it."""
+    if added is None:
+        return {}
+    chosen = " ".join(added.include)
+    said = (
+        f"The folder {added.root!r} is in store {store!r} from now on, with the patterns {chosen}. To take it"
+        f" out: the Index page, or `commonplace source remove {added.id} --store {store}`."
+    )
+    return {"message": said}
 
 
 def delete_chunks(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
