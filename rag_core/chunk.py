@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from rag_core.errors import InvalidInput
 from rag_core.extract.filetypes import language
-from rag_core.types import ChunkSpec, Extracted, Passage, Segment, TitleSource
+from rag_core.language import prose
+from rag_core.types import DATA, ChunkSpec, Extracted, Passage, Segment, TitleSource
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -58,6 +59,7 @@ _SLACK = 1.1
 _WINDOW = 65_536
 _LEAST_SIZE = 40
 
+_MAY_BE_MINIFIED = frozenset({"javascript", "typescript", "css"})
 _PROSE = frozenset({"markdown", "text", "rst", "html", "org", "asciidoc", "latex", "subtitles"})
 _SENTENCES = (r"(?<=[。！？；])", r"(?<=[.!?])[ ]")
 _BOUNDARIES = ("\n\n", "\n", "。", "！", "？", ". ", "; ", "，", "、", " ")
@@ -105,10 +107,12 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
     of_records = replace(cutter, size=RECORD * size)
+    machine = _Machine(extracted)
     passages: list[Passage] = []
     lines = _Lines(extracted.text)
     for segment in _joined(extracted.text, extracted.segments, size):
-        spans = (of_records if segment.anchor_type == "record" else cutter).spans(segment)
+        one = of_records if segment.anchor_type == "record" else cutter
+        spans = [span for part in machine.parts(segment, size) for span in one.spans(part)]
         for number, (start, end) in enumerate(spans, 1):
             passages.append(
                 Passage(
@@ -117,13 +121,41 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
                     end,
                     *lines.of(start, end),
                     segment.heading_path,
-                    segment.anchor_type,
+                    DATA if machine.made(start, end) else segment.anchor_type,
                     segment.anchor_ref,
                     number if len(spans) > 1 else 0,
                     cutter.prefix(segment),
                 )
             )
     return passages or [_name_only(extracted)]
+
+
+class _Machine:
+    """What of a document is for machines alone: base64, ``data:`` URIs, minified code."""
+
+    def __init__(self, document: Extracted) -> None:
+        self._blocks = prose.blocks(document.text)
+        self._text = document.text
+        self._minified = prose.minified(document.text) if document.file_type in _MAY_BE_MINIFIED else []
+
+    def parts(self, segment: Segment, size: int) -> list[Segment]:
+        """A segment without the most of each large block of base64, of which ``size`` characters stay."""
+        parts, at = [], segment.start
+        for start, end in self._blocks:
+            if start >= segment.end or end <= segment.start:
+                continue
+            start, end = max(start, segment.start), min(end, segment.end)
+            parts += [(at, start), (start, min(end, start + size))]
+            at = end
+        return [replace(segment, start=a, end=b) for a, b in [*parts, (at, segment.end)] if a < b]
+
+    def made(self, start: int, end: int) -> bool:
+        """Whether most of a passage is for machines."""
+        text = self._text[start:end]
+        machine = sum(stop - begin for begin, stop in prose.runs(text))
+        if self._minified and prose.is_dense(text):
+            machine = sum(max(0, min(stop, end) - max(begin, start)) for begin, stop in self._minified)
+        return 2 * machine > end - start
 
 
 def _name_only(extracted: Extracted) -> Passage:

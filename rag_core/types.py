@@ -70,6 +70,10 @@ class Link:
     start: int
 
 
+DATA = "data"
+"""The anchor type of a passage that is for machines alone, such as base64: it has no vector and fits nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A stretch of a document that a chunk never crosses: a section, a definition, a page.
