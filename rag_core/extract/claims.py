@@ -18,7 +18,7 @@ from rag_core.extensions import Catalogue, Extension, catalogue
 from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 6
+EXTRACTOR_VERSION = 7
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
 
 _PACKAGES = 2**32

@@ -381,6 +381,7 @@ def _hit(
         document=documents[row["document_id"]],
         copies=tuple(copies),
         aliases=named.get(row["document_id"], ()),
+        headings=row["headings"],
     )
 
 
