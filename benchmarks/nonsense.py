@@ -34,7 +34,9 @@ NOTES, MAILS, PICTURES, SCRIPTS = 100, 10, 5, 5
 ATTACHMENT, IMAGE, STATEMENTS = 40_000, 15_000, 400
 _KEYS = "asdfghjklqwertyuiop"
 _ONSETS = "b bl br d dr f fl g gr k kl l m n p pl qu r s sk sl sp st t tr v w x z zw".split()
-_RIMES = "ab ag ak al am ando ap arg eb ed ek el ent erf ib ig ilm ink isp ob ock ol onk orp ub ug ulm unt uzz".split()
+_RIMES = (
+    "ab ag ak al am ando ap arg eb ed ek el ent erf ib ig ilm ink ob ock ol onk orp ub ug unt uzz".split()
+)
 
 
 def _letters(chance: random.Random) -> str:
@@ -73,8 +75,10 @@ def write_files(folder: Path) -> Path:
     for number in range(MAILS):
         attached = base64.encodebytes(chance.randbytes(ATTACHMENT)).decode()
         (folder / f"mail {number}.eml").write_text(
-            f"From: heron@example.org\nSubject: {author.words(5)}\nContent-Type: multipart/mixed; boundary=x\n\n"
-            f"--x\nContent-Type: text/plain\n\n{author.paragraph()}\n\n--x\nContent-Type: image/png; name=a.png\n"
+            f"From: heron@example.org\nSubject: {author.words(5)}\n"
+            f"Content-Type: multipart/mixed; boundary=x\n\n"
+            f"--x\nContent-Type: text/plain\n\n{author.paragraph()}\n\n"
+            f"--x\nContent-Type: image/png; name=a.png\n"
             f"Content-Transfer-Encoding: base64\n\n{attached}--x--\n"
         )
     for number in range(PICTURES):
@@ -92,7 +96,8 @@ def write_files(folder: Path) -> Path:
 def _statement(author: Author, chance: random.Random) -> str:
     name, field, other = author.words(3).split()
     a, b = chance.sample(string.ascii_letters, 2)
-    return f"function {a}({b}){{if({b}.{name}!==void 0)return {b}.{field}({a});{a}={{{other}:{b}[{len(name)}]}}}}"
+    condition, set_ = f"if({b}.{name}!==void 0)return {b}.{field}({a})", f"{a}={{{other}:{b}[{len(name)}]}}"
+    return f"function {a}({b}){{{condition};{set_}}}"
 
 
 def ask(library: Library, count: int) -> Figures:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
-from os.path import commonprefix
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -73,6 +72,7 @@ _TO_SPACES = bytes(32 if b in _PUNCTUATION else b for b in range(256))
 _WORD_TOKENS = [0] + [1 + (n - 1) // 6 if n <= 12 else (n + 1) // 2 - 3 for n in range(1, 128)]
 
 TokenCounter = Callable[[str], int]
+_Span = tuple[int, int]
 
 
 def chunk_spec(
@@ -103,9 +103,10 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     """The passages of a document, in order: ``extracted.text[start:end] == passage.text``.
 
     No passage crosses a segment, except that sections of fewer than 50 characters join the
-    next: then it is labelled by what it begins in, or by what its sections share. With its prefix each takes at most ``spec.max_tokens``, by ``count_tokens`` (special
-    tokens included) where it is near the limit, by a cautious estimate without it. A document
-    without any text gives one empty passage, so that its name can be found.
+    next: then it is labelled by what it begins in, or by what its sections share. With its prefix
+    each takes at most ``spec.max_tokens``, by ``count_tokens`` (special tokens included) where it is
+    near the limit, by a cautious estimate without it. Of a large block of base64 the first passage is
+    kept. A document without any text gives one empty passage, so that its name can be found.
     """
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
@@ -145,9 +146,9 @@ class _Machine:
         self._text = document.text
         self._minified = prose.minified(document.text) if document.file_type in _MAY_BE_MINIFIED else []
 
-    def parts(self, start: int, end: int, size: int) -> list[prose.Span]:
+    def parts(self, start: int, end: int, size: int) -> list[_Span]:
         """A stretch without the most of each large block of base64, of which ``size`` characters stay."""
-        parts: list[prose.Span] = []
+        parts: list[_Span] = []
         for first, last in _in(self._blocks, start, end):
             parts += [(start, first), (first, min(last, first + size))]
             start = last
@@ -162,7 +163,7 @@ class _Machine:
         return 2 * machine > end - start
 
 
-def _in(spans: list[prose.Span], start: int, end: int) -> Iterator[prose.Span]:
+def _in(spans: list[_Span], start: int, end: int) -> Iterator[_Span]:
     """The parts of ``spans``, which are in order, between two offsets."""
     for at in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
         if spans[at][0] >= end:
@@ -253,15 +254,23 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
     while len(named) > 1 and _only_leads(text, named[0], named[1]):
         del named[0]
     first = named[0]
-    shared = commonprefix([each.heading_path for each in named])
+    shared = _shared([each.heading_path for each in named])
     if not shared or shared == first.heading_path:
         return first
     ref = ".".join(shared) if first.anchor_type == "definition" else shared[-1]
     return replace(first, heading_path=shared, anchor_ref=ref, levels=first.levels[: len(shared)])
 
 
+def _shared(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The beginning that all paths have."""
+    depth = next(
+        (n for n, each in enumerate(zip(*paths, strict=False)) if len({*each}) > 1), min(map(len, paths))
+    )
+    return paths[0][:depth]
+
+
 def _headings(label: Segment) -> str:
-    """The heading path in one line, with Markdown's marks where there are levels: ``# Garden > ### Roses``."""
+    """The heading path in one line, with Markdown's marks where there are levels: ``# Garden > ### Bed``."""
     marks = [f"{'#' * level} " for level in label.levels] or [""] * len(label.heading_path)
     return " > ".join(map("".join, zip(marks, label.heading_path, strict=True)))
 

@@ -72,7 +72,7 @@ class Link:
 
 
 DATA = "data"
-"""The anchor type of a passage that is for machines alone, such as base64: it has no vector and fits nothing."""
+"""The anchor type of base64 and minified code: such passages have no vector and fit nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,8 @@ def test_a_section_that_fits_is_one_passage() -> None:
         ("a.md", f"## A\n#### B\n##### C\nx\n##### D\n{SENTENCE}", "## A > #### B", ("heading", "B")),
         ("a.md", f"# One\nx\n\n# Two\n{SENTENCE}\n", "# One", ("heading", "One")),
         ("a.md", f"So.\n\n# One\n{SENTENCE}\n", "# One", ("heading", "One")),
-        ("hello.py", "def hello():\n    pass\n\nclass Goodbye:\n    def bye(self): ...\n", "hello", ("definition", "hello")),
-        ("a.py", f"class A:\n    def b(self): ...\n    def c(self):\n        {SENTENCE!r}", "A", ("definition", "A")),
+        ("a.py", "def hello(): ...\nclass Bye:\n    def bye(self): ...\n", "hello", ("definition", "hello")),
+        ("a.py", f"class A:\n  def b(self): ...\n  def c(self):\n    {SENTENCE!r}", "A", ("definition", "A")),
     ],
 )  # fmt: skip
 def test_small_sections_join_the_next_under_what_they_begin_in_or_share(

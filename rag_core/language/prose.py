@@ -1,8 +1,8 @@
 """What in a text is for machines alone: base64, ``data:`` URIs and minified code.
 
 A model sees noise in it, and nobody asks for it. It is known by its characters: base64 is runs of 60 or more
-letters and digits, longer than the parts of a path, and minified code is long lines with hardly a space. Hashes
-are no such runs, nor is anything in a web address.
+letters and digits, longer than the parts of a path, and minified code is long lines with hardly a space.
+Hashes are no such runs, nor is anything in a web address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RUN = re.compile(
 )
 _HASH = re.compile("(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{60,128}|[0-9A-F]{60,128})")
 _MIXED = re.compile("(?=[A-Za-z]{0,19}[0-9])[A-Za-z0-9]{20}")
-_BETWEEN = re.compile(r"(?:\\[rn]|[\s\"',>|+])+")
+_BETWEEN = re.compile(r"[\s\"',>|+\\]+")
 _MOST_BETWEEN = 40
 _LAST_LINE = re.compile(
     r"\s*(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)(?![^\s\"'<])"

@@ -159,8 +159,8 @@ def vectors_of(
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many passages of a document have a vector that searches use, wait for one (``refused``: once in
-    vain, ``error`` says why), are in a script that the embedder cannot read, are for machines alone (``data``),
-    or have nothing to be embedded (``bare``)."""
+    vain, ``error`` says why), are in a script that the embedder cannot read, are for machines alone
+    (``data``), or have nothing to be embedded (``bare``)."""
 
     embedded: int = 0
     waiting: int = 0
