@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from rag_core.answers.passages import heading_path
 from rag_core.chunk import chunk_spec, cut
 from rag_core.extract import extract
 from rag_core.language.words import extra_terms
@@ -32,7 +33,7 @@ def passages(text: str, name: str = "a.txt") -> list[Passage]:
     ("name", "before", "block", "behind"),
     [
         ("a.eml", f"Subject: Heron\n\n{PROSE}\n\n", LINES, f"\n--x\n{PROSE}"),
-        ("a.svg", f"<svg><title>{PROSE}</title>", f'<image href="data:image/png;base64,{ONE_LINE}"/>', "</svg>"),
+        ("a.svg", f"<svg><title>{PROSE}</title>", f'<image href="data:image/png;base64,{ONE_LINE}"/>', "\n"),
         ("a.md", f"# Heron\n\n{PROSE}\n\n", f"![](data:image/png;base64,{ONE_LINE})", f"\n\n{PROSE}"),
         ("a.json", f'{{"heron": "{PROSE}",\n', '"png": "' + LINES.replace("\n", "\\n") + '",', '\n"x": 1}'),
     ],
@@ -105,6 +106,16 @@ def test_minified_code_and_base64_are_found_by_words_and_are_no_fit(
     assert not any(hit.relevant for hit in encoded)
     if mode != "vector" and "heron7" in query:
         assert encoded[0].document.path == "a.min.js"
+
+
+def test_headings_are_shown_with_their_levels(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text(f"## Birds\n\n#### Herons\n\n{PROSE}\n")
+    index(library, "s", notes)
+    [hit] = library.search(OWNER, "weir", ["s"]).hits
+    assert (hit.headings, hit.heading_path) == ("## Birds > #### Herons", ("Birds", "Herons"))
+    assert heading_path(hit) == "## Birds > #### Herons"
+    [shown] = library.document(OWNER, "s", "a.md").chunks
+    assert shown.headings == hit.headings
 
 
 def test_prose_beside_it_fits(mixed: Library) -> None:
