@@ -20,11 +20,10 @@ if str(ROOT) not in sys.path:
 import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
-from rag_core import jobs  # noqa: E402
 from rag_core.api import rest  # noqa: E402
+from rag_core.api.mcp.http import McpDoor  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
-from rag_core.library import Library  # noqa: E402
-from rag_core.mcp_server.http import McpDoor  # noqa: E402
+from rag_core.library import Library, jobs  # noqa: E402
 from rag_core.types import OWNER  # noqa: E402
 from ui import work  # noqa: E402
 from ui.access import viewer_of  # noqa: E402

@@ -38,10 +38,10 @@ from benchmarks.notes import write_notes
 from benchmarks.process import Figures, Took, alone, lines, memory, percentile, took
 from benchmarks.retrieval import open_library
 from benchmarks.scale import search
-from rag_core.embedders import Embedder, open_embedder
-from rag_core.indexing.plan import make_plan
+from rag_core.index.plan import make_plan
 from rag_core.library import Library
 from rag_core.library.reader import embedder_options
+from rag_core.models.embedders import Embedder, open_embedder
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, embedded_text
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rag_core.chunk import CHUNK_SIZES, chunk_spec
 from rag_core.config.keys import KEYS
-from rag_core.embedders.minilm import MAX_TOKENS
-from rag_core.embedders.options import OLLAMA_MODEL
+from rag_core.extract.chunk import CHUNK_SIZES, chunk_spec
+from rag_core.models.embedders.minilm import MAX_TOKENS
+from rag_core.models.embedders.options import OLLAMA_MODEL
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
 OTHER_TOOLS = PAGE.with_name("other_tools.tsv")

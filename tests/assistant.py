@@ -21,8 +21,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 
+from rag_core.api.mcp.http import McpDoor
 from rag_core.library import Library
-from rag_core.mcp_server.http import McpDoor
 from rag_core.types import Viewer
 
 Mode = Literal["auto", "legacy"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rag_core import extensions
-from rag_core.embedders import options
 from rag_core.extract import claims
+from rag_core.models.embedders import options
 from rag_core.vectors import foreign
 
 EXAMPLE = Path(__file__).parent / "example_package"

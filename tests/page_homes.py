@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from rag_core.answers import Checker
+from rag_core.ask import Checker
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER

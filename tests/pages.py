@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag_core import jobs
+from rag_core.library import jobs
 from rag_core.types import Viewer
 from ui.access import OWNER_HEADERS
 

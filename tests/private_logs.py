@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from rag_core import logs
+from rag_core.config import logs
 from rag_core.library.asking import Asking
 from rag_core.library.reader import Reader
 from rag_core.store import documents

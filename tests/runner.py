@@ -8,8 +8,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-import rag_core.indexing.index
-from rag_core.embedders.hashing import Hashing
+import rag_core.index.index
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import Store
 from rag_core.types import Job, Vectors
 
@@ -28,8 +28,8 @@ with lock.hold(Path(sys.argv[1])):
 RUN = """
 import sys, time
 from pathlib import Path
-import rag_core.indexing.index
-from rag_core.embedders.hashing import Hashing
+import rag_core.index.index
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import Store
 
 class Stuck(Hashing):
@@ -42,15 +42,15 @@ class Stuck(Hashing):
         return super().embed_documents(texts)
 
 store = Store(Path(sys.argv[1]))
-rag_core.indexing.index.run(store, Stuck)
+rag_core.index.index.run(store, Stuck)
 """
 
 
 RUN_AT_A_WORD = """
 import sys
 from pathlib import Path
-import rag_core.indexing.index
-from rag_core.embedders.hashing import Hashing
+import rag_core.index.index
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import Store
 
 class Waiting(Hashing):
@@ -59,7 +59,7 @@ class Waiting(Hashing):
         sys.stdin.readline()
         return super().embed_documents(texts)
 
-rag_core.indexing.index.run(Store(Path(sys.argv[1])), Waiting)
+rag_core.index.index.run(Store(Path(sys.argv[1])), Waiting)
 """
 
 
@@ -100,7 +100,7 @@ class Run(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self.job = rag_core.indexing.index.run(self.store, lambda: self.embedder)
+        self.job = rag_core.index.index.run(self.store, lambda: self.embedder)
 
     def end(self) -> Job:
         self.join(WAIT_S)

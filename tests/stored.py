@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rag_core.chunk import chunk_spec
 from rag_core.config import Settings
+from rag_core.extract.chunk import chunk_spec
 from rag_core.library import Library
 from rag_core.store import Store
 from rag_core.types import OWNER, Job

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.tailscale import program
+from rag_core.library.tailscale import program
 
 NAME = "heron.tail1234.ts.net"
 EVERYBODY = ("ada@example.com", "grace@github", "tagged-devices")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.answers import Checker
+from rag_core.ask import Checker
 from rag_core.replies import Reference, Statement, marked
 
 HARBOUR = """# Harbour

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.ask import reply_forms
 from rag_core.library import Library
-from rag_core.rendering import reply_forms
 from rag_core.types import OWNER
 from tests.answering import QUESTION, Answering
 from tests.assistant import over_http, serving_mcp

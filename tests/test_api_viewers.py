@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from rag_core import logs
-from rag_core.config import Settings, load
+from rag_core.config import Settings, load, logs
 from rag_core.errors import EmbedderError, InUpkeep, LLMError, RagError, StoreError, VectorsUnreachable
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.answers import SYSTEM_PROMPT
+from rag_core.ask import SYSTEM_PROMPT
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.replies import Draft, Turn
 from rag_core.types import OWNER, Filters

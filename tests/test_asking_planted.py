@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rag_core.answers import messages
+from rag_core.ask import messages
 from rag_core.replies import Reference, marked
 from rag_core.types import OWNER
 from tests.answering import GUEST, QUESTION, Answering, passages

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.library import Library
-from rag_core.searching.query import parse
+from rag_core.search.query import parse
 from rag_core.store import Store, bm25, find
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from rag_core.api.forms import render
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.rendering import render
 from rag_core.types import OWNER
 from tests.chromium import Watched, places, watch
 from tests.conftest import index

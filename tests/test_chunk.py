@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from rag_core.chunk import chunk_spec, cut, prefix_of
 from rag_core.errors import InvalidInput
 from rag_core.extract import extract
+from rag_core.extract.chunk import chunk_spec, cut, prefix_of
 from rag_core.types import Extracted, Passage
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank. "

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.chunk import chunk_spec, cut
 from rag_core.errors import ExtractError
 from rag_core.extract import extract
-from rag_core.language.prose import blocks
+from rag_core.extract.chunk import chunk_spec, cut
+from rag_core.text.prose import blocks
 from rag_core.types import Extracted, Passage
 from tests.test_chunk import count_tokens
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.citations import Planned, is_right, judged, words
-from rag_core.answers import Checker
+from rag_core.ask import Checker
 from rag_core.replies import Reference, Reply, Statement
 from tests.doc_pages import ROOT
 from tests.trees import write

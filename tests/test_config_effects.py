@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.chunk import CHUNK_SIZES
 from rag_core.config import Settings
-from rag_core.embedders.hashing import Hashing
 from rag_core.errors import StoreError, VectorsUnreachable
+from rag_core.extract.chunk import CHUNK_SIZES
 from rag_core.library import Library
 from rag_core.library.reader import vector_options
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import find
 from rag_core.types import OWNER, Vectors
 from rag_core.vectors.backends import VectorOptions, address_of, open_remote
@@ -348,7 +348,7 @@ def test_serve_makes_declared_stores_before_it_serves(
     run: Run, home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served: list[tuple[int, bool]] = []
-    monkeypatch.setattr("rag_core.serving.serve_app", lambda port, browser: served.append((port, browser)))
+    monkeypatch.setattr("rag_core.cli.app.serve_app", lambda port, browser: served.append((port, browser)))
     configure(home, declared(notes) + "port: 9000\n")
     result = run("serve")
     assert result.status == 0, result.err

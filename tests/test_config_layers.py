@@ -17,11 +17,11 @@ from rag_core.config.origin import DEFAULT, Origin
 from rag_core.config.settings import Settings
 from rag_core.config.tree import Scalar
 from rag_core.config.values import from_node, from_text
-from rag_core.embedders import DEFAULT_EMBEDDER
 from rag_core.errors import InvalidInput
-from rag_core.indexing.index import Limits
+from rag_core.index.index import Limits
 from rag_core.library import Library
 from rag_core.library.reader import MAX_TOP_K
+from rag_core.models.embedders import DEFAULT_EMBEDDER
 from rag_core.types import OWNER, Mode
 from rag_core.vectors.chroma_place import ChromaOptions
 from rag_core.vectors.qdrant_place import QdrantOptions

@@ -9,11 +9,11 @@ import pytest
 from rag_core import config
 from rag_core.config import Settings
 from rag_core.config.keys import EMBEDDER
-from rag_core.embedders import EmbedderOptions, full_name
-from rag_core.embedders.options import Prompts, parse_name
 from rag_core.errors import InvalidInput
 from rag_core.library.reader import embedder_options
-from rag_core.servers.ollama import OLLAMA_URL
+from rag_core.models.embedders import EmbedderOptions, full_name
+from rag_core.models.embedders.options import Prompts, parse_name
+from rag_core.models.servers.ollama import OLLAMA_URL
 from tests.configured import refusal, settings
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.connections import Check, Found, look
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
+from rag_core.library.connections import Check, Found, look
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.connected import KEY, Make, connection
@@ -79,16 +79,16 @@ def test_the_built_in_model_says_where_it_is(make: Make, model_dir: Path) -> Non
 def test_a_package_that_is_not_installed_comes_with_the_line_that_installs_it(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.connections.embedders.find_spec", lambda _: None)
+    monkeypatch.setattr("rag_core.library.connections.embedders.find_spec", lambda _: None)
     found = connection(make(), "sentence-transformers")
     assert found.state == "not set up"
     assert found.next_step.endswith("-m pip install 'commonplace[sentence-transformers]'`.")
 
 
 def test_mlx_is_only_for_apples_processors(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.connections.embedders.is_apple", lambda: False)
+    monkeypatch.setattr("rag_core.library.connections.embedders.is_apple", lambda: False)
     assert "Apple's processors only" in connection(make(), "mlx").sentence
-    monkeypatch.setattr("rag_core.connections.embedders.is_apple", lambda: True)
+    monkeypatch.setattr("rag_core.library.connections.embedders.is_apple", lambda: True)
     assert "commonplace[mlx]" in connection(make(), "mlx").next_step
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.indexing import courtesy
-from rag_core.indexing.courtesy import Courtesy
+from rag_core.index import courtesy
+from rag_core.index.courtesy import Courtesy
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index

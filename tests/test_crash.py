@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-import rag_core.indexing.index
+import rag_core.index.index
 from rag_core.config import Settings
-from rag_core.indexing.embedding import BATCH
+from rag_core.index.embedding import BATCH
 from rag_core.library import Library
 from rag_core.store import Store, migrations
 from rag_core.store.file import generation
@@ -53,7 +53,7 @@ def run(ledger: Ledger, path: Path) -> None:
     """In a process of its own: a run, which begins when it says so."""
     store = Accountable(path, ledger)
     ledger.begins()
-    rag_core.indexing.index.run(store, lambda: Embedding(ledger))
+    rag_core.index.index.run(store, lambda: Embedding(ledger))
     store.close()
 
 

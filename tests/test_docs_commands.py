@@ -54,7 +54,7 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
 COMMONPLACE = f"""#!{sys.executable}
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from rag_core.embedders import shared
+from rag_core.models.embedders import shared
 opened = shared.open_embedder
 def open_hashing(name, model_dir):
     other = "hashing" if name == "minilm" else "hashing:128"  # another model has other vectors

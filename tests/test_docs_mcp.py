@@ -14,9 +14,9 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from rag_core.api.mcp.http import PATH
+from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.library import Library
-from rag_core.mcp_server.http import PATH
-from rag_core.mcp_server.tools import TOOLS, Tool
 from tests.assistant import Assistant
 from tests.doc_pages import README, ROOT, fences
 

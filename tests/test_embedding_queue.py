@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import rag_core.indexing.index
-from rag_core.embedders import Embedder
-from rag_core.embedders.hashing import Hashing
+import rag_core.index.index
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.indexing.embedding import BATCH
+from rag_core.index.embedding import BATCH
 from rag_core.library import Library
+from rag_core.models.embedders import Embedder
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import Store
 from rag_core.store.identities import ACTIVE
 from rag_core.types import OWNER, Job, Vectors, Viewer
@@ -42,8 +42,8 @@ class Flaky(Hashing):
 
 
 def run(store: Store, embedder: Embedder) -> Job:
-    rag_core.indexing.index.request(store, None)
-    job = rag_core.indexing.index.run(store, lambda: embedder)
+    rag_core.index.index.request(store, None)
+    job = rag_core.index.index.run(store, lambda: embedder)
     assert job is not None
     return job
 
@@ -81,7 +81,7 @@ def test_when_the_embedder_comes_the_next_run_embeds_the_queue(
     library.create_store(OWNER, "s", "minilm")
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
-    monkeypatch.setattr("rag_core.embedders.shared.open_embedder", lambda name, model_dir: Hashing())
+    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: Hashing())
 
     job = index(library, "s")
 
@@ -151,8 +151,8 @@ def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
 
     for n in range(BATCH + 8):
         (notes / f"old{n}.md").write_text(f"It is old, {n}.\n")
-    rag_core.indexing.index.request(store, None)
-    rag_core.indexing.index.run(store, nothing)
+    rag_core.index.index.request(store, None)
+    rag_core.index.index.run(store, nothing)
     (notes / "new.md").write_text("It is new.\n")
     embedder = Flaky()
 
@@ -239,8 +239,8 @@ def test_vectors_that_a_cancelled_run_left_over_are_removed_by_the_next_one(
     (notes / "a.md").write_text("The zebra sleeps.\n")
     run(store, Hashing(64))
     (notes / "a.md").write_text("The hyena sleeps.\n")
-    rag_core.indexing.index.request(store, None)
-    stopped = rag_core.indexing.index.run(store, lambda: Hashing(64), cancel)
+    rag_core.index.index.request(store, None)
+    stopped = rag_core.index.index.run(store, lambda: Hashing(64), cancel)
     assert stopped is not None
     assert stopped.state == "cancelled"
     assert [finding.check for finding in library.verify(OWNER, "s").findings] == ["leftovers"]
@@ -260,9 +260,9 @@ def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_
             return super().embed_documents(texts)
 
     (notes / "a.md").write_text("It holds poison.\n")
-    rag_core.indexing.index.request(store, None)
+    rag_core.index.index.request(store, None)
     with pytest.raises(ZeroDivisionError):
-        rag_core.indexing.index.run(store, Crashing)
+        rag_core.index.index.run(store, Crashing)
     assert rows(store, "SELECT state, message FROM jobs") == [
         ("failed", "The run stopped unexpectedly: ZeroDivisionError.")
     ]
@@ -301,8 +301,8 @@ def _steps(store: Store) -> int:
 
     with store.note() as db:
         db.set_progress_handler(count, 100)
-    rag_core.indexing.index.request(store, None)
-    rag_core.indexing.index.run(store, nothing)
+    rag_core.index.index.request(store, None)
+    rag_core.index.index.run(store, nothing)
     with store.note() as db:
         db.set_progress_handler(None, 0)
     return counted

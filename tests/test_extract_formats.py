@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.chunk import chunk_spec, cut
 from rag_core.extract import extract
+from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.types import Extracted
 
 LONG = "x" * 250

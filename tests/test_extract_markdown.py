@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from rag_core.chunk import chunk_spec, cut
 from rag_core.extract import extract
+from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.types import Extracted
 
 

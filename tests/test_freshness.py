@@ -10,9 +10,8 @@ from typing import Any, overload
 
 import pytest
 
-from rag_core import freshness
-from rag_core.freshness import file_states_soon
-from rag_core.library import Library
+from rag_core.library import Library, freshness
+from rag_core.library.freshness import file_states_soon
 from rag_core.store import find
 from rag_core.types import OWNER, Viewer
 from tests.conftest import Run, index

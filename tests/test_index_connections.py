@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.connections import indexes
+from rag_core.library.connections import indexes
 from rag_core.types import OWNER
 from rag_core.vectors.chroma_place import ChromaOptions
 from rag_core.vectors.qdrant_place import QdrantOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.searching.rank import occurs
-from rag_core.searching.snippet import highlight
+from rag_core.search.rank import occurs
+from rag_core.search.snippet import highlight
 
 FORMS = [
     *("stop stopped", "bug bugs", "plan planning", "plan planned", "story stories", "party parties"),

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import jobs
 from rag_core.errors import Forbidden
-from rag_core.library import Library
+from rag_core.library import Library, jobs
 from rag_core.store import lock
 from rag_core.types import OWNER, Viewer
 from tests.consistency import check_library
@@ -28,7 +27,7 @@ def threads() -> int:
 def gate(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """The embedder of store ``s``, over 40 notes."""
     gate = Gate()
-    monkeypatch.setattr("rag_core.embedders.shared.open_embedder", lambda name, model_dir: gate)
+    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: gate)
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     for n in range(40):
@@ -222,7 +221,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     monkeypatch.setattr("rag_core.store.lock._refusal", refuse)
     monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
-    monkeypatch.setattr("rag_core.jobs._LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("rag_core.library.jobs._LOOK_EVERY_S", 0.01)
     return refused
 
 
@@ -278,7 +277,7 @@ def test_an_error_in_a_run_is_logged_and_the_next_start_works(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("rag_core.indexing.index.make_plan", broken)
+        patch.setattr("rag_core.index.index.make_plan", broken)
         jobs.start(library, OWNER, "s")
         gate.open()
         until(lambda: not jobs.working(library, "s"))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rag_core.errors import InvalidInput, LLMError
-from rag_core.llm import Call, LLMOptions, Message, open_llm
-from rag_core.llm.talk import talk
+from rag_core.models.chat import Call, LLMOptions, Message, open_llm
+from rag_core.models.chat.talk import talk
 from tests.chat_servers import OllamaChat, OpenAIChat, say
 from tests.ollama_server import Model
 from tests.standin import Refusal, nobody
@@ -139,7 +139,7 @@ def test_a_tool_that_it_would_call_is_left_out(talker: Talker) -> None:
 
 
 def test_an_endless_answer_is_ended(talker: Talker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.llm.talk.LONGEST", 1000)
+    monkeypatch.setattr("rag_core.models.chat.talk.LONGEST", 1000)
     talker.server.script = lambda _: iter(lambda: "word " * 20, None)
     said, outcome = talker.talk()
     assert (len(said), outcome) == (1000, "too long")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.embedders import EmbedderOptions, open_embedder
-from rag_core.embedders.local import LocalModel
-from rag_core.embedders.options import Prompts
 from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.models.embedders import EmbedderOptions, open_embedder
+from rag_core.models.embedders.local import LocalModel
+from rag_core.models.embedders.options import Prompts
 from tests.model_packages import MAX_TOKENS, SentenceTransformer, install, model_folder
 
 PACKAGES = {"sentence-transformers": "sentence-transformers", "mlx": "mlx-embeddings"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import logs
+from rag_core.config import logs
 from tests import live
 from tests.command import Run
 from tests.configured import configure

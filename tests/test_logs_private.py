@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag_core import logs
-from rag_core.config import Settings
+from rag_core.config import Settings, logs
 from rag_core.errors import EmbedderError, RagError
 from rag_core.library import Library
 from rag_core.types import OWNER

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from rag_core import logs
-from rag_core.config import load
+from rag_core.config import load, logs
 from rag_core.errors import LLMError, StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.language.numbers import numbers
 from rag_core.library import Library
+from rag_core.text.numbers import numbers
 from rag_core.types import OWNER
 from tests.conftest import index
 

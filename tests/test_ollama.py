@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from ollama import Client, ResponseError
 
-from rag_core.embedders import EmbedderOptions, open_embedder
-from rag_core.embedders.options import Prompts
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
+from rag_core.models.embedders import EmbedderOptions, open_embedder
+from rag_core.models.embedders.options import Prompts
 from tests.embedder_servers import Open
 from tests.ollama_server import Model, OllamaServer
 from tests.standin import Refusal, nobody, serving
@@ -173,7 +173,7 @@ def test_a_proxy_is_for_other_machines_only(ollama: OllamaServer, monkeypatch: p
 
 def test_a_host_that_the_package_cannot_read_is_named(ollama: OllamaServer) -> None:
     code = (
-        "from rag_core.embedders import open_embedder, EmbedderOptions\n"
+        "from rag_core.models.embedders import open_embedder, EmbedderOptions\n"
         "from rag_core.errors import EmbedderError\n"
         "try: open_embedder('ollama', EmbedderOptions())\n"
         "except EmbedderError as error: print(error)\n"

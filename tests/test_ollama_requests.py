@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from rag_core.embedders import Embedder, EmbedderOptions, open_embedder, remote
-from rag_core.embedders.remote import MOST_TEXTS, TRIES
-from rag_core.embedders.turns import Turns, turns_at
 from rag_core.errors import EmbedderError, InvalidInput, Unreachable
+from rag_core.models.embedders import Embedder, EmbedderOptions, open_embedder, remote
+from rag_core.models.embedders.remote import MOST_TEXTS, TRIES
+from rag_core.models.embedders.turns import Turns, turns_at
 from tests.embedder_servers import Open
 from tests.ollama_server import BUSY, EOF, Model, OllamaServer
 from tests.standin import Refusal, serving

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_core.embedders import Embedder, EmbedderOptions, open_embedder, remote
-from rag_core.embedders.remote import TRIES
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable
+from rag_core.models.embedders import Embedder, EmbedderOptions, open_embedder, remote
+from rag_core.models.embedders.remote import TRIES
 from tests.openai_server import OpenAIServer
 from tests.standin import Refusal, nobody, serving
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag_core.embedders.hashing import Hashing
 from rag_core.errors import VectorError, VectorsUnreachable
-from rag_core.indexing import outbox
+from rag_core.index import outbox
 from rag_core.library import Library
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import Store, migrations
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Filters
@@ -337,7 +337,7 @@ def test_a_store_of_the_version_before_gets_its_outbox(tmp_path: Path) -> None:
 _CHILD = """
 import os, sys
 from pathlib import Path
-from rag_core.indexing import outbox
+from rag_core.index import outbox
 from rag_core.store import Store
 from rag_core.vectors import Receipt, Settled, unnoticed
 from rag_core.vectors.s3_place import S3Options, S3Place

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core import jobs
+from rag_core.library import jobs
 from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.wording import the_embedder

@@ -14,9 +14,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag_core import jobs
-from rag_core.embedders.hashing import Hashing
-from rag_core.library import Library
+from rag_core.library import Library, jobs
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import lock
 from rag_core.store.rescue import RENEWED
 from rag_core.types import OWNER

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core import portable
-from rag_core.library import Library
+from rag_core.library import Library, portable
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.pages import drawn, press, press_label, texts

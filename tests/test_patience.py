@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from rag_core.errors import EmbedderError, Unreachable, VectorsUnreachable
-from rag_core.servers import patience
-from rag_core.servers.patience import Patience, within
+from rag_core.models.servers import patience
+from rag_core.models.servers.patience import Patience, within
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.access import people as people_module
 from rag_core.config import Settings
 from rag_core.errors import Forbidden, InvalidInput, NotFound, StoreError
 from rag_core.library import Library
+from rag_core.library import people as people_module
 from rag_core.types import OWNER, Viewer
 from tests.unwritable import no_file_grows
 

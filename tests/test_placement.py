@@ -10,9 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rag_core import jobs
 from rag_core.errors import InvalidInput, StoreBusy, VectorError
-from rag_core.library import Library
+from rag_core.library import Library, jobs
 from rag_core.store import lock
 from rag_core.types import OWNER
 from rag_core.vectors.backends import address_of
@@ -105,7 +104,7 @@ def test_once_the_index_answers_the_backlog_is_sent_in_the_background(
 def test_a_guest_is_not_told_where_the_vectors_are(
     remote_zoo: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.searching.search._FEW", 0)  # so few are compared without the index
+    monkeypatch.setattr("rag_core.search.search._FEW", 0)  # so few are compared without the index
     cut_off(amazon)
     notices = remote_zoo.search(GUEST, "otter").notices
     assert "not at hand" in notices[0].message
@@ -329,7 +328,7 @@ def test_deleting_that_was_cut_off_between_index_and_bucket_is_ended_by_deleting
 
 
 def test_a_silent_index_holds_nobody_for_long(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.servers.patience.ANSWER_S", 0.2)
+    monkeypatch.setattr("rag_core.models.servers.patience.ANSWER_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         options = remote_zoo._vector_options
@@ -407,7 +406,7 @@ def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
 
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     now = 0.0
-    monkeypatch.setattr("rag_core.jobs.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("rag_core.library.jobs.time", SimpleNamespace(monotonic=lambda: now))
     tries = []
     with monkeypatch.context() as patched:
         patched.setattr(amazon.service, "PutVectors", refuse)
@@ -431,9 +430,9 @@ def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
 @pytest.fixture
 def hurried(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Searches that always ask the index, and wait for it a fifth of a second."""
-    monkeypatch.setattr("rag_core.searching.search._FEW", 0)
+    monkeypatch.setattr("rag_core.search.search._FEW", 0)
     monkeypatch.setattr("rag_core.vectors.hurried.SEARCH_S", 0.2)
-    monkeypatch.setattr("rag_core.servers.patience._LONG_S", 0.1)
+    monkeypatch.setattr("rag_core.models.servers.patience._LONG_S", 0.1)
     return remote_zoo
 
 
@@ -454,7 +453,7 @@ def test_a_search_waits_for_a_silent_index_once_and_then_nobody_waits(
     assert hurried.search(OWNER, "badger", ["zoo"]).hits[0].document.path == "badger.md"
     assert asked(amazon) == before + 1
     amazon.faults = None
-    monkeypatch.setattr("rag_core.servers.patience._GIVEN_UP_S", 0.0)
+    monkeypatch.setattr("rag_core.models.servers.patience._GIVEN_UP_S", 0.0)
     assert hurried.search(OWNER, "badger", ["zoo"]).notices == ()
 
 

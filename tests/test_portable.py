@@ -14,7 +14,7 @@ import pytest
 from rag_core import __version__
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
-from rag_core.portable import Transfer
+from rag_core.library.portable import Transfer
 from rag_core.store import migrations
 from rag_core.types import OWNER, Viewer
 from tests import portable_file

@@ -16,7 +16,7 @@ import pytest
 
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
-from rag_core.portable import Transfer
+from rag_core.library.portable import Transfer
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from rag_core.answers.passages import heading_path
-from rag_core.chunk import chunk_spec, cut
+from rag_core.ask.passages import heading_path
 from rag_core.extract import extract
-from rag_core.language.words import extra_terms
+from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.library import Library
+from rag_core.text.words import extra_terms
 from rag_core.types import DATA, OWNER, Passage
 from tests.conftest import index
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rag_core.config import Settings
 from rag_core.errors import EmptyQuery, InvalidInput, NotFound
 from rag_core.library import Library
-from rag_core.searching.query import MAX_OPERATORS, asked, merge, parse
+from rag_core.search.query import MAX_OPERATORS, asked, merge, parse
 from rag_core.types import OWNER, Filters, Mode
 from tests.conftest import index
 from tests.trees import write

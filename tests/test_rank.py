@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.config import Settings
-from rag_core.language.words import query_words, units
 from rag_core.library import Library
-from rag_core.searching.query import parse
-from rag_core.searching.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, rank
+from rag_core.search.query import parse
+from rag_core.search.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, rank
+from rag_core.text.words import query_words, units
 from rag_core.types import OWNER, Answer, Mode
 from tests.conftest import index
 

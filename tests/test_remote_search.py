@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.embedders.hashing import Hashing
-from rag_core.indexing import outbox
+from rag_core.index import outbox
 from rag_core.library import Library
 from rag_core.library.stores import Opened, Stores
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import identities
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Filters, Mode, Viewer
@@ -69,7 +69,7 @@ def test_a_search_finds_there_what_it_finds_here(
     library: Library, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(
-        "rag_core.searching.search._FEW", 0
+        "rag_core.search.search._FEW", 0
     )  # or what is left by a filter is compared without the index
     for viewer, mode in ((OWNER, "vector"), (GUEST, "hybrid")):
         there = found(library, viewer, name, mode)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def test_a_search_finds_there_what_it_finds_here(
 def test_a_filter_beside_a_typed_one_narrows_it_there_too(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.searching.search._FEW", 0)
+    monkeypatch.setattr("rag_core.search.search._FEW", 0)
 
     def paths(typed: str, folder: str) -> list[str]:
         query, filters = f"{QUERY} path:{typed}", Filters(paths=(folder,))

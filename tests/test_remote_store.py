@@ -12,7 +12,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.library import Library
-from rag_core.servers import patience
+from rag_core.models.servers import patience
 from rag_core.types import OWNER, Viewer
 from tests.command import Run
 from tests.configured import configure

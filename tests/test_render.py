@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.api.forms import render
 from rag_core.library import Library
-from rag_core.rendering import render
 from rag_core.types import OWNER, Answer, Viewer
 from tests.conftest import index
 

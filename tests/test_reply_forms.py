@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from rag_core.answers import Checker
-from rag_core.rendering import reply_forms
+from rag_core.ask import Checker, reply_forms
 from rag_core.replies import Reference, Reply
 from rag_core.types import Notice
 

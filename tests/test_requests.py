@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import rag_core.indexing.index
-from rag_core.embedders.hashing import Hashing
+import rag_core.index.index
 from rag_core.errors import InUpkeep, StoreBusy, StoreError
-from rag_core.indexing.plan import make_plan
+from rag_core.index.plan import make_plan
 from rag_core.library import Library
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import Store, lock
 from rag_core.store.sources import all_sources
 from rag_core.types import OWNER, Job
@@ -301,11 +301,11 @@ def test_a_run_of_a_store_that_was_deleted_meanwhile_says_so_and_leaves_the_new_
     new = new_store(store.path)
 
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
-        rag_core.indexing.index.run(store, Hashing)
+        rag_core.index.index.run(store, Hashing)
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
-        rag_core.indexing.index.request(store, None)
+        rag_core.index.index.request(store, None)
 
-    assert not rag_core.indexing.index.requested(new)
+    assert not rag_core.index.index.requested(new)
     assert paths(other) == []
     new.close()
     other.close()
@@ -342,7 +342,7 @@ def test_cancel_stops_a_run_within_a_batch_and_the_next_one_finishes(
 def test_cancel_stops_a_run_between_two_files(
     library: Library, store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.indexing.runlog._NOTE_EVERY_S", 0.0)
+    monkeypatch.setattr("rag_core.index.runlog._NOTE_EVERY_S", 0.0)
     for n in range(10):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     library.request_index(OWNER, "s")
@@ -364,8 +364,8 @@ def test_cancel_stops_a_run_between_two_files(
 def test_a_scan_can_be_stopped_while_it_reads_files_to_compare(store: Store, notes: Path) -> None:
     for n in range(10):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    rag_core.indexing.index.request(store, None)
-    rag_core.indexing.index.run(store, Hashing)
+    rag_core.index.index.request(store, None)
+    rag_core.index.index.run(store, Hashing)
     with store.read() as db:
         [source] = all_sources(db)
     chances: list[int] = []

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import rag_core.indexing.index
+import rag_core.index.index
 from rag_core.config import Settings
-from rag_core.embedders.hashing import Hashing
 from rag_core.errors import ModelMissing
 from rag_core.library import Library
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import Store, lock
 from rag_core.store.work import UNSAID
 from rag_core.types import OWNER
@@ -62,7 +62,7 @@ def test_a_failed_run_does_not_leave_its_request(library: Library, store: Store,
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        rag_core.indexing.index.run(store, broken)
+        rag_core.index.index.run(store, broken)
 
     assert library.jobs(OWNER, "s")[0].state == "failed"
     assert not library.requested(OWNER, "s")
@@ -78,7 +78,7 @@ def test_an_interrupt_from_the_keyboard_ends_the_run_as_cancelled(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rag_core.indexing.index.run(store, interrupt)
+        rag_core.index.index.run(store, interrupt)
 
     assert library.jobs(OWNER, "s")[0].state == "cancelled"
     assert not store.running()
@@ -88,8 +88,8 @@ def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Stor
     (notes / "a.md").write_text("The zebra sleeps.\n")
     first = index(library, "s")
     for _ in range(55):
-        rag_core.indexing.index.request(store, None)
-        rag_core.indexing.index.run(store, _missing)
+        rag_core.index.index.request(store, None)
+        rag_core.index.index.run(store, _missing)
 
     assert len(library.jobs(OWNER, "s", limit=100)) <= 51
     assert library.job_results(OWNER, "s", first.id) == []

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.extract.chunk import estimate_tokens
 from rag_core.library import Library
 from rag_core.library.reader import MAX_TOP_K
-from rag_core.searching.query import parse
+from rag_core.search.query import parse
 from rag_core.store import find
 from rag_core.types import OWNER, Answer, Job, Mode, Viewer
 from tests.conftest import index
@@ -132,7 +132,7 @@ def test_nearest_passage_that_became_another_documents_meanwhile_is_not_shown(
     write(notes, "secret.md", "---\nprivate: true\n---\nThe harbour secret.")
     index(library, "sea", notes)
     # The index answered before a run gave the same number to a passage of a private document.
-    monkeypatch.setattr("rag_core.searching.search._by_meaning", lambda *_: {1: 0.9, 2: 0.9, 99: 0.9})
+    monkeypatch.setattr("rag_core.search.search._by_meaning", lambda *_: {1: 0.9, 2: 0.9, 99: 0.9})
     guest = Viewer("ann", stores=frozenset({"sea"}))
     assert paths(library.search(guest, "harbour", mode="vector")) == ["open.md"]
 

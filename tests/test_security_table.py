@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import pytest
 
+from rag_core.api.mcp.tools import TOOLS
 from rag_core.api.operations import OPERATIONS
-from rag_core.mcp_server.tools import TOOLS
 from rag_core.types import OWNER
 from tests.assistant import on_stdio
 from tests.chat_servers import OllamaChat, say

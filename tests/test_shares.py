@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rag_core.api import app
+from rag_core.api.mcp import server
 from rag_core.library import Library
-from rag_core.mcp_server import server
 from rag_core.types import Viewer
 from tests.assistant import over_http, serving_mcp
 from tests.mcp_door import VIEWERS

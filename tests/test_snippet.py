@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.language.words import fold, query_words
-from rag_core.searching.snippet import SNIPPET_LENGTH, best_window, highlight, markup, pieces
+from rag_core.search.snippet import SNIPPET_LENGTH, best_window, highlight, markup, pieces
+from rag_core.text.words import fold, query_words
 
 LETTERS = st.text("ab ß éİﬁ价格ก็\u0301\n-_Az9", max_size=60)
 

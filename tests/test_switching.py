@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from rag_core.embedders.hashing import Hashing
 from rag_core.errors import Forbidden, InvalidInput, StoreBusy, Unreachable, VectorError
 from rag_core.library import Library
+from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import lock
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -312,7 +312,7 @@ def test_what_was_removed_during_a_switch_is_gone_when_it_is_abandoned(
     (notes / "otter.md").unlink()
     with pytest.MonkeyPatch.context() as patched, embedder_away():
         patched.setattr(
-            "rag_core.indexing.outbox.forget", lambda *_, **__: None
+            "rag_core.index.outbox.forget", lambda *_, **__: None
         )  # as if it could not be reached
         run(remote_zoo)
     assert len(keys_here(remote_zoo)) == 2
@@ -352,7 +352,7 @@ def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
 def test_what_only_the_old_embedder_reads_is_found_by_it_until_the_end(
     remote_zoo: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.searching.search._FEW", 0)
+    monkeypatch.setattr("rag_core.search.search._FEW", 0)
     monkeypatch.setattr(
         Hashing, "reads", lambda self, text: self.identity.dimension == 256 or "otter" not in text
     )

@@ -11,8 +11,8 @@ import pytest
 
 from rag_core.errors import Forbidden
 from rag_core.library import Library
+from rag_core.library.tailscale import program
 from rag_core.reports import Tailscale
-from rag_core.tailscale import program
 from rag_core.types import OWNER
 from tests.configured import settings
 from tests.pages import GUEST

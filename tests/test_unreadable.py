@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import rag_core.indexing.index
+import rag_core.index.index
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
@@ -199,7 +199,7 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
 ) -> None:
     for name in ("a.md", "b.md", "c.md"):
         (notes / name).write_text(f"The words of {name}.\n")
-    real = rag_core.indexing.index.extract
+    real = rag_core.index.index.extract
 
     def extract(data: bytes, path: PurePosixPath, _: object) -> Extracted:
         if path.name == "b.md":
@@ -207,7 +207,7 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
         return real(data, path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(rag_core.indexing.index, "extract", extract)
+        patch.setattr(rag_core.index.index, "extract", extract)
         job = index(library, "s", notes)
 
     assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}
@@ -223,13 +223,13 @@ def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
     """SQLite refuses lone surrogates; half of the document must not stay."""
     for name in ("a.md", "b.md", "c.md"):
         (notes / name).write_text(f"The words of {name}.\n")
-    real = rag_core.indexing.index.extract
+    real = rag_core.index.index.extract
 
     def extract(data: bytes, path: PurePosixPath, _: object) -> Extracted:
         doc = real(data, path)
         return replace(doc, tags=("\ud800",)) if path.name == "b.md" else doc
 
-    monkeypatch.setattr(rag_core.indexing.index, "extract", extract)
+    monkeypatch.setattr(rag_core.index.index, "extract", extract)
 
     job = index(library, "s", notes)
 

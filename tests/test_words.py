@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.language.words import query_words
 from rag_core.library import Library
+from rag_core.text.words import query_words
 from rag_core.types import OWNER, Hit
 from tests.conftest import index, stores_of
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from rag_core.rendering.reply_forms import address, where
+from rag_core.ask.reply_forms import address, where
 from rag_core.replies import Draft, Quote, Reference, Statement, fault, lacks
 from ui.hits import PROSE, marked, one_line
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core.ask import reply_forms
 from rag_core.errors import NotFound, RagError
-from rag_core.rendering import reply_forms
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
 from rag_core.wording import EXAMPLE_LINE, GET_A_MODEL

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from rag_core.api.forms import render
 from rag_core.errors import NotFound, RagError
-from rag_core.rendering import render
-from rag_core.searching.query import parse
+from rag_core.search.query import parse
 from rag_core.types import Document, DocumentView, Viewer
 from ui import hits, passages
 from ui.deps import library

@@ -7,8 +7,8 @@ from typing import Literal
 
 import streamlit as st
 
+from rag_core.api.forms import render
 from rag_core.errors import NotFound
-from rag_core.rendering import render
 from rag_core.types import Answer, Viewer
 from rag_core.wording import plural
 from ui.deps import library

@@ -13,7 +13,7 @@ import streamlit as st
 
 from rag_core.extract import hardly_text
 from rag_core.files import MANY_FILES, Preview, doubt, preview
-from rag_core.indexing.choice import no_match
+from rag_core.index.choice import no_match
 from rag_core.types import Viewer
 from rag_core.wording import plural, size, skips
 from ui.deps import library

@@ -14,7 +14,7 @@ from zlib import crc32
 import streamlit as st
 
 from rag_core.config import Settings, load
-from rag_core.language import tags
+from rag_core.text import tags
 from rag_core.types import Document, FileState, Viewer
 from rag_core.wording import CHANGED_IN_LISTS, moment
 from ui import file_filters, passages

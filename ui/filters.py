@@ -13,7 +13,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import RagError
-from rag_core.searching.query import day
+from rag_core.search.query import day
 from rag_core.types import Mode, Viewer
 from rag_core.wording import top_folder
 from ui import deps

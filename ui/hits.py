@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import urlencode
 
-from rag_core.rendering import render
-from rag_core.searching.snippet import cut, excerpt, pieces
+from rag_core.api.forms import render
+from rag_core.search.snippet import cut, excerpt, pieces
 from rag_core.types import Hit, Neighbour
 from rag_core.wording import lines, on_disk, only_title, shown_score
 from ui.links import address

@@ -11,7 +11,7 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.indexing.plan import Plan
+from rag_core.index.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files
 from ui.deps import library

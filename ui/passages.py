@@ -10,7 +10,7 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag_core.searching.snippet import highlight
+from rag_core.search.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
 from rag_core.wording import dated, is_empty, lines, moment, plural, size, without_text
 from ui.hits import PROSE, anchor, marked, one_line

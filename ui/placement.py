@@ -8,9 +8,9 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from rag_core import jobs
 from rag_core.errors import InvalidInput, RagError
-from rag_core.portable import Transfer
+from rag_core.library import jobs
+from rag_core.library.portable import Transfer
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import the_embedder
 from ui import hits, tasks

@@ -9,8 +9,8 @@ from zlib import crc32
 
 import streamlit as st
 
+from rag_core.api.forms import render
 from rag_core.errors import NotFound
-from rag_core.rendering import render
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
 from rag_core.wording import found, nothing_fits, plural, shown_score, waiting
 from ui import deps, downloads, hits, paging

@@ -11,8 +11,8 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core import jobs
 from rag_core.errors import RagError
+from rag_core.library import jobs
 from rag_core.reports import Asked, Problem
 from rag_core.types import Job, Viewer
 from rag_core.wording import plural

@@ -21,8 +21,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from rag_core import logs
-from rag_core.config import Settings, load
+from rag_core.config import Settings, load, logs
 from rag_core.errors import InvalidInput, RagError
 from ui import arrival
 from ui.access import is_loopback

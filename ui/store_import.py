@@ -14,7 +14,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library import Library
-from rag_core.portable import SUFFIX
+from rag_core.library.portable import SUFFIX
 from rag_core.types import StoreInfo, Viewer
 from ui import hits, tasks
 from ui.deps import library

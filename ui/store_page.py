@@ -8,9 +8,9 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core import jobs
 from rag_core.errors import NotFound, RagError, StoreBusy, StoreDamaged, StoreError
-from rag_core.portable import SUFFIX, Transfer
+from rag_core.library import jobs
+from rag_core.library.portable import SUFFIX, Transfer
 from rag_core.reports import VECTOR_INDEX, Health, Repair
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, some

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.portable import Exported
+from rag_core.library.portable import Exported
 from rag_core.reports import Health, OllamaModel, Repair
 from rag_core.types import StoreInfo
 from rag_core.wording import plural, size

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from rag_core.errors import Cancelled
-from rag_core.portable import Exported, Transfer
+from rag_core.library.portable import Exported, Transfer
 from rag_core.reports import Health, OllamaModel, Pulling, Repair
 from rag_core.types import StoreInfo
 from ui import stay, work

@@ -1,4 +1,4 @@
-"""What an answer holds, as JSON Schema: the names that `rag_core.rendering.render` writes."""
+"""What an answer holds, as JSON Schema: the names that `rag_core.api.forms.render` writes."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ from rag_core.api.requests import (
 )
 from rag_core.api.schema import check
 from rag_core.api.workers import Workers
+from rag_core.ask import reply_forms
 from rag_core.errors import Forbidden, RagError
 from rag_core.library import Library
-from rag_core.rendering import reply_forms
 from rag_core.types import Viewer
 
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]

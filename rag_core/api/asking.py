@@ -17,12 +17,12 @@ from starlette.requests import Request
 from rag_core.api.fields import FILTERS, STORES, Given, filters_of, naming_stores
 from rag_core.api.schema import Schema, record
 from rag_core.api.workers import Workers
+from rag_core.ask import reply_forms
 from rag_core.errors import LLMError
 from rag_core.library import Library
 from rag_core.library.asking import OnText
-from rag_core.rendering import reply_forms
 from rag_core.replies import MAX_K, Draft, Reply, Turn
-from rag_core.searching.query import MAX_LENGTH, MAX_OPERATORS
+from rag_core.search.query import MAX_LENGTH, MAX_OPERATORS
 from rag_core.types import Viewer
 
 _LOOK_S: Final = 0.5  # between two looks whether the reader is still there

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_core.api.schema import Schema, record
 from rag_core.errors import EmptyQuery, InvalidInput, NotFound
-from rag_core.searching.query import FILTER_KEYS, MAX_LENGTH, MAX_OPERATORS, filters_from, parse
+from rag_core.search.query import FILTER_KEYS, MAX_LENGTH, MAX_OPERATORS, filters_from, parse
 from rag_core.types import Filters
 
 Given = dict[str, Any]

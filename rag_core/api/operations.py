@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 
 from rag_core.api.asking import QUESTION
 from rag_core.api.fields import FILTERS, STORE, STORES, Given, field, filters_of, naming_stores
+from rag_core.api.forms import render
 from rag_core.api.schema import Schema, record
 from rag_core.library import Library
-from rag_core.rendering import render
-from rag_core.searching.query import MAX_LENGTH
+from rag_core.search.query import MAX_LENGTH
 from rag_core.types import MAX_DEPTH, FileState, Mode, Viewer
 
 Act = Callable[[Library, Viewer, Given], dict[str, Any]]

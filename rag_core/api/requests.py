@@ -14,6 +14,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from rag_core.api.forms import render
 from rag_core.api.schema import Schema, check
 from rag_core.errors import (
     EmbedderError,
@@ -29,7 +30,6 @@ from rag_core.errors import (
     TooMany,
     VectorError,
 )
-from rag_core.rendering import render
 
 JSON = "application/json"
 EVENTS = "text/event-stream"

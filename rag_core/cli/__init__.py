@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import click
 
 from rag_core import __version__
+from rag_core.api.forms.screen import plain
 from rag_core.cli import (
     asking,
     assistants,
@@ -34,7 +35,6 @@ from rag_core.cli import (
 from rag_core.cli.groups import Commands, near_enough
 from rag_core.cli.options import ByKey, print_json
 from rag_core.errors import InvalidInput, RagError
-from rag_core.rendering.screen import plain
 
 _BY_KEY, _NO_READER = 130, 141
 """Exit statuses as a shell counts what a signal ended: Ctrl-C, and a pipe that nobody reads any more."""

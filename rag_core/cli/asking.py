@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import click
 
+from rag_core.api.forms.screen import Line, line, plain
+from rag_core.ask import reply_forms
 from rag_core.cli.options import json_option, library_of_owner, print_json
 from rag_core.cli.terminal import near_miss
 from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
-from rag_core.rendering import reply_forms
-from rag_core.rendering.screen import Line, line, plain
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.types import OWNER, Filters
 from rag_core.wording import ONLY_TITLE

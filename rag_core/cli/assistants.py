@@ -18,6 +18,6 @@ def mcp(allow_writes: bool) -> None:
     An assistant that is configured to starts this itself; it ends with its input. While the app runs, its
     address with /mcp behind it serves assistants, too.
     """
-    from rag_core.mcp_server.stdio import serve_stdio
+    from rag_core.api.mcp.stdio import serve_stdio
 
     serve_stdio(library_of_owner(), allow_writes=allow_writes)

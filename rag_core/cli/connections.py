@@ -6,10 +6,10 @@ import sys
 
 import click
 
+from rag_core.api.forms import report_forms
+from rag_core.api.forms.screen import Line, line, plain, table
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
-from rag_core.rendering import report_forms
-from rag_core.rendering.screen import Line, line, plain, table
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
 from rag_core.types import OWNER
 from rag_core.wording import size

@@ -6,10 +6,10 @@ import sys
 
 import click
 
+from rag_core.api.forms import report_forms
 from rag_core.cli.options import begun_paths, emit, json_option, library_of_owner, name_of_store
 from rag_core.cli.terminal import show_diagnoses, show_steps
 from rag_core.errors import InvalidInput
-from rag_core.rendering import report_forms
 from rag_core.types import OWNER
 
 

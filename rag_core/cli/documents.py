@@ -6,6 +6,7 @@ from typing import get_args
 
 import click
 
+from rag_core.api.forms import render
 from rag_core.cli.options import (
     OfStore,
     begun_paths,
@@ -19,7 +20,6 @@ from rag_core.cli.options import (
 from rag_core.cli.runs import work_off
 from rag_core.cli.terminal import show_document, show_documents
 from rag_core.files import current_folder
-from rag_core.rendering import render
 from rag_core.types import OWNER, FileState
 from rag_core.wording import take_back
 

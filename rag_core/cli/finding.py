@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from rag_core.api.forms import render
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
 from rag_core.cli.terminal import show_answer, show_notices
 from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
 from rag_core.errors import InvalidInput
-from rag_core.rendering import render
 from rag_core.types import OWNER, Filters
 
 

@@ -9,6 +9,8 @@ from shlex import quote
 
 import click
 
+from rag_core.api.forms import render
+from rag_core.api.forms.screen import line
 from rag_core.cli.options import (
     emit,
     exclude_option,
@@ -23,8 +25,6 @@ from rag_core.cli.terminal import show_plans
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
-from rag_core.rendering import render
-from rag_core.rendering.screen import line
 from rag_core.types import OWNER, StoreInfo
 from rag_core.wording import plural, said_of_covered, said_of_label, shared_files
 

@@ -11,13 +11,12 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from rag_core import logs
-from rag_core.config import Settings, load
+from rag_core.api.forms import render
+from rag_core.api.forms.screen import plain
+from rag_core.config import Settings, load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.files import current_folder
 from rag_core.library import Library
-from rag_core.rendering import render
-from rag_core.rendering.screen import plain
 from rag_core.types import OWNER
 
 _MOST_BEGUN = 100

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import click
 
+from rag_core.api.forms import render, report_forms
+from rag_core.api.forms.screen import Line, line
 from rag_core.cli.options import any_store_argument, emit, json_option, library_of_owner, store_argument
 from rag_core.cli.runs import work_off
-from rag_core.rendering import render, report_forms
-from rag_core.rendering.screen import Line, line
 from rag_core.reports import Privacy
 from rag_core.types import OWNER, StoreInfo
 from rag_core.wording import plural, said_of_privacy

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import click
 
+from rag_core.api.forms import render
+from rag_core.api.forms.screen import Line
 from rag_core.cli.options import ByKey, OfStore, emit, json_option, library_of_owner, store_option
 from rag_core.cli.terminal import progress, show_files, show_job, show_jobs, stopped
 from rag_core.errors import StoreBusy
 from rag_core.library import Library
-from rag_core.rendering import render
-from rag_core.rendering.screen import Line
 from rag_core.types import OWNER, Job
 
 _EVERY_S = 10.0

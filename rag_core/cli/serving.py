@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from rag_core.api.forms.screen import plain
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
-from rag_core.rendering.screen import plain
 from rag_core.types import OWNER
 
 
@@ -17,7 +17,7 @@ from rag_core.types import OWNER
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 def serve(port: int, open_browser: bool) -> None:
     """Serve the app on this machine (127.0.0.1 only)."""
-    from rag_core.serving import serve_app
+    from rag_core.cli.app import serve_app
 
     library = library_of_owner()
     for said in library.make_declared(OWNER):
@@ -44,7 +44,7 @@ def model_install(source: Path | None, as_json: bool) -> None:
 
     When it is there already, nothing is done.
     """
-    from rag_core.embedders.minilm_install import install
+    from rag_core.models.embedders.minilm_install import install
 
     library = library_of_owner()
     folder = install(library.settings.model_dir, source, lambda message: click.echo(message, err=True))

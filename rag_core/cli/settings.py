@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from rag_core.api.forms import render
 from rag_core.cli.options import emit, json_option, settings_of_owner
 from rag_core.cli.shells import SHELLS
 from rag_core.cli.terminal import show_settings
-from rag_core.rendering import render
 
 _NAME = "commonplace"
 

@@ -7,11 +7,11 @@ from dataclasses import asdict
 
 import click
 
+from rag_core.api.forms import access_forms
+from rag_core.api.forms.screen import line, plain, table
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, setting_option
 from rag_core.library import Library
-from rag_core.rendering import access_forms
-from rag_core.rendering.screen import line, plain, table
 from rag_core.reports import Person, Tailscale
 from rag_core.types import OWNER
 from rag_core.wording import moment

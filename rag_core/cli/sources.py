@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import click
 
+from rag_core.api.forms import render
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import (
     OfStore,
@@ -21,7 +22,6 @@ from rag_core.cli.options import (
 from rag_core.cli.runs import work_off
 from rag_core.cli.terminal import show_plans, show_sources
 from rag_core.errors import InvalidInput
-from rag_core.rendering import render
 from rag_core.types import OWNER, Source
 from rag_core.wording import plural
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from rag_core.api.forms import render
+from rag_core.api.forms.screen import Line, line, plain
 from rag_core.cli import placement
 from rag_core.cli.groups import StoreGroup
 from rag_core.cli.options import (
@@ -23,9 +25,7 @@ from rag_core.cli.terminal import show_status, show_store
 from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
-from rag_core.portable import Exported
-from rag_core.rendering import render
-from rag_core.rendering.screen import Line, line, plain
+from rag_core.library.portable import Exported
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo
 from rag_core.wording import plural, size, some
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from rag_core.api.forms.screen import line, plain, table, width, wrapped
 from rag_core.config import Settings
-from rag_core.indexing.plan import Plan
-from rag_core.rendering.screen import line, plain, table, width, wrapped
+from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
-from rag_core.searching.snippet import excerpt
+from rag_core.search.snippet import excerpt
 from rag_core.types import Answer, Document, DocumentLink, DocumentView, Hit, Job, Source, StoreInfo
 from rag_core.wording import (
     CHANGED_IN_LISTS,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from rag_core.api.forms import access_forms
+from rag_core.api.forms.screen import table
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import begun_tokens, emit, json_option, library_of_owner
-from rag_core.rendering import access_forms
-from rag_core.rendering.screen import table
 from rag_core.reports import Token
 from rag_core.types import OWNER
 from rag_core.wording import moment

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from rag_core.api.forms import report_forms
 from rag_core.cli.options import (
     OfStore,
     any_store_argument,
@@ -17,7 +18,6 @@ from rag_core.cli.options import (
 )
 from rag_core.cli.terminal import show_healths, show_repair
 from rag_core.errors import StoreError
-from rag_core.rendering import report_forms
 from rag_core.reports import Health
 from rag_core.types import OWNER
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag_core import tailscale
-from rag_core.access.people import checked_login
-from rag_core.access.tokens import Tokens
 from rag_core.errors import InvalidInput
+from rag_core.library import tailscale
 from rag_core.library.folders import owner_only
+from rag_core.library.people import checked_login
 from rag_core.library.reader import Reader
+from rag_core.library.tokens import Tokens
 from rag_core.reports import Door, NewToken, Person, Tailscale, Token, Visit
 from rag_core.types import OWNER, Viewer
 

@@ -14,15 +14,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag_core.answers import Checker, budget, conversation, leans_back, messages, numbered
-from rag_core.answers.prompt import RULES, SYSTEM_PROMPT
-from rag_core.conversations import Conversations
+from rag_core.ask import Checker, budget, conversation, leans_back, messages, numbered
+from rag_core.ask.conversations import Conversations
+from rag_core.ask.prompt import RULES, SYSTEM_PROMPT
 from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
 from rag_core.library.reader import Reader, llm_options
-from rag_core.llm import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
+from rag_core.models.chat import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
+from rag_core.models.servers.addresses import host_of, leaves
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
-from rag_core.searching.query import MAX_LENGTH, asked, parse
-from rag_core.servers.addresses import host_of, leaves
+from rag_core.search.query import MAX_LENGTH, asked, parse
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
 from rag_core.wording import GET_A_MODEL, go_on, waiting
 
@@ -303,7 +303,7 @@ def _spoken(
     stop: threading.Event,
 ) -> Reply:
     """The reply with what the model says, checked. Raises LLMError when it never says anything."""
-    from rag_core.llm.talk import talk  # only now: it brings httpx
+    from rag_core.models.chat.talk import talk  # only now: it brings httpx
 
     call, checker = Call(), Checker(reply.references)
     trouble: LLMError | None = None

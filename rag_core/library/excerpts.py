@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_core.chunk import estimate_tokens
 from rag_core.errors import InvalidInput, NotFound
+from rag_core.extract.chunk import estimate_tokens
 from rag_core.library.reader import Reader
 from rag_core.library.stores import no_store
 from rag_core.reports import Excerpt

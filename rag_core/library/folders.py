@@ -12,9 +12,9 @@ from typing import Final
 
 from rag_core.errors import Forbidden, InvalidInput, NotFound
 from rag_core.files import real_folder, validate_globs
-from rag_core.indexing import plan
-from rag_core.indexing.choice import covers, leave_nothing_out, refuse_no_match
-from rag_core.indexing.plan import Plan
+from rag_core.index import plan
+from rag_core.index.choice import covers, leave_nothing_out, refuse_no_match
+from rag_core.index.plan import Plan
 from rag_core.library.reader import Reader
 from rag_core.reports import SourceInfo
 from rag_core.store import Store, sources, switch, work

@@ -17,10 +17,25 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
-from rag_core import diagnosis, doctor, portable
-from rag_core.chunk import chunk_spec
 from rag_core.config import DeclaredStore
-from rag_core.embedders import (
+from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, VectorError
+from rag_core.extract.chunk import chunk_spec
+from rag_core.files import current_folder, display, expanded, real_folder, with_sep
+from rag_core.index.choice import refuse_no_match
+from rag_core.library import diagnosis, doctor, portable
+from rag_core.library.admission import Admission
+from rag_core.library.asking import Asking
+from rag_core.library.excerpts import Excerpts
+from rag_core.library.folders import owner_only
+from rag_core.library.freshness import file_state_by_hash, file_states
+from rag_core.library.hiding import Hiding
+from rag_core.library.overview import Overview
+from rag_core.library.pieces import Pieces
+from rag_core.library.placement import Placement
+from rag_core.library.portable import Exported, Report
+from rag_core.library.reader import MAX_TOP_K
+from rag_core.library.services import Services
+from rag_core.models.embedders import (
     DEFAULT_EMBEDDER,
     asks_others,
     dimension_of,
@@ -28,23 +43,8 @@ from rag_core.embedders import (
     reading_limit,
     with_dimension,
 )
-from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, VectorError
-from rag_core.files import current_folder, display, expanded, real_folder, with_sep
-from rag_core.freshness import file_state_by_hash, file_states
-from rag_core.indexing.choice import refuse_no_match
-from rag_core.library.admission import Admission
-from rag_core.library.asking import Asking
-from rag_core.library.excerpts import Excerpts
-from rag_core.library.folders import owner_only
-from rag_core.library.hiding import Hiding
-from rag_core.library.overview import Overview
-from rag_core.library.pieces import Pieces
-from rag_core.library.placement import Placement
-from rag_core.library.reader import MAX_TOP_K
-from rag_core.library.services import Services
-from rag_core.portable import Exported, Report
+from rag_core.models.servers.patience import answered
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
-from rag_core.servers.patience import answered
 from rag_core.store import Store, documents, find, outbox, sources, work
 from rag_core.store.check import check
 from rag_core.store.repair import repair

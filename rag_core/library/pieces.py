@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from rag_core import diagnosis
 from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.files import expanded, scan, with_sep
-from rag_core.indexing import index
+from rag_core.index import index
+from rag_core.library import diagnosis
 from rag_core.library.folders import owner_only
 from rag_core.library.runs import Runs
 from rag_core.store import Store, documents, find, outbox, sources, work

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from rag_core.chunk import chunk_spec
-from rag_core.embedders import Embedder, full_name
 from rag_core.errors import InvalidInput, VectorError
-from rag_core.indexing import index, outbox
-from rag_core.indexing.embedding import keeps_private
+from rag_core.extract.chunk import chunk_spec
+from rag_core.index import index, outbox
+from rag_core.index.embedding import keeps_private
 from rag_core.library import attaching
 from rag_core.library.folders import owner_only
 from rag_core.library.runs import Runs
+from rag_core.models.embedders import Embedder, full_name
+from rag_core.models.servers.patience import answered
 from rag_core.reports import VECTOR_INDEX, Finding, Health
-from rag_core.servers.patience import answered
 from rag_core.store import Store, identities, switch
 from rag_core.store import outbox as rows
 from rag_core.store.check import EXAMPLES

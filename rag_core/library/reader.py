@@ -12,12 +12,7 @@ from functools import partial
 from typing import Self
 
 from rag_core import config
-from rag_core.access.people import People
-from rag_core.chunk import estimate_tokens
 from rag_core.config import Settings
-from rag_core.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
-from rag_core.embedders.options import Prompts
-from rag_core.embedders.shared import SharedEmbedders
 from rag_core.errors import (
     EmbedderError,
     InvalidInput,
@@ -26,19 +21,24 @@ from rag_core.errors import (
     StoreError,
     VectorError,
 )
-from rag_core.freshness import file_states_soon
-from rag_core.indexing.courtesy import Courtesy
-from rag_core.language import tags
+from rag_core.extract.chunk import estimate_tokens
+from rag_core.index.courtesy import Courtesy
+from rag_core.library.freshness import file_states_soon
+from rag_core.library.people import People
 from rag_core.library.stores import Opened, Stores, no_store
-from rag_core.llm import LLMOptions
-from rag_core.searching.notices import over_budget
-from rag_core.searching.query import asked
-from rag_core.searching.rank import calibration_for
-from rag_core.searching.search import Scope, Wanted, search
-from rag_core.servers.ollama import OLLAMA_URL
+from rag_core.models.chat import LLMOptions
+from rag_core.models.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
+from rag_core.models.embedders.options import Prompts
+from rag_core.models.embedders.shared import SharedEmbedders
+from rag_core.models.servers.ollama import OLLAMA_URL
+from rag_core.search.notices import over_budget
+from rag_core.search.query import asked
+from rag_core.search.rank import calibration_for
+from rag_core.search.search import Scope, Wanted, search
 from rag_core.store import about, find, identities, view
 from rag_core.store.errors import told
 from rag_core.store.file import generation
+from rag_core.text import tags
 from rag_core.types import (
     MAX_DEPTH,
     Answer,

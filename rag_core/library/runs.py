@@ -10,8 +10,8 @@ from difflib import get_close_matches
 
 from rag_core.errors import NotFound, StoreError
 from rag_core.files import display
-from rag_core.indexing import index
-from rag_core.indexing.index import Limits
+from rag_core.index import index
+from rag_core.index.index import Limits
 from rag_core.library.folders import Folders, owner_only
 from rag_core.reports import Asked, Problem
 from rag_core.store import Store, documents, problems, sources, work

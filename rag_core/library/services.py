@@ -7,15 +7,15 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rag_core.connections import Check, Found, look
-from rag_core.embedders.options import BUILT_IN, full_name, parse_name
 from rag_core.errors import InvalidInput, StoreError
+from rag_core.library.connections import Check, Found, look
 from rag_core.library.folders import owner_only
 from rag_core.library.reader import llm_options
 from rag_core.library.runs import Runs
-from rag_core.llm import server_of
+from rag_core.models.chat import server_of
+from rag_core.models.embedders.options import BUILT_IN, full_name, parse_name
+from rag_core.models.servers.addresses import destination
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
-from rag_core.servers.addresses import destination
 from rag_core.types import OWNER, Viewer
 
 _FOREIGN = "goes where its package sends it"
@@ -40,7 +40,7 @@ class Services(Runs):
     def ollama_models(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
         answer."""
-        from rag_core.connections import ollama  # only now: it brings httpx
+        from rag_core.library.connections import ollama  # only now: it brings httpx
 
         owner_only(viewer, "see the models of Ollama")
         return ollama.installed(self._embedders.options.ollama_url)
@@ -54,7 +54,7 @@ class Services(Runs):
         Raises InvalidInput for what can be no name, ModelMissing when there is no such model, another
         EmbedderError when Ollama does not answer or cannot fetch it.
         """
-        from rag_core.connections import ollama
+        from rag_core.library.connections import ollama
 
         owner_only(viewer, "have Ollama fetch a model")
         return ollama.pull(self._embedders.options.ollama_url, model, report)
@@ -101,7 +101,7 @@ class Services(Runs):
     # --- what there is to look at -----------------------------------------------------------
 
     def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
-        from rag_core.connections import embedders, indexes
+        from rag_core.library.connections import embedders, indexes
 
         settings, options = self.settings, self._embedders.options
         used, models = self._used(viewer)
@@ -152,7 +152,7 @@ class Services(Runs):
         return [*checks, self._chat_check()]
 
     def _chat_check(self) -> Check:
-        from rag_core.connections.chat import chat_model
+        from rag_core.library.connections.chat import chat_model
 
         name, options = self.settings.llm, llm_options(self.settings)
         act = partial(chat_model, name, options, self.settings.config_file)

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from rag_core.access.people import People
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
-from rag_core.servers.patience import Patience
+from rag_core.library.people import People
+from rag_core.models.servers.patience import Patience
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.errors import told

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_core.language.words import match_any, units
 from rag_core.store.counts import holders
 from rag_core.store.rows import exact, rows_at_once
+from rag_core.text.words import match_any, units
 
 # Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
 # terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.

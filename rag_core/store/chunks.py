@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_core.extract import frontmatter
-from rag_core.language.words import extra_terms
 from rag_core.store.identities import TARGET
+from rag_core.text.words import extra_terms
 from rag_core.types import Extracted, Passage
 
 _PLACE = (

@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from rag_core.errors import RagError, StoreDamaged, StoreError
-from rag_core.language.words import has_phrase
 from rag_core.store.counts import Reading
 from rag_core.store.migrations import APPLICATION_ID
+from rag_core.text.words import has_phrase
 
 READERS = 4
 """How many threads read one store at once. More would only wait for each other, as Python computes in one:

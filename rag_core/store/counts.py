@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from rag_core.language.words import match_any
 from rag_core.store.rows import rows_at_once
+from rag_core.text.words import match_any
 
 _MOST = 20_000  # counts, which take 3 MB
 

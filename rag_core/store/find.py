@@ -16,14 +16,14 @@ from posixpath import basename, splitext
 from typing import Any
 
 from rag_core.extract import frontmatter, type_of_suffix
-from rag_core.language import tags
-from rag_core.language.words import fold as fold_words
-from rag_core.language.words import is_spaced_word, match_all, match_any, spaced_words, units
 from rag_core.store import bm25, counts, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
 from rag_core.store.rows import rows_at_once
 from rag_core.store.shared_bm25 import HIDDEN
+from rag_core.text import tags
+from rag_core.text.words import fold as fold_words
+from rag_core.text.words import is_spaced_word, match_all, match_any, spaced_words, units
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
 _EVERYTHING = "1"

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_core.language.words import match_any, units
 from rag_core.store import counts
 from rag_core.store.bm25 import WEIGHTS
 from rag_core.store.rows import exact, rows_at_once
+from rag_core.text.words import match_any, units
 
 _K1, _B = 1.2, 0.75  # FTS5's
 _LEAST = 1e-6  # what FTS5 takes for the weight of a word that most passages hold

@@ -7,8 +7,8 @@ import json
 import sqlite3
 from itertools import islice
 
-from rag_core.language.words import STOP_WORDS, fold, spaced_words
 from rag_core.store import find
+from rag_core.text.words import STOP_WORDS, fold, spaced_words
 from rag_core.types import Viewer
 
 _SHORTEST, _LONGEST = 4, 40  # letters; shorter words are like too many others, longer ones nobody types

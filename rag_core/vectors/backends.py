@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rag_core.errors import InvalidInput
-from rag_core.servers.addresses import destination as destination_of
+from rag_core.models.servers.addresses import destination as destination_of
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
 from rag_core.vectors.chroma_place import (

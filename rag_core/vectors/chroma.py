@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from rag_core.errors import VectorError
-from rag_core.servers.addresses import whole_url
+from rag_core.models.servers.addresses import whole_url
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import (
     EVERYTHING,

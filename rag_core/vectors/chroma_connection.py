@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rag_core.errors import VectorError
-from rag_core.servers.addresses import straight_to, whole_url
+from rag_core.models.servers.addresses import straight_to, whole_url
 from rag_core.vectors.attempts import Passing, is_passing, quoted, until_answered, wait_of
 from rag_core.vectors.chroma_place import PORT, ChromaOptions
 from rag_core.vectors.folder import Running, running

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from rag_core.errors import VectorError, VectorsUnreachable
-from rag_core.servers.patience import Patience, within
+from rag_core.models.servers.patience import Patience, within
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, RemoteIndex
 from rag_core.vectors.attempts import Refused

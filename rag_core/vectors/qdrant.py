@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rag_core.errors import VectorError
-from rag_core.servers.addresses import whole_url
+from rag_core.models.servers.addresses import whole_url
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import (
     EVERYTHING,

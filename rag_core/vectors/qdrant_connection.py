@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from rag_core.errors import VectorError
-from rag_core.servers.addresses import straight_to, whole_url
+from rag_core.models.servers.addresses import straight_to, whole_url
 from rag_core.vectors.attempts import Passing, is_passing, quoted, until_answered
 from rag_core.vectors.folder import Running, running
 from rag_core.vectors.programs import QDRANT, Program

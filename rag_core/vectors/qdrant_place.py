@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from rag_core.errors import InvalidInput
-from rag_core.servers.addresses import server_name, shown, whole_url
+from rag_core.models.servers.addresses import server_name, shown, whole_url
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors.agreement import check_dimension
 from rag_core.vectors.variants import beside

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from rag_core.errors import VectorError
-from rag_core.servers.addresses import host_of, is_loopback
+from rag_core.models.servers.addresses import host_of, is_loopback
 from rag_core.vectors import attempts
 from rag_core.vectors.attempts import Passing, until_answered
 from rag_core.vectors.s3_place import S3Options

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag_core.embedders import EmbedderOptions
 from rag_core.errors import ModelMissing
+from rag_core.models.embedders import EmbedderOptions
 from rag_core.types import EmbedderIdentity, Vectors
 
 
 class Letters:
-    """See rag_core.embedders.Embedder."""
+    """See rag_core.models.embedders.Embedder."""
 
     identity = EmbedderIdentity(
         provider="example", model="letters", digest="1", dimension=256, prompts="none"

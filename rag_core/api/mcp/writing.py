@@ -1,0 +1,127 @@
+"""The tools that change the index: for the owner alone, where the configuration lets them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from rag_core.api.fields import Given, field
+from rag_core.api.forms import render
+from rag_core.api.mcp.reading import store_of
+from rag_core.errors import ExtractError, InvalidInput
+from rag_core.library import Library, jobs
+from rag_core.types import Viewer
+from rag_core.wording import plural, take_back
+
+WAIT_S: Final = 45.0
+"""So long a call waits for its run; assistants give up after a minute."""
+_LOOK_S: Final = 0.05
+_RESULTS: Final = 20  # failures come first; the counts tell of all
+_BY_AN_ASSISTANT: Final = "An assistant took it out."
+_GOES_ON: Final = "It goes on in the background; `status` says how far it is."
+
+
+def index_file(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+    """Read one file."""
+    store = store_of(library, viewer, given)
+    before = _last(library, viewer, store)
+    with field("file_path"):
+        path = library.request_path(viewer, store, given["file_path"])
+    done = _worked_off(library, viewer, store, before, stop)
+    for each in done["job"]["results"] if done["job"] else ():
+        if each["status"] == "failure" and _concerns(each["source_file"], path):
+            raise ExtractError(
+                f"{path!r} could not be read. {each['message']}", "Mend the file, then index it again."
+            )
+    return {"source_file": path, **done}
+
+
+def _concerns(failed: str, path: str) -> bool:
+    """Whether what failed is the file, or a folder; a run may do what others asked for, too."""
+    return failed == path or Path(failed).is_absolute()
+
+
+def index_directory(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+    """Bring a folder up to date."""
+    store = store_of(library, viewer, given)
+    before = _last(library, viewer, store)
+    with field("dir_path"):
+        library.request_below(viewer, store, given["dir_path"], recursive=given.get("recursive", True))
+    return _worked_off(library, viewer, store, before, stop)
+
+
+def delete_chunks(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+    """Take passages out."""
+    if not given["ids"]:
+        raise InvalidInput("ids: The list is empty.", "Give the ids of search results.")
+    store = store_of(library, viewer, given)
+    with field("ids"):
+        count = library.take_out_passages(viewer, store, given["ids"])
+    if library.requested(viewer, store):  # a remote vector index is still to be told
+        jobs.go_on(library, viewer, store)
+    said = (
+        f"{plural(count, 'passage')} taken out of store {store!r}. Each is back as soon as its file"
+        " changes or is read again; the files stay as they are."
+    )
+    return {"store": store, "chunks_deleted": count, "message": said}
+
+
+def delete_file(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+    """Take a document out."""
+    store = store_of(library, viewer, given)
+    before = _last(library, viewer, store)
+    with field("source_file"):
+        path = library.path_in_store(viewer, store, given["source_file"])
+        library.exclude_file(viewer, store, path, _BY_AN_ASSISTANT)
+    said = (
+        f"{path!r} is excluded from store {store!r} from now on; the Index page counts it, and the Files"
+        " page lists it with this reason. The file stays as it is. To take it back: the Files page, or"
+        f" `{take_back(path, store)}`."
+    )
+    done = _worked_off(library, viewer, store, before, stop)
+    return {"source_file": path, "message": said, **done}
+
+
+def clear_index(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+    """Empty a store."""
+    store = store_of(library, viewer, given)
+    before = _last(library, viewer, store)
+    with field("confirm"):
+        count = library.clear_store(viewer, store, confirm=given["confirm"])
+    said = (
+        f"Store {store!r} was told to forget its documents ({count:,}), and its folders are paused, so"
+        " that no run brings them back; index_file would, one file at a time. The files stay as they are. To"
+        " index them again: resume the folders on the"
+        f" Index page, or `commonplace source resume NUMBER --store {store}`."
+    )
+    return {"documents": count, "message": said, **_worked_off(library, viewer, store, before, stop)}
+
+
+# --- runs -------------------------------------------------------------------------------
+
+
+def _last(library: Library, viewer: Viewer, store: str) -> int:
+    """The number of the newest run, before another is asked for; 0 for none."""
+    newest = next(iter(library.jobs(viewer, store, 1)), None)
+    return newest.id if newest else 0
+
+
+def _worked_off(
+    library: Library, viewer: Viewer, store: str, before: int, stop: threading.Event
+) -> dict[str, Any]:
+    """The run that does what was asked, once it has ended or a call can wait no longer for it."""
+    jobs.go_on(library, viewer, store)
+    until = time.monotonic() + WAIT_S
+    while not stop.wait(_LOOK_S) and time.monotonic() < until:
+        if not (jobs.working(library, store) or library.requested(viewer, store)):
+            break
+    newest = next(iter(library.jobs(viewer, store, 1)), None)
+    waits = library.requested(viewer, store)
+    if waits or newest is None or newest.id == before or newest.state == "running":
+        return {"store": store, "finished": False, "job": None, "next_step": _GOES_ON}
+    results = tuple(library.job_results(viewer, store, newest.id, _RESULTS))
+    job = render.job(replace(newest, results=results))
+    return {"store": store, "finished": True, "job": job, "next_step": ""}

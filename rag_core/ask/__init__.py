@@ -1,0 +1,21 @@
+"""From hits to a cited answer: numbered passages, the prompt, and checking what a model says.
+
+Notes and models are both untrusted. A note is data to the model; what the model says is compared with the
+passages word for word, and shown as text.
+"""
+
+from rag_core.ask.check import Checker
+from rag_core.ask.follow_up import leans_back
+from rag_core.ask.passages import budget, numbered
+from rag_core.ask.prompt import RULES, SYSTEM_PROMPT, conversation, messages
+
+__all__ = [
+    "RULES",
+    "SYSTEM_PROMPT",
+    "Checker",
+    "budget",
+    "conversation",
+    "leans_back",
+    "messages",
+    "numbered",
+]

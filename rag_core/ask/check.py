@@ -1,0 +1,153 @@
+"""Checking what a model says against the passages that it was given.
+
+Each statement is checked as soon as it is whole: its quotes must stand in the passage that it names, word
+for word; numbers of passages that do not exist are taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rag_core.ask.citations import Citation, citations
+from rag_core.ask.quotes import Quoted, quotes
+from rag_core.ask.statements import lead_of, next_end
+from rag_core.ask.verbatim import Held
+from rag_core.replies import Draft, Quote, Reference, Span, Statement, Support
+
+Edit = tuple[Span, str]
+"""A place in a text, and what is to stand there."""
+
+_BETWEEN = " \t.,;:!?…)*_`。，"  # may stand between a quote and the number that belongs to it
+
+
+class Checker:
+    """The checks of one answer, fed with it piece by piece."""
+
+    def __init__(self, references: Sequence[Reference]) -> None:
+        self._references = tuple(references)
+        self._held = {each.number: Held(each.content) for each in references}
+        self._open = ""
+        self._spans: dict[int, set[Span]] = {number: set() for number in self._held}
+        self._cited: set[int] = set()
+        self.statements: list[Statement] = []
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece of the answer."""
+        self._open += piece
+        self._check(final=False)
+
+    def end(self) -> None:
+        """Nothing follows any more."""
+        self._check(final=True)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was said."""
+        return bool(self.statements or self._open.strip())
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The passages with what was cited and quoted of them so far."""
+        return tuple(
+            replace(each, cited=each.number in self._cited, spans=_joined(self._spans[each.number]))
+            for each in self._references
+        )
+
+    @property
+    def draft(self) -> Draft:
+        """How far it is."""
+        return Draft(self.references, tuple(self.statements), self._open)
+
+    def _check(self, *, final: bool) -> None:
+        start = 0
+        while (end := next_end(self._open, start, final=final)) is not None and end > start:
+            if self._open[start:end].strip():
+                self.statements.append(self._statement(self._open[start:end]))
+            start = end
+        self._open = "" if final else self._open[start:]
+
+    # --- one statement --------------------------------------------------------------------
+
+    def _statement(self, said: str) -> Statement:
+        lead = lead_of(said)
+        text, is_block = said[lead:], ">" in said[:lead]
+        named = citations(text)
+        spoken = [Quoted(0, len(text), 0, len(text))] if is_block else quotes(text)
+        found = [quote for each in spoken if (quote := self._quote(each, text, named))]
+        if not is_block:  # a number in a quote that holds is part of what was quoted
+            named = [
+                each for each in named if not any(q.holds and each.within(q.start, q.end) for q in found)
+            ]
+        numbers = tuple(dict.fromkeys(n for each in named for n in each.numbers if n in self._held))
+        self._cited.update(numbers)
+        quoted = any(quote.holds and quote.number in numbers for quote in found)
+        support: Support = "quoted" if quoted else "cited" if numbers else "none"
+        edits = self._edits(named)
+        text = _edited(text, edits)
+        moved = tuple(replace(q, start=_moved(q.start, edits), end=_moved(q.end, edits)) for q in found)
+        wrong = sum(number not in self._held for each in named for number in each.numbers)
+        return Statement(said[:lead], text, support, numbers, moved, wrong)
+
+    def _quote(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> Quote | None:
+        """The check of one quoted span; None for one without words."""
+        inner = [((each.start, each.end), "") for each in named if each.within(quoted.first, quoted.last)]
+        end = _moved(quoted.last, inner)
+        tried = dict.fromkeys((text[quoted.first : quoted.last], _edited(text, inner)[quoted.first : end]))
+        if not all(any(map(str.isalnum, words)) for words in tried):
+            return None
+        meant = self._meant(quoted, text, named)
+        for number in meant:
+            if span := self._found(tried, number):
+                self._spans[number].add(span)
+                return Quote(quoted.start, quoted.end, holds=True, number=number)
+        others = (number for number in self._held if number not in meant and self._found(tried, number))
+        return Quote(quoted.start, quoted.end, holds=False, number=next(others, 0))
+
+    def _found(self, tried: Iterable[str], number: int) -> Span | None:
+        return next((span for words in tried if (span := self._held[number].find(words))), None)
+
+    def _meant(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> list[int]:
+        """The passages that a quote may stand in: those whose numbers follow it at once, else those of the
+        statement, else any."""
+        follows: list[int] = []
+        at = quoted.end
+        for each in named:
+            if each.start >= at and not text[at : each.start].strip(_BETWEEN):
+                follows += each.numbers
+                at = each.end
+        held = [number for number in follows if number in self._held]
+        if held:
+            return held
+        held = [number for each in named for number in each.numbers if number in self._held]
+        return list(dict.fromkeys(held)) or list(self._held)
+
+    def _edits(self, named: Sequence[Citation]) -> list[Edit]:
+        """What to write instead of those numbers that hold some of no passage."""
+        edits: list[Edit] = []
+        for each in named:
+            good = [str(number) for number in each.numbers if number in self._held]
+            if len(good) < len(each.numbers):
+                edits.append(((each.start, each.end), f" [{', '.join(good)}]" if good else ""))
+        return edits
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    for (start, end), instead in reversed(edits):
+        text = text[:start] + instead + text[end:]
+    return text
+
+
+def _moved(at: int, edits: Sequence[Edit]) -> int:
+    return at + sum(len(instead) - (end - start) for (start, end), instead in edits if end <= at)
+
+
+def _joined(spans: set[Span]) -> tuple[Span, ...]:
+    """Spans in order, those that touch joined."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return tuple(joined)

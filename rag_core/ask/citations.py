@@ -1,0 +1,68 @@
+"""The numbers of passages in what a model says: ``[1]``, ``[1, 3]``, ``[2-4]``, ``【1】``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rag_core.ask.code import CODE
+
+_NUMBERS = re.compile(
+    r"[ \t]?[\[【［]\s*(?:\^|(?:passages?|sources?|refs?|references?|notes?|citations?|nos?\.?|#)\s*:?\s*)?"
+    r"(\d+(?:\s*(?:,|;|-|–|and|&|/)\s*\d+)*)\s*(?:†[^\]】］\n]{0,40})?[\]】］]",
+    re.IGNORECASE,
+)
+_LONGEST_RANGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """``[1, 3]`` in a text, the space before it included."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+    def within(self, start: int, end: int) -> bool:
+        """Whether it stands between ``start`` and ``end``."""
+        return start <= self.start and self.end <= end
+
+
+def citations(text: str) -> list[Citation]:
+    """The numbers of passages in a text, but for those in code."""
+    code = [match.span() for match in CODE.finditer(text)]
+    return [
+        Citation(*match.span(), _numbers(match[1]))
+        for match in _NUMBERS.finditer(text)
+        if not any(start <= match.start() < end for start, end in code)
+    ]
+
+
+def end_of_citations(text: str, at: int) -> int:
+    """Where the numbers that follow at ``at``, perhaps behind spaces, end; ``at`` when there are none."""
+    end = at
+    while match := _NUMBERS.match(text, _behind_spaces(text, end)):
+        end = match.end()
+    return end
+
+
+def next_citation(text: str, at: int) -> int:
+    """Where the next number behind ``at`` begins, or the text ends."""
+    match = _NUMBERS.search(text, at)
+    return match.start() if match else len(text)
+
+
+def _behind_spaces(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    return at
+
+
+def _numbers(written: str) -> tuple[int, ...]:
+    """``1, 3-5`` → 1, 3, 4, 5; what is too long to be one is 0, which no passage is."""
+    found: list[int] = []
+    for part in re.split(r"\s*(?:,|;|and|&|/)\s*", written, flags=re.IGNORECASE):
+        first, *last = [int(each) if len(each) < 7 else 0 for each in re.split(r"\s*[-–]\s*", part)]
+        between = range(first, min(last[-1], first + _LONGEST_RANGE) + 1) if last else ()
+        found += between or [first, *last]
+    return tuple(dict.fromkeys(found))

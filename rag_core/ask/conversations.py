@@ -1,0 +1,92 @@
+"""What was asked and answered, in ``state.db`` in the data folder: each login's own, gone when deleted."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rag_core.ask import reply_forms
+from rag_core.errors import InvalidInput, StoreError
+from rag_core.replies import Conversation, Reply
+from rag_core.store.state import State
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_TABLE = """
+CREATE TABLE IF NOT EXISTS ask_turns (
+    id INTEGER PRIMARY KEY,
+    login TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    asked_at TEXT NOT NULL,
+    question TEXT NOT NULL,
+    reply TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS ask_turns_by_login ON ask_turns (login, conversation);
+"""
+
+
+class Conversations:
+    """The conversations of every login. Reading makes no file; every method may raise StoreError."""
+
+    def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
+        self._state = State(
+            data_dir, busy_timeout_s, tables=_TABLE,
+            called="The history of questions", without="the history begins anew",
+        )  # fmt: skip
+
+    def all_of(self, login: str) -> list[Conversation]:
+        """The conversations of a login, the last one first."""
+        if not self._state.is_there:
+            return []
+        with self._state.open() as db:
+            rows = db.execute(
+                """SELECT t.conversation, first.question, t.asked_at, t.count FROM ask_turns first JOIN (
+                       SELECT conversation, min(id) AS id, max(asked_at) AS asked_at, count(*) AS count,
+                              max(id) AS last
+                       FROM ask_turns WHERE login = ? GROUP BY conversation
+                   ) t ON t.id = first.id ORDER BY t.last DESC""",
+                (login,),
+            ).fetchall()
+        return [Conversation(*row) for row in rows]
+
+    def replies(self, login: str, conversation: str) -> list[Reply]:
+        """What was answered in a conversation, oldest first; nothing for one that is not there."""
+        if not self._state.is_there:
+            return []
+        with self._state.open() as db:
+            rows = db.execute(
+                "SELECT reply FROM ask_turns WHERE login = ? AND conversation = ? ORDER BY id",
+                (login, conversation),
+            ).fetchall()
+        try:
+            return [reply_forms.from_kept(json.loads(row[0])) for row in rows]
+        except (LookupError, TypeError, ValueError):
+            raise StoreError(
+                f"The conversation {conversation!r} cannot be read.", "Delete it, and ask again."
+            ) from None
+
+    def add(self, login: str, conversation: str, reply: Reply) -> None:
+        """Keep a reply as the last one of a conversation. Raises InvalidInput for an id that is none."""
+        if not _ID.fullmatch(conversation):
+            raise InvalidInput(
+                f"{conversation[:80]!r} is no conversation's id.", "Use 32 hexadecimal digits."
+            )
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        written = json.dumps(reply_forms.kept(reply))
+        with self._state.open() as db:
+            db.execute(
+                """INSERT INTO ask_turns (login, conversation, asked_at, question, reply)
+                   VALUES (?, ?, ?, ?, ?)""",
+                (login, conversation, now, reply.question.encode("utf-8", "replace").decode(), written),
+            )
+
+    def delete(self, login: str, conversation: str | None = None) -> None:
+        """Forget a conversation of a login, or all."""
+        if not self._state.is_there:
+            return
+        with self._state.open() as db:
+            db.execute(
+                "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)",
+                (login, conversation, conversation),
+            )

@@ -1,0 +1,104 @@
+"""Hits → the numbered passages that a model is given: whole chunks, best first, neighbours joined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from rag_core.extract.chunk import estimate_tokens
+from rag_core.replies import Reference
+from rag_core.types import Hit, Neighbour
+
+MAX_AROUND = 20
+_CAUTION = 1.2  # models count a little differently
+_FRAME = 40  # tokens around a passage: its number, place and fence
+_LEAST = 400
+
+Around = Callable[[Hit, int], Sequence[Neighbour]]
+"""The chunks around a hit, so many on both sides, in reading order."""
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text takes, on the safe side."""
+    return math.ceil(_CAUTION * estimate_tokens(text))
+
+
+def budget(context: int, answer: int, *others: str) -> int:
+    """How many tokens are left for passages: a model reads and writes ``context`` together."""
+    return max(_LEAST, context - min(answer, context // 2) - sum(map(tokens, others)))
+
+
+def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Reference], int]:
+    """The hits as references from 1 on, as many as fit into ``room`` tokens, and how many chunks that is.
+
+    The first hit is always there. Chunks that follow each other in a document are one passage, in the
+    place of the best of them.
+    """
+    kept: list[Hit] = []
+    for hit in hits:
+        room -= tokens(hit.content) + _FRAME
+        if room < 0 and kept:
+            break
+        kept.append(hit)
+    runs = sorted(_runs(kept), key=lambda run: min(hit.rank for hit in run))
+    return [_reference(number, run, around) for number, run in enumerate(runs, 1)], len(kept)
+
+
+def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
+    """The hits in groups of such as follow each other in their document."""
+    placed = sorted(hits, key=lambda hit: (hit.store, hit.document.id, hit.chunk_index))
+    runs = [placed[:1]] if placed else []
+    for before, hit in pairwise(placed):
+        follows = (hit.store, hit.document.id) == (before.store, before.document.id)
+        if follows and hit.chunk_index == before.chunk_index + 1:
+            runs[-1].append(hit)
+        else:
+            runs.append([hit])
+    return runs
+
+
+def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
+    first = run[0]
+    return Reference(
+        number=number,
+        vault=first.store,
+        rel_path=first.document.path,
+        heading_path=heading_path(first),
+        chunk_index=first.chunk_index,
+        key=first.key,
+        title=first.document.title,
+        file_type=first.document.file_type,
+        start_line=first.start_line,
+        end_line=max(hit.end_line for hit in run),
+        anchor_type=first.anchor_type,
+        anchor_ref=first.anchor_ref,
+        content=_joined(run, around),
+        private=any(hit.document.private for hit in run),
+        score=round(max(hit.score for hit in run), 4),
+        relevant=any(hit.relevant for hit in run),
+    )
+
+
+def _joined(run: Sequence[Hit], around: Around) -> str:
+    """The text of chunks that follow each other, once where they overlap."""
+    if len(run) == 1:
+        return run[0].content
+    keys = {hit.key for hit in run}
+    beside = [each for each in around(run[0], min(len(run) - 1, MAX_AROUND)) if each.key in keys]
+    if len(beside) < len(run):  # the document was changed just now
+        return "\n\n".join(hit.content for hit in run)
+    gaps = ("" if each.repeats else "\n\n" for each in beside[1:])
+    return beside[0].content + "".join(
+        gap + each.content[each.repeats :] for gap, each in zip(gaps, beside[1:], strict=True)
+    )
+
+
+def heading_path(hit: Hit) -> str:
+    """The headings that lead to a hit as the seed writes them: ``# Meetings > ## Weekly standup``.
+
+    A passage before any heading has the document's title.
+    """
+    title = hit.document.title
+    mark = "# " if hit.document.file_type == "markdown" and title else ""
+    return hit.headings or f"{mark}{title}"

@@ -1,0 +1,183 @@
+"""Whether a passage holds a quote word for word.
+
+What may differ: white space, the kind of quote marks and dashes, the marks of Markdown (in both: a model
+may stress a word, and leave out that a note does), the case of the first letter, and the punctuation at
+both ends. An ellipsis may stand for what is left out between parts of two words or more, or of four
+characters in a script without spaces. Nothing else may: a quote that begins or ends inside a word or
+number of the passage is none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from rag_core.ask.marks import SIGNS
+from rag_core.replies import Span
+from rag_core.text.words import is_unspaced
+
+_QUOTE_MARKS = SIGNS | {"`"}
+_DASHES = "‐‑‒–—―−"
+_HYPHENS = "-‐‑"
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_ENDS = ".,;:!?…。，、；：！？' "
+_ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:\.\.\.+|(?:\. ){2,}\.)\s*[\])]?\s*")
+_LEAST_WORDS = 2
+
+# What Markdown and its like put around words; group 1 and 2, where they are, are taken out.
+_MARKUP = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"(!?\[\[(?:[^\[\]|\n]*\|)?)[^\[\]\n]*(\]\])",
+        r"(!?\[)[^\[\]\n]*(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\))",
+        r"(\[\^[^\[\]\n]{1,40}\])",
+        r"^([ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)][ \t]+))",
+        r"((?<![^\W_])[*_]{1,3}|[*_]{1,3}(?![^\W_])|~~|==|`{1,3})",
+        r"(</?[A-Za-z][^<>\n]{0,100}>)",
+        r"(\\)[!-/:-@\[-`{-~]",
+        r"(?<=[^\W\d_])(-\n[ \t]*)(?=[^\W\d_])",  # a word that a line break divided
+        r"(\|)",
+    )
+)
+
+
+class Held:
+    """A passage, made ready for many quotes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._plain = _folded(text)
+        self._bare = _folded(text, _marks_of(text))
+
+    def find(self, quote: str) -> Span | None:
+        """Where the passage holds the quote (without its quote marks), or None."""
+        plain = _folded(quote)[0].strip(_ENDS)
+        bare = _folded(quote, _marks_of(quote, self._text))[0].strip(_ENDS)
+        return self._find(plain, *self._plain) or self._find(bare, *self._bare)
+
+    def _find(self, wanted: str, form: str, places: Sequence[int]) -> Span | None:
+        whole = next(self._places(wanted, form, places, 0), None)
+        if whole is not None:
+            return places[whole[0]], places[whole[1] - 1] + 1
+        split = [piece.strip(_ENDS) for piece in _ELLIPSIS.split(wanted)]
+        pieces = [piece for piece in split if piece]
+        if len(split) < 2 or (len(pieces) > 1 and min(map(_words_in, pieces)) < _LEAST_WORDS):
+            return None
+        at, first = 0, -1
+        for piece in pieces:
+            found = next(self._places(piece, form, places, at), None)
+            if found is None:
+                return None
+            first, at = (found[0] if first < 0 else first), found[1]
+        return (places[first], places[at - 1] + 1) if pieces else None
+
+    def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[Span]:
+        """Where ``wanted`` stands in ``form`` as whole words, in either case of its first letter."""
+        if not any(char.isalnum() for char in wanted):
+            return
+        found = [
+            (at, at + len(each))
+            for each in dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:]))
+            for at in _every(each, form, start)
+            if len(each) == len(wanted)
+        ]
+        for begin, end in sorted(found):
+            if self._begins(form, places, begin) and self._stops(form, places, end):
+                yield begin, end
+
+    def _begins(self, form: str, places: Sequence[int], at: int) -> bool:
+        if at == 0:
+            return True
+        char, before, further = form[at], form[at - 1], form[at - 2 : at - 1]
+        if _joined(before, char):
+            return False
+        if char.isdigit():  # the end of a longer number, or a number without its sign
+            return not (before in ".," and further.isdigit()) and not (
+                self._text[places[at - 1]] in "-−" and not further.isalnum()
+            )
+        return not (char.isalpha() and self._text[places[at - 1]] in _HYPHENS and further.isalpha())
+
+    def _stops(self, form: str, places: Sequence[int], end: int) -> bool:
+        if end >= len(form):
+            return True
+        char, after, further = form[end - 1], form[end], form[end + 1 : end + 2]
+        if _joined(char, after):
+            return False
+        if char.isdigit():
+            return not (after in ".," and further.isdigit())
+        return not (char.isalpha() and self._text[places[end]] in _HYPHENS and further.isalpha())
+
+
+def _every(wanted: str, form: str, start: int) -> Iterator[int]:
+    at = form.find(wanted, start)
+    while at >= 0:
+        yield at
+        at = form.find(wanted, at + 1)
+
+
+def _joined(left: str, right: str) -> bool:
+    """Whether two characters are inside one word."""
+    return left.isalnum() and right.isalnum() and not is_unspaced(left) and not is_unspaced(right)
+
+
+def _words_in(piece: str) -> int:
+    """How many words; two characters of a script without spaces are one."""
+    return max(len(piece.split()), sum(map(is_unspaced, piece)) // 2)
+
+
+def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
+    """``text`` as it is compared, ``without`` what is marked there, and the place in ``text`` of each of its
+    characters."""
+    chars: list[str] = []
+    places: list[int] = []
+    for at, cluster in _clusters(text):
+        if without and without[at]:
+            continue
+        for char in _like(cluster):
+            if char in " '" and (chars[-1:] == [char] or (char == " " and not chars)):
+                continue
+            chars.append(char)
+            places.append(at)
+    return "".join(chars), places
+
+
+def _marks_of(text: str, held: str | None = None) -> bytearray:
+    """Where the marks of Markdown are. Of a quote, those that have words in them (an address, a tag) count
+    only if the passage, ``held``, has the same: else a model could hide there what it adds."""
+    marks = bytearray(len(text))
+    for pattern in _MARKUP:
+        for match in pattern.finditer(text):
+            for group in range(1, (match.lastindex or 0) + 1):
+                start, end = match.span(group)
+                if held is None or match[group] in held or not any(map(str.isalnum, match[group])):
+                    marks[start:end] = b"\x01" * (end - start)
+    for at, char in enumerate(text):
+        if marks[at] and char == "|":
+            marks[at] = char != "|"  # a cell ends where a word does
+    return marks
+
+
+def _clusters(text: str) -> Iterator[tuple[int, str]]:
+    """Each character with its place; a decomposed one with its marks, composed."""
+    if unicodedata.is_normalized("NFC", text):
+        yield from enumerate(text)
+        return
+    start = 0
+    for at in range(1, len(text) + 1):
+        if at == len(text) or not (unicodedata.combining(text[at]) or "\u1160" <= text[at] <= "\u11ff"):
+            yield start, unicodedata.normalize("NFC", text[start:at])
+            start = at
+
+
+def _like(char: str) -> str:
+    """What a character is compared as."""
+    if char.isspace() or char == "|":
+        return " "
+    if char in _QUOTE_MARKS:
+        return "'"
+    if char in _DASHES:
+        return "-"
+    if char in _INVISIBLE:
+        return ""
+    return "..." if char == "…" else char

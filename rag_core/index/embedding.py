@@ -1,0 +1,329 @@
+"""The half of a run that makes vectors: embed what is queued, send it where the store's vectors are kept,
+and end a switch of either once all of it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable, VectorError
+from rag_core.index import outbox
+from rag_core.index.courtesy import Courtesy
+from rag_core.index.runlog import RunLog
+from rag_core.models.embedders import Embedder
+from rag_core.models.servers.addresses import host_of, leaves
+from rag_core.store import Store, embeddings, identities, switch
+from rag_core.store import outbox as rows
+from rag_core.types import Vectors
+from rag_core.vectors import RemoteIndex
+from rag_core.wording import the_embedder, unreadable
+
+BATCH = 32
+MAX_ATTEMPTS = 3
+_SEND_EVERY = 500  # texts, at least: as many as the largest request of a vector index takes
+_PARTS = 10  # each look through the outbox meets also what still waits, so there are not many
+_ROWS_A_WRITE = 500
+
+OpenEmbedder = Callable[[], Embedder]
+OpenIndex = Callable[[str, int], RemoteIndex]
+"""Opens the remote vector index at an address, for vectors of a dimension."""
+
+
+def no_index(address: str, _dimension: int) -> RemoteIndex:
+    """For runs that know of no remote vector index."""
+    raise VectorError(
+        f"The vector index at {address!r} is not known here.", "Open the store with its library."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """How a run gets an embedder and a remote vector index, and how many texts it embeds at once,
+    and to whom it gives way."""
+
+    open_embedder: OpenEmbedder
+    open_index: OpenIndex = no_index
+    batch_size: int = BATCH
+    courtesy: Courtesy = field(default_factory=Courtesy)
+
+
+class Embedding:
+    """What one run does about vectors. Made and used under the store's lock.
+
+    ``look`` is called between batches and may raise to stop; ``wait`` says that something else comes first.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        tools: Tools,
+        log: RunLog,
+        look: Callable[[], None],
+        wait: Callable[[], bool],
+    ) -> None:
+        self._store = store
+        self._tools = tools
+        self._log = log
+        self._look = look
+        self._wait = wait
+        self._identity_id = 0
+        self._embedder: Embedder | None = None
+        self._index: RemoteIndex | None = None
+        self._former: RemoteIndex | None = None  # which searches ask until a switch ends
+        self._prepared = False
+        self._unsent = 0
+        self._met_unreadable = False
+
+    @property
+    def count_tokens(self) -> Callable[[str], int] | None:
+        """The embedder's token counter, None without an embedder."""
+        return self._embedder.count_tokens if self._embedder else None
+
+    def open(self) -> None:
+        """Open the embedder, and make sure that it is the one the store's vectors are from; then the
+        remote index, if the store has one."""
+        try:
+            embedder = self._tools.open_embedder()
+            self._identity_id = _same_identity(self._store, embedder)
+            self._embedder = embedder
+            limit = self._store.spec.max_tokens
+            if embedder.max_tokens < limit:  # its server or `embedding_context` changed
+                self._log.say(
+                    f"The embedder reads {embedder.max_tokens} tokens of a passage, and those of this store"
+                    f" have up to {limit}: the rest of one is found by words only."
+                )
+        except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
+            self._log.say(f"Only words are indexed for now. {error}")
+        with self._store.read() as db:
+            if switch.is_attached(db):
+                return
+            address, former = rows.target(db), rows.address(db)
+            known = identities.target_identity(db)
+        if known:
+            self._index = self._opened(address, known.identity.dimension)
+            self._former = self._opened(former, 1) if former != address else None
+
+    def _opened(self, address: str, dimension: int) -> RemoteIndex | None:
+        try:
+            return self._tools.open_index(address, dimension) if address else None
+        except (VectorError, InvalidInput) as error:
+            self._log.say(f"Vectors are not sent to {address} for now. {error}")
+            return None
+
+    # --- texts → vectors ------------------------------------------------------------
+
+    def embed_queue(self) -> None:
+        """Embed, newest first, until the queue is empty or something else comes first."""
+        if self._embedder is None:
+            return
+        keeps = keeps_private(self._store, self._embedder.server)
+        self._settle_private(self._embedder, keeps=keeps)
+        with self._store.read() as db:
+            waiting = embeddings.pending_count(db)
+        self._log.phase("embedding", waiting)
+        part = max(_SEND_EVERY, waiting // _PARTS)
+        while not self._wait():
+            self._look()
+            with self._store.read() as db:
+                batch = embeddings.pending(db, self._tools.batch_size, MAX_ATTEMPTS, private=not keeps)
+            if not batch:
+                return
+            try:
+                self._embed(self._embedder, batch)
+            except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
+                self._log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
+                self._embedder = None
+                return
+            self._unsent += len(batch)
+            if self._unsent >= part:
+                self._flush(self._look_between)
+
+    def _settle_private(self, embedder: Embedder, *, keeps: bool) -> None:
+        """Withhold the texts that only private documents hold, and say so, if the store ``keeps`` them."""
+        why = "It is private, and the embedder's server is not on this machine."
+        with self._store.note() as db:
+            if not keeps:
+                embeddings.release_private(db)
+                return
+            count = embeddings.withhold_private(db, why)
+        if count:
+            are = "text is" if count == 1 else "texts are"
+            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}; words find them.")
+
+    def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
+        """Embed a batch, and settle what the embedder or any model cannot read."""
+        readable = [item for item in batch if not item.is_data and embedder.reads(item.text)]
+        if len(readable) < len(batch):
+            rest = [item for item in batch if item not in readable]
+            with self._store.write() as db:
+                embeddings.put_unreadable(db, self._identity_id, rest)
+            self._met_unreadable = self._met_unreadable or not all(item.is_data for item in rest)
+            self._log.step(count=len(rest))
+        if readable:
+            self._embed_readable(embedder, readable)
+
+    def _embed_readable(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
+        """Embed a batch; what the embedder refuses is bisected out and recorded.
+
+        Raises ModelMissing or Unreachable when it is not the texts: a whole outage must not be taken
+        for so many bad ones.
+        """
+        try:
+            vectors = self._vectors(embedder, [item.text for item in batch])
+        except (ModelMissing, Unreachable):
+            raise
+        except EmbedderError as error:
+            _require_working(embedder)
+            if len(batch) == 1:
+                with self._store.note() as db:
+                    embeddings.put_failure(db, batch[0], error.message)
+                self._log.say(f"One text could not be embedded: {error.message}")
+                return
+            middle = len(batch) // 2
+            self._embed_readable(embedder, batch[:middle])
+            self._embed_readable(embedder, batch[middle:])
+            return
+        with self._store.write() as db:
+            embeddings.put_vectors(db, self._identity_id, batch, vectors)
+        self._log.embedded(len(batch))
+        self._log.step(count=len(batch))
+
+    def _vectors(self, embedder: Embedder, texts: list[str]) -> Vectors:
+        """The vectors of the texts; where this process computes them, in steps that give way to searches."""
+        if embedder.server:
+            return embedder.embed_documents(texts)
+        steps = self._tools.courtesy.steps(texts)
+        return np.concatenate([embedder.embed_documents(step) for step in steps])
+
+    def say_unreadable(self) -> None:
+        """Say how much of the store the embedder cannot read, if this run met any of it."""
+        if self._met_unreadable:
+            with self._store.read() as db:
+                count = embeddings.unreadable_count(db, identities.TARGET)
+            self._log.say(unreadable(count))
+
+    # --- vectors → a remote index ---------------------------------------------------
+
+    def send(self) -> None:
+        """Send what the remote vector index has still to learn; what cannot be sent waits for the next
+        run."""
+        with self._store.read() as db:
+            waiting, doubtful = rows.backlog(db).queued, rows.wants_recheck(db)
+        if waiting or doubtful:
+            if self._index is not None:
+                self._log.phase("sending", waiting)
+            self._flush(lambda count: self._log.step(count=count))
+
+    def _look_between(self, _: int) -> None:
+        self._look()
+
+    def _flush(self, progress: outbox.Progress) -> None:
+        self._unsent = 0
+        self._forget_in_former()
+        if self._index is None:
+            return
+        try:
+            self._prepare(self._index)
+            private = not keeps_private(self._store, self._index.server)
+            outbox.flush(self._store, self._index, private=private, progress=progress)
+        except VectorError as error:
+            self._log.say(f"What the vector index has still to learn waits for the next run. {error}")
+            self._index = None
+
+    def _prepare(self, index: RemoteIndex) -> None:
+        if self._prepared:
+            return
+        if not index.owner():  # it is made anew, so nothing that was sent is there
+            with self._store.note() as db:
+                rows.queue_all(db)
+        index.prepare(self._store.id)
+        self._prepared = True
+
+    def _forget_in_former(self) -> None:
+        """During a switch, remove what is gone or private by now also where searches find it still. What that
+        misses goes with the whole index in the end."""
+        if self._former is None:
+            return
+        try:
+            private = not keeps_private(self._store, self._former.server)
+            outbox.forget(self._store, self._former, private=private)
+        except VectorError as error:
+            self._log.say(f"What is gone is not removed yet from the former vector index. {error}")
+            self._former = None
+
+    # --- the end --------------------------------------------------------------------
+
+    def end_switch(self) -> None:
+        """Let searches use what was prepared, if all of it is."""
+        with self._store.read() as db:
+            to = switch.under_way(db)
+            if to is None or self._embedder is None or (to.address and self._index is None):
+                return
+            if embeddings.pending(db, 1, MAX_ATTEMPTS) or switch.unread(db):
+                return
+        with self._store.write() as db:
+            switch.finish(db)
+        self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
+
+    def drop_unused(self, *, text_was_dropped: bool) -> None:
+        """Remove the vectors that nobody needs any more, because their text is gone or a switch was ended or
+        abandoned, here and where they were kept before."""
+        with self._store.read() as db:
+            was_switched = identities.has_unused(db)
+            ids = embeddings.unused(db) if text_was_dropped or was_switched else []
+            retired = switch.retired(db)
+        for start in range(0, len(ids), _ROWS_A_WRITE):
+            with self._store.write() as db:
+                embeddings.drop(db, ids[start : start + _ROWS_A_WRITE])
+        if was_switched:
+            with self._store.note() as db:
+                identities.drop_unused_identities(db)
+        for address in retired:
+            self._drop_index(address)
+
+    def _drop_index(self, address: str) -> None:
+        try:
+            self._tools.open_index(address, 1).drop(self._store.id)
+        except (VectorError, InvalidInput) as error:
+            self._log.say(f"The former vector index {address} is not deleted yet. {error}")
+            return
+        with self._store.note() as db:
+            switch.forget_retired(db, address)
+
+
+def keeps_private(store: Store, server: str) -> bool:
+    """Whether private notes of ``store`` may not go to ``server``, because it is not on this machine."""
+    return leaves(server) and not store.sends_private
+
+
+def _require_working(embedder: Embedder) -> None:
+    """Raise Unreachable when an embedder that refused texts refuses a harmless one, too."""
+    try:
+        embedder.embed_documents([identities.CANARY_TEXT])
+    except (ModelMissing, Unreachable):
+        raise
+    except EmbedderError as error:
+        raise Unreachable(f"It fails whatever it is given: {error.message}", error.suggestion) from error
+
+
+def _same_identity(store: Store, embedder: Embedder) -> int:
+    """The row id of the embedder's identity, which becomes the store's if it has none yet.
+
+    Raises EmbedderError when the store's vectors are from another model, or when the model
+    of this name now gives other vectors: search never mixes two.
+    """
+    canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
+    with store.read() as db:
+        known = identities.target_identity(db)
+    if known is None:
+        with store.write() as db:
+            return identities.set_identity(db, embedder.identity, canary)
+    if known.identity != embedder.identity or not identities.same_canary(known.canary, canary):
+        raise EmbedderError(
+            f"The vectors of store {store.name!r} are from {known.identity}, this machine has"
+            f" {embedder.identity}.",
+            "Search goes on by words; `commonplace store switch` embeds its texts anew.",
+        )
+    return known.id

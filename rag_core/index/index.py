@@ -1,0 +1,395 @@
+"""The write path: files → extract → chunk → store (words searchable) → embed → vectors.
+
+A run is asked for by a row in the store's ``requests`` and done by its *runner*, the one
+process that holds the store's lock. Whoever asks becomes the runner if there is none; a run
+that was killed leaves nothing half done, and its requests for the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from pathlib import Path, PurePosixPath
+from typing import Literal, TypeVar
+
+from rag_core.errors import (
+    Cancelled,
+    NotText,
+    RagError,
+    Stopped,
+    StoreError,
+)
+from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number
+from rag_core.extract.chunk import cut
+from rag_core.extract.naming import title_of_name
+from rag_core.files import display, read_bytes
+from rag_core.index.courtesy import Courtesy
+from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
+from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan, forgetting, make_plan, taken_out
+from rag_core.index.runlog import EndState, Report, RunLog
+from rag_core.store import Store, chunks, embeddings, sources, work
+from rag_core.store import documents as write
+from rag_core.types import Extracted, FileResult, Job, Passage, Source
+
+_WARNINGS_SHOWN = 20
+_ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
+_ROWS_A_WRITE = 500
+
+_Row = TypeVar("_Row")
+_Read = Literal["added", "changed", "reread"]
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many texts are embedded at once, how large a file may be to be read, and how long a package may
+    take for one."""
+
+    batch_size: int = BATCH
+    max_file_bytes: int = MAX_FILE_BYTES
+    extractor_timeout_s: float = TIME_LIMIT_S
+
+
+def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = False) -> None:
+    """Ask for a run over the sources ``source_ids`` (None: all that are not paused)."""
+    with store.note() as db:
+        work.add_request(db, "index", source_ids, force=force)
+
+
+def request_files(store: Store, source_id: int, paths: Sequence[bytes]) -> None:
+    """Ask for files of a source to be read again, changed or not."""
+    with store.note() as db:
+        work.request_files(db, source_id, paths)
+
+
+def requested(store: Store) -> bool:
+    """Whether somebody asks for something that is not done yet."""
+    with store.read() as db:
+        return bool(work.requests_after(db, 0))
+
+
+def cancel(store: Store) -> None:
+    """Ask the runner to stop after the file or batch it is at, or to take back what waits for one."""
+    if requested(store) or store.running():
+        with store.note() as db:
+            work.add_request(db, "cancel")
+
+
+def run(
+    store: Store,
+    open_embedder: OpenEmbedder,
+    report: Report | None = None,
+    limits: Limits = Limits(),
+    stop: Stop | None = None,
+    open_index: OpenIndex = no_index,
+    courtesy: Courtesy | None = None,
+) -> Job | None:
+    """Become the runner and work off every request; returns the last job, None if there was
+    nothing to do. ``report`` gets a snapshot several times a second, in this thread. When ``stop``
+    says so, the run ends as *interrupted* and leaves its requests for the next one. It gives
+    way to those who search by ``courtesy``.
+
+    Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when
+    nobody takes them, because the store is being mended, renamed or removed.
+    """
+    job = None
+    while requested(store) and not (stop and stop()):
+        with store.hold("index"):
+            tools = Tools(open_embedder, open_index, limits.batch_size, courtesy or Courtesy())
+            job = Runner(store, tools, limits, stop).run(report) or job
+    return job
+
+
+class Runner:
+    """One run, from the first request to the last vector. Made and used under the store's lock."""
+
+    def __init__(self, store: Store, tools: Tools, limits: Limits, stop: Stop | None) -> None:
+        self._store = store
+        self._give_way = tools.courtesy.give_way
+        self._stop = stop
+        self._limits = limits
+        self._tools = tools
+        self._spec = store.spec
+        self._last = 0  # the newest request seen
+        self._waiting: list[work.Request] = []  # seen, and not yet begun
+        self._left_over = False  # whether the run before may have left vectors that nobody needs
+        self._worker = Worker(limits.extractor_timeout_s)  # where the extractors of packages work
+        # How many files of each source were left alone, and whether all of them were looked at.
+        self._counted: dict[int, tuple[dict[str, int], bool]] = {}
+        self._log: RunLog
+        self._embedding: Embedding
+
+    def run(self, report: Report | None) -> Job | None:
+        """Work off the requests; the job that came of it, None when there were none."""
+        job_id = self._start()
+        if job_id is None:
+            return None
+        look = self._look_for_requests
+        self._log = RunLog(self._store, job_id, report, look)
+        self._embedding = Embedding(self._store, self._tools, self._log, look, lambda: bool(self._waiting))
+        try:
+            self._work()
+            self._end("done")
+        except Stopped as error:
+            self._end("interrupted", str(error))
+        except Cancelled:
+            self._end("cancelled")
+        except KeyboardInterrupt:
+            self._end("cancelled")
+            raise
+        except RagError as error:
+            self._end("failed", str(error))
+        except BaseException as error:
+            self._end("failed", f"The run stopped unexpectedly: {type(error).__name__}.")
+            raise
+        return self._log.job
+
+    def _start(self) -> int | None:
+        """Open a job for the requests that wait. A cancel voids what was asked before it, and is void
+        itself when something was asked behind it."""
+        with self._store.read() as db:
+            found = work.requests_after(db, 0)
+        cancelled = max((each.id for each in found if each.kind == "cancel"), default=0)
+        asked = [each for each in found if each.kind == "index"]
+        self._waiting = [each for each in asked if each.id > cancelled] or asked
+        with self._store.note() as db:
+            if not self._waiting:
+                work.drop_requests(db, found[-1].id if found else 0)
+                return None
+            self._last = self._waiting[-1].id
+            embeddings.retry_failures(db)
+            self._left_over = not work.last_ended_well(db)
+            return work.start_job(db)
+
+    def _work(self) -> None:
+        self._look_for_requests()
+        self._embedding.open()
+        while self._waiting:
+            requests, self._waiting = self._waiting, []
+            with self._worker:
+                self._read(requests)
+            self._embedding.embed_queue()
+            self._embedding.send()
+        self._embedding.say_unreadable()
+        self._embedding.end_switch()
+        self._embedding.drop_unused(text_was_dropped=self._left_over or self._log.text_was_dropped())
+
+    def _look_for_requests(self) -> None:
+        """See what was asked since the last look; raises Cancelled if that was to stop. What was
+        asked after the cancel waits for the next run. Raises Stopped when the process is to end."""
+        if self._stop and self._stop():
+            raise Stopped
+        self._give_way()
+        with self._store.read() as db:
+            found = work.requests_after(db, self._last)
+        cancels = [asked.id for asked in found if asked.kind == "cancel"]
+        if cancels:
+            self._last = cancels[-1]
+            raise Cancelled
+        self._last = found[-1].id if found else self._last
+        self._waiting += found
+
+    def _end(self, state: EndState, message: str = "") -> None:
+        if message:
+            self._log.say(message)
+        try:
+            self._log.end(state)
+        except StoreError:  # such as a full disk, where the log has room to give back
+            self._store.fold_log()
+            self._log.end(state)
+        if state != "interrupted":
+            with self._store.note() as db:
+                work.drop_requests(db, self._last)
+
+    # --- words ----------------------------------------------------------------------
+
+    def _read(self, requests: Sequence[work.Request]) -> None:
+        """Bring every source that is asked for up to date, once however often it is."""
+        with self._store.read() as db:
+            every = sources.all_sources(db)
+        every.sort(key=attrgetter("removed"), reverse=True)  # another one may take their files
+        read: list[Source] = []
+        again: dict[int, Source] = {}  # those that may take what one behind them gave up
+        for source in every:
+            asked = [request for request in requests if request.wants(source)]
+            if not source.removed and any(request.forget for request in asked):
+                with self._store.note() as db:
+                    sources.forget_whole_read(db, source.id)
+                self._apply(forgetting(self._store, source))
+                asked = _since_forgotten(asked)
+            whole = [request for request in asked if request.paths is None]
+            parts = [request for request in asked if request.paths is not None]
+            if whole:
+                if self._source(source, force=any(request.force for request in whole)):
+                    again |= {each.id: each for each in read if sources.overlap(each, source)}
+                read.append(source)
+            if parts:
+                paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
+                self._source(source, force=any(request.force for request in parts), only=paths)
+        for source in again.values():
+            self._source(source, force=False)
+        if every and not read and any(request.sources is None for request in requests):
+            self._log.say(_ALL_PAUSED)
+
+    def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
+        """Bring a source up to date, or ``only`` some files of it; whether it gave any up."""
+        self._log.phase("scanning", 0)
+        try:
+            plan = make_plan(
+                self._store, source, force=force, only=only,
+                max_bytes=self._limits.max_file_bytes, on_progress=self._log.reach,
+            )  # fmt: skip
+        except Cancelled:
+            raise
+        except RagError as error:
+            self._failed_source(source, error)
+            plan = taken_out(self._store, source, only)  # also while its disk is not there
+            self._apply(plan)
+            return bool(plan.deleted)
+        self._count_left_alone(source, plan, is_whole=only is None)
+        self._apply(plan)
+        if source.removed:
+            with self._store.write() as db:
+                sources.drop_source(db, source.id)
+        elif only is None:
+            with self._store.note() as db:
+                sources.note_whole_read(db, source, self._log.job.id)
+        return bool(plan.deleted)
+
+    def _count_left_alone(self, source: Source, plan: Plan, *, is_whole: bool) -> None:
+        """Count the files of a source that stay as they are, each once: a second look finds the same ones,
+        and a look at all of them those of a part."""
+        known, is_done = self._counted.get(source.id, ({}, False))
+        if is_done or (any(known.values()) and not is_whole):
+            return
+        left = plan.left_alone()
+        self._counted[source.id] = left, is_whole
+        self._log.left_alone({name: max(count - known.get(name, 0), 0) for name, count in left.items()})
+
+    def _failed_source(self, source: Source, error: RagError) -> None:
+        self._log.say(str(error))
+        root = display(os.fsencode(source.root))
+        result = FileResult(root, "failure", "failed", message=error.message)
+        with self._store.note() as db:
+            self._log.result(db, result)
+        self._log.count(result)
+
+    def _apply(self, plan: Plan) -> None:
+        """Do what the plan says, a document a transaction, the ones that only moved first."""
+        root = Path(plan.source.root)
+        for warning in plan.warnings[:_WARNINGS_SHOWN]:
+            self._log.say(warning)
+        self._log.phase("reading", len(plan.rows()))
+        for moves in _batches(plan.touched):
+            with self._store.write() as db:
+                for move in moves:
+                    write.touch(db, move.known.id, move.file)
+        for move in plan.moved:
+            self._move(move)
+        for known in plan.deleted:
+            result = FileResult(known.display, "success", plan.why_gone(known))
+            with self._store.write() as db:
+                write.remove(db, known.id)
+                self._log.result(db, result)
+            self._log.count(result)
+            self._log.step(known.display)
+        for file in plan.new:
+            self._file(root, file, "added")
+        for file in plan.changed:
+            self._file(root, file, "changed")
+        for file in plan.again:
+            self._file(root, file, "reread")
+
+    def _move(self, move: Move) -> None:
+        named = move.known.title_from == "file name"
+        title = title_of_name(PurePosixPath(move.file.display)) if named else None
+        file = replace(move.file, file_hash=move.known.file_hash)
+        result = FileResult(file.display, "success", "moved", message=f"from {move.known.display}")
+        with self._store.write() as db:
+            write.move(db, move.known.id, file, title)
+            self._log.result(db, result)
+        self._log.count(result)
+        self._log.step(file.display)
+
+    def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> None:
+        """Read one file and store it whole, or the reason why not."""
+        self._give_way()
+        started = time.monotonic()
+        try:
+            data = read_bytes(root, file.path, self._limits.max_file_bytes)
+            file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
+            doc = extract(data, PurePosixPath(file.display), self._worker)
+            passages = cut(doc, self._spec, self._embedding.count_tokens)
+            self._put(file, doc, passages, outcome, started)
+        except NotText as error:
+            self._unread(file, "skipped", error.message, started)
+        except StoreError:  # a full disk is no fault of this file
+            raise
+        except Exception as error:  # one bad file is one failed row, whatever is wrong with it
+            self._unread(file, "failed", _reason(error), started)
+        self._log.step(file.display)
+
+    def _put(
+        self,
+        file: write.FileRecord,
+        doc: Extracted,
+        passages: list[Passage],
+        outcome: _Read,
+        started: float,
+    ) -> None:
+        notes = " ".join(doc.warnings)
+        rows = chunks.rows(file.display, doc, passages)
+        with self._store.write() as db:
+            change = write.put(db, file, doc, rows, _number(file))
+            result = FileResult(
+                file.display, "success", outcome, change.added, change.skipped, notes, _ms(started)
+            )
+            self._log.result(db, result)
+        self._log.count(result)
+
+    def _unread(
+        self, file: write.FileRecord, state: Literal["failed", "skipped"], reason: str, started: float
+    ) -> None:
+        status: Literal["success", "failure"] = "failure" if state == "failed" else "success"
+        result = FileResult(file.display, status, state, 0, 0, reason, _ms(started))
+        with self._store.write() as db:
+            write.put_unread(db, file, state, reason, _number(file))
+            self._log.result(db, result)
+        self._log.count(result)
+
+
+def _since_forgotten(asked: Sequence[work.Request]) -> list[work.Request]:
+    """What was asked after the last request to forget, which voids those before it."""
+    last = max(request.id for request in asked if request.forget)
+    return [request for request in asked if request.id > last]
+
+
+def _number(file: write.FileRecord) -> int:
+    return extractor_number(PurePosixPath(file.display))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RagError):
+        return error.message
+    if isinstance(error, OSError):
+        return f"It cannot be read: {error.strerror or type(error).__name__}."
+    return f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
+
+
+def _ms(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+def _batches(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
+    """Rows in parts that one short transaction takes."""
+    return (rows[start : start + _ROWS_A_WRITE] for start in range(0, len(rows), _ROWS_A_WRITE))
+
+
+def low_priority() -> None:
+    """Let this thread give way to searches, where the system can lower one thread (Linux)."""
+    if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
+        os.setpriority(os.PRIO_PROCESS, 0, 10)

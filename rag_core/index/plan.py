@@ -1,0 +1,427 @@
+"""What an indexing run would do to one source: compare the files with what is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, NamedTuple
+
+from rag_core.errors import ExtractError, StoreError
+from rag_core.extract import current_sql, file_type, hardly_text, is_current
+from rag_core.files import FileStat, Walk, display, read_bytes, scan, with_sep
+from rag_core.index.choice import no_match
+from rag_core.store import Store
+from rag_core.store.documents import FileRecord
+from rag_core.store.sources import excluded_below, shown_path
+from rag_core.types import Outcome, Source
+from rag_core.wording import plural
+
+MAX_FILE_BYTES = 64_000_000
+_STRAYS = 10  # so many times fewer files than documents may lie where a disk should be
+HashOf = Callable[[FileRecord], str]
+_FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
+
+
+class Known(NamedTuple):
+    """What the store remembers of a file. A tuple, for there are as many as files."""
+
+    id: int
+    path: bytes
+    display: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    scanned_ns: int
+    file_hash: str
+    state: str
+    reason: str
+    title_from: str
+    extractor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A document whose file has another path now."""
+
+    known: Known
+    file: FileRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The difference between a source's files and its documents; ``again`` are the files that are to be
+    read once more although nothing says that they changed, ``excluded`` the paths of those among the
+    ``deleted`` that the owner took out. ``still_skipped`` have not changed since they were skipped."""
+
+    source: Source
+    new: tuple[FileRecord, ...] = ()
+    changed: tuple[FileRecord, ...] = ()
+    again: tuple[FileRecord, ...] = ()
+    moved: tuple[Move, ...] = ()
+    touched: tuple[Move, ...] = ()
+    deleted: tuple[Known, ...] = ()
+    excluded: Set[bytes] = frozenset()
+    unchanged: int = 0
+    still_skipped: int = 0
+    warnings: tuple[str, ...] = ()
+
+    def rows(self) -> list[tuple[Outcome, str, str]]:
+        """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
+        rows: list[tuple[Outcome, str, str]] = [_to_read("added", f) for f in self.new]
+        rows += [_to_read("changed", f) for f in self.changed]
+        rows += [_to_read("reread", f) for f in self.again]
+        rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
+        rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
+        return rows
+
+    def row_count(self) -> int:
+        """How many ``rows`` there are."""
+        kinds = (self.new, self.changed, self.again, self.moved, self.deleted)
+        return sum(map(len, kinds))
+
+    def why_gone(self, known: Known) -> Literal["deleted", "excluded"]:
+        """What becomes of one of the ``deleted``."""
+        return "excluded" if known.path in self.excluded else "deleted"
+
+    def counts(self) -> dict[str, int]:
+        """How many files have each outcome; ``skipped`` are those to read that probably will be, by their
+        names: pictures, archives, …"""
+        counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
+        counts |= Counter[str](became for became, _, _ in self.rows())
+        return {**counts, **self.left_alone()}
+
+    def left_alone(self) -> dict[str, int]:
+        """How many files stay as they are; those that were skipped are told apart, where there are any."""
+        touched = Counter[str](move.known.state for move in self.touched)
+        skipped = self.still_skipped + touched["skipped"]
+        unchanged = self.unchanged + touched.total() - touched["skipped"]
+        return {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
+
+    def expected(self) -> dict[str, int]:
+        """As `counts`, for people, who are told that nobody is sure what will be skipped."""
+        counts = self.counts()
+        unlikely = counts.pop("skipped", 0)
+        return {**counts, "unlikely": unlikely}
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A plan in the making."""
+
+    new: list[FileRecord] = field(default_factory=list)
+    changed: list[FileRecord] = field(default_factory=list)
+    again: list[FileRecord] = field(default_factory=list)
+    touched: list[Move] = field(default_factory=list)
+
+
+def _to_read(became: Outcome, file: FileRecord) -> tuple[Outcome, str, str]:
+    if hardly_text(file.display):
+        return "skipped", file.display, "will probably be skipped"
+    return became, file.display, ""
+
+
+def make_plan(
+    store: Store,
+    source: Source,
+    *,
+    force: bool = False,
+    only: Set[bytes] | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+    on_progress: Callable[[int], None] | None = None,
+) -> Plan:
+    """Walk a source and compare. Reads a file only when its stat says it may have changed,
+    or when it may be the new place of a document whose file is gone.
+
+    ``force`` takes every file to be read; ``only`` looks at no other files than these, and for where
+    they have moved to. A source that was removed has no file any more. Raises InvalidInput when the
+    folder is gone or unreadable, StoreError when nothing is there any more of what a folder held and hardly
+    anything else (an unmounted disk looks like that); files that the owner took out are forgotten without a
+    look at it.
+    """
+    forgotten = _forgotten(store, source, only)
+    if forgotten is not None:
+        out = frozenset() if source.removed else frozenset(known.path for known in forgotten)
+        return Plan(source, deleted=tuple(forgotten), excluded=out)
+    started_ns = time.time_ns()
+    root = Path(source.root)
+    walk = scan(root, source.include, source.exclude, on_progress=on_progress)
+    with store.read() as db:
+        sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes)
+
+    def hash_of(file: FileRecord) -> str:
+        if on_progress:
+            on_progress(len(walk.files))
+        return file_hash(root, file, max_bytes)
+
+    draft = _Draft()
+    for stat in sides.unsettled:
+        file = _record(stat, source, started_ns)
+        _compare(draft, hash_of, sides.known.get(stat.path), file, force=force)
+    gone = _gone(sides, walk)
+    beside = [_record(stat, source, started_ns) for stat in sides.beside]
+    moved = _pair_moves(hash_of, gone, draft.new + beside)
+    if not moved and len(walk.files) * _STRAYS <= sides.documents:
+        _refuse_emptied(store, source, walk)
+    old, placed = {move.known.path for move in moved}, {move.file.path for move in moved}
+    return Plan(
+        source=source,
+        new=tuple(file for file in draft.new if file.path not in placed),
+        changed=tuple(draft.changed),
+        again=(*draft.again, *(move.file for move in moved if not _is_current(move.known))),
+        moved=tuple(moved),
+        touched=tuple(draft.touched),
+        deleted=tuple(known for known in gone if known.path not in old),
+        excluded=sides.excluded & {known.path for known in gone} - old,
+        unchanged=len(sides.files) - len(sides.unsettled) - sides.still_skipped,
+        still_skipped=sides.still_skipped,
+        warnings=(*_nothing_matches(root, source, walk), *_warnings(walk, only)),
+    )
+
+
+def forgetting(store: Store, source: Source) -> Plan:
+    """To forget every document of a source, whatever is on the disk."""
+    with store.read() as db:
+        return Plan(source, deleted=tuple(_known(db, source.id).values()))
+
+
+def taken_out(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
+    """What can be done without a look at the disk: to forget the documents that the owner took out."""
+    with store.read() as db:
+        gone = tuple(_taken_out(db, source, only))
+    return Plan(source, deleted=gone, excluded=frozenset(known.path for known in gone))
+
+
+def _taken_out(db: sqlite3.Connection, source: Source, only: Set[bytes] | None) -> list[Known]:
+    out = excluded_below(db, source.root).keys()
+    wanted = out if only is None else out & only
+    return [known for known in _known(db, source.id).values() if known.path in wanted] if wanted else []
+
+
+class _Sides(NamedTuple):
+    """The files of a source that are looked at, and what the store remembers of them.
+
+    ``unsettled`` are those that may have changed, ``still_skipped`` of the others were skipped; ``known`` is
+    empty where nothing can have.
+    ``beside`` are the files where one that is looked at may have moved to.
+    """
+
+    files: list[FileStat]
+    unsettled: list[FileStat]
+    still_skipped: int
+    known: dict[bytes, Known]
+    beside: list[FileStat]
+    excluded: Set[bytes]
+    documents: int
+
+
+def _sides(
+    db: sqlite3.Connection,
+    source: Source,
+    walk: Walk,
+    only: Set[bytes] | None,
+    *,
+    force: bool,
+    max_bytes: int,
+) -> _Sides:
+    excluded = excluded_below(db, source.root).keys()
+    left_out = excluded | _indexed_elsewhere(db, source)
+    files = walk.files
+    if left_out or only is not None:
+        files = [f for f in files if f.path not in left_out and (only is None or f.path in only)]
+    unsettled, skipped = files, 0
+    if not force:
+        read = _settled(db, source.id, "indexed", max_bytes)
+        left = [file for file in files if file not in read]
+        passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
+        unsettled = [file for file in left if file not in passed_over]
+        skipped = len(left) - len(unsettled)
+    count = _count(db, source.id)
+    known = _known(db, source.id) if unsettled or len(files) < count else {}
+    if only is None:
+        return _Sides(files, unsettled, skipped, known, [], excluded, count)
+    others = known.keys() | left_out | only
+    beside = [file for file in walk.files if file.path not in others]
+    asked = {path: row for path, row in known.items() if path in only}
+    return _Sides(files, unsettled, skipped, asked, beside, excluded, count)
+
+
+def _gone(sides: _Sides, walk: Walk) -> list[Known]:
+    """The documents whose file is not there any more, or was taken out by the owner."""
+    present = {file.path for file in sides.files} if sides.known else set()
+    return [
+        known
+        for path, known in sides.known.items()
+        if path in sides.excluded or not (path in present or _below(path, walk.unreadable))
+    ]
+
+
+def _forgotten(store: Store, source: Source, only: Set[bytes] | None) -> list[Known] | None:
+    """The documents to forget whatever is on the disk, where there is nothing else to do: those of a
+    removed source, or those asked for when the owner took all of them out."""
+    with store.read() as db:
+        if source.removed:
+            return list(_known(db, source.id).values())
+        if only is None or not only <= excluded_below(db, source.root).keys():
+            return None
+        return _taken_out(db, source, only)
+
+
+def _warnings(walk: Walk, only: Set[bytes] | None) -> list[str]:
+    """A sentence for every path that was passed over, if it matters for the files asked for."""
+    skipped = [(path, why) for path, why in walk.skipped if only is None or path in only]
+    skipped += [
+        (folder, "the folder cannot be listed")
+        for folder in walk.unreadable
+        if only is None or any(_below(path, [folder]) for path in only)
+    ]
+    return [f"Passed over {display(path)}: {why}." for path, why in skipped]
+
+
+def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
+    """Raise StoreError when no file of any document is there any more, chosen or not."""
+    here = with_sep(os.fsencode(source.root))
+    with store.read() as db:
+        rows = db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,)).fetchall()
+    if not rows or walk.unreadable or any(os.path.lexists(here + path) for (path,) in rows):
+        return
+    remove = f"commonplace source remove {source.id} --store {store.name}"
+    raise StoreError(
+        f"Nothing is left in {source.root!r} of the {plural(len(rows), 'document')} that it held.",
+        "If its disk is not mounted, mount it; if the files are really gone, remove this folder from the"
+        f" store (on the Index page, or with `{remove}`). It can be added again.",
+    )
+
+
+def _nothing_matches(root: Path, source: Source, walk: Walk) -> list[str]:
+    """Two sentences for a source without files: what it was asked for, and what would match."""
+    if walk.files or walk.unreadable:
+        return []
+    return [str(no_match(root, source.include, source.exclude))]
+
+
+def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
+    rows = db.execute(
+        "SELECT id, path, display, size, mtime_ns, ctime_ns, inode, scanned_ns, file_hash, state, reason,"
+        " title_from, extractor FROM documents WHERE source_id = ?",
+        (source_id,),
+    )
+    return {known.path: known for known in map(Known._make, rows)}
+
+
+def _settled(
+    db: sqlite3.Connection, source_id: int, state: Literal["indexed", "skipped"], max_bytes: int
+) -> set[tuple[Any, ...]]:
+    """What a scan finds again of the files in ``state`` that had been as they were for a while when they
+    were read; also of those that are too large (skipped without a look at their bytes)."""
+    current, numbers = current_sql()
+    cursor = db.cursor()
+    cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
+    return set(
+        cursor.execute(
+            "SELECT path, size, mtime_ns, ctime_ns, inode FROM documents WHERE source_id = ? AND state = ?"
+            " AND max(mtime_ns, ctime_ns) < scanned_ns - ?"
+            f" AND {current}"
+            " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
+            (source_id, state, _FRESH_NS, *numbers, max_bytes),
+        )
+    )
+
+
+def _count(db: sqlite3.Connection, source_id: int) -> int:
+    row = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source_id,)).fetchone()
+    return int(row[0])
+
+
+def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
+    """Paths below this root that another source of the store indexes already."""
+    here = with_sep(os.fsencode(source.root))
+    found = set()
+    for row in db.execute("SELECT id, root FROM sources WHERE id <> ?", (source.id,)):
+        there = with_sep(row["root"])
+        if here.startswith(there) or there.startswith(here):
+            paths = db.execute("SELECT path FROM documents WHERE source_id = ?", (row["id"],))
+            whole = (there + path for (path,) in paths)
+            found |= {path[len(here) :] for path in whole if path.startswith(here)}
+    return found
+
+
+def _record(stat: FileStat, source: Source, scanned_ns: int) -> FileRecord:
+    return FileRecord(
+        source_id=source.id,
+        path=stat.path,
+        display=shown_path(source.label, stat.path),
+        size=stat.size,
+        mtime_ns=stat.mtime_ns,
+        ctime_ns=stat.ctime_ns,
+        inode=stat.inode,
+        scanned_ns=scanned_ns,
+        file_hash="",
+    )
+
+
+def _compare(draft: _Draft, hash_of: HashOf, known: Known | None, file: FileRecord, *, force: bool) -> None:
+    if known is None:
+        draft.new.append(file)
+    elif force or known.state == "failed" or not _is_current(known):
+        (draft.again if _is_as_read(hash_of, known, file) else draft.changed).append(file)
+    elif known.file_hash and hash_of(file) == known.file_hash:
+        draft.touched.append(Move(known, file))
+    else:
+        draft.changed.append(file)
+
+
+def _is_current(known: Known) -> bool:
+    return is_current(known.extractor, PurePosixPath(known.display))
+
+
+def _is_as_read(hash_of: HashOf, known: Known, file: FileRecord) -> bool:
+    then = (known.size, known.mtime_ns, known.ctime_ns, known.inode)
+    if then == (file.size, file.mtime_ns, file.ctime_ns, file.inode):
+        return True
+    return bool(known.file_hash) and hash_of(file) == known.file_hash
+
+
+def file_hash(root: Path, file: FileRecord, max_bytes: int = MAX_FILE_BYTES) -> str:
+    """sha256 of the file's bytes, or ``''`` when they cannot be read (the run will say why)."""
+    try:
+        return hashlib.sha256(read_bytes(root, file.path, max_bytes)).hexdigest()
+    except (ExtractError, OSError):
+        return ""
+
+
+def _below(path: bytes, folders: Sequence[bytes]) -> bool:
+    return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
+
+
+def _pair_moves(hash_of: HashOf, gone: list[Known], new: list[FileRecord]) -> list[Move]:
+    """Pair documents whose file is gone with new files of the same content and type; equal ones
+    by name where they can be."""
+    left: dict[tuple[str, str], list[Known]] = {}
+    for known in gone:
+        if known.state == "indexed" and known.file_hash:
+            left.setdefault((known.file_hash, _type(known)), []).append(known)
+    sizes = {known.size for group in left.values() for known in group}
+    candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in new if file.size in sizes]
+    moves: list[Move] = []
+    for file, group in candidates:
+        if best := next((known for known in group if _name(known) == _name(file)), None):
+            group.remove(best)
+            moves.append(Move(best, file))
+    paired = {move.file.path for move in moves}
+    moves += [Move(group.pop(0), file) for file, group in candidates if group and file.path not in paired]
+    return moves
+
+
+def _name(file: Known | FileRecord) -> str:
+    return PurePosixPath(file.display).name
+
+
+def _type(file: Known | FileRecord) -> str:
+    return file_type(PurePosixPath(file.display))

@@ -1,0 +1,225 @@
+"""The built-in embedder: all-MiniLM-L6-v2 on onnxruntime, one text per run.
+
+Parallelism is over texts, never inside one: no padding, so a vector does not depend on the
+texts beside it, and short texts cost little. That also beat padded batches in speed.
+`rag_core.models.embedders.minilm_install` puts the files where this module reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rag_core.errors import ModelMissing
+from rag_core.models.embedders.script import is_latin
+from rag_core.types import EmbedderIdentity, Vectors
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+MODEL_NAME = "all-MiniLM-L6-v2"
+DIMENSION = 384
+MAX_TOKENS = 256
+"""What the model was trained to read (``max_seq_length`` in its sentence_bert_config.json)."""
+
+GRAPH_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+MANIFEST_FILE = "manifest.json"
+INSTALL_HINT = "Install it on the Index page, or with `commonplace model install`."
+ON_PAGE = "Install it on the Index page."
+
+Kind = Literal["int8", "fp32"]
+
+# A word gives at most this many tokens (max_input_chars_per_word in tokenizer.json).
+_LONGEST_WORD = 100
+# Characters tried in turn. Only a text that is nearly all blanks or one word fills neither.
+_CUTS = (4096, 65_536)
+
+# The tokenizer ends a word at white space and at punctuation, whatever else there is around it, so
+# that a word's tokens can be remembered. Only its own marks are taken out of a text before that.
+_WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
+_MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
+_MARKS_AROUND = 2
+_WORDS_REMEMBERED = 65_536  # 6 MB; of made-up notes half of them would be counted again and again
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What was installed: the kind of graph, the digest of the model, size and sha256 per file."""
+
+    kind: Kind
+    digest: str
+    files: dict[str, tuple[int, str]]
+
+    @classmethod
+    def read(cls, model_dir: Path) -> Manifest:
+        """The verified manifest of the model in ``model_dir`` (about 25 ms: it hashes the files).
+
+        Raises ModelMissing when a file is absent or is not what was installed.
+        """
+        folder = model_dir / MODEL_NAME
+        try:
+            raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
+            files = {name: (size, sha256) for name, (size, sha256) in raw["files"].items()}
+            manifest = cls(raw["kind"], raw["digest"], files)
+        except FileNotFoundError:
+            raise _missing("The built-in embedding model is not installed.") from None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise _damaged(folder / MANIFEST_FILE) from None
+        for name in {GRAPH_FILE, TOKENIZER_FILE, *files}:
+            _check(folder / name, files.get(name))
+        return manifest
+
+    @classmethod
+    def of(cls, folder: Path, kind: Kind, digest: str) -> Manifest:
+        """The manifest for the graph and the tokenizer as they now are in ``folder``."""
+        paths = (folder / GRAPH_FILE, folder / TOKENIZER_FILE)
+        return cls(kind, digest, {path.name: (path.stat().st_size, sha256_of(path)) for path in paths})
+
+    def write(self, folder: Path) -> None:
+        """Write this manifest beside the files it describes."""
+        (folder / MANIFEST_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", "utf-8")
+
+
+class Encoder:
+    """A graph with its tokenizer: one text in, one vector out. Safe in several threads."""
+
+    def __init__(self, graph: Path, tokenizer: Path) -> None:
+        # Its Linux builds gather usage data and send it to their maker unless this is set before.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        # Waking the tokenizer's own threads takes longer than the few words it is given at once.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        import onnxruntime as ort
+        from tokenizers import Tokenizer
+
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        # onnxruntime's fused kernel is about 7 times slower on CPUs than the two it replaces.
+        slow = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
+        self._session = ort.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=slow
+        )
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        # The file as shipped pads and cuts every text to 128 tokens.
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def tokens(self, text: str) -> list[int]:
+        """All token numbers of ``text``, with [CLS] in front and [SEP] behind."""
+        ids: list[int] = self._encoded([text])[0].ids
+        return ids
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each of ``texts`` takes, [CLS] and [SEP] not counted."""
+        return [len(encoding) - _MARKS_AROUND for encoding in self._encoded(texts)]
+
+    def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        # Of the tokenizer's methods only the batch ones let other Python threads run.
+        return self._tokenizer.encode_batch_fast(clean)
+
+    def embed(self, text: str) -> Vectors:
+        """The vector of the first 256 tokens of ``text``, shape (384,)."""
+        ids = np.array([self.first_tokens(text)], np.int32)
+        vector: Vectors = self._session.run(None, {"input_ids": ids})[0][0]
+        return vector
+
+    def first_tokens(self, text: str) -> list[int]:
+        """The tokens the model reads, found without tokenizing far beyond them.
+
+        Cutting the characters can only change the tokens of the last word, so a cut is long
+        enough once a whole word's worth of tokens lies behind those that are kept.
+        """
+        ids: list[int] = []
+        for size in _CUTS:
+            ids = self.tokens(text[:size])
+            if size >= len(text) or len(ids) >= MAX_TOKENS + _LONGEST_WORD:
+                break
+        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens), as installed in ``model_dir``.
+
+    ``threads`` is how many texts are embedded at once, by default one per usable core.
+    Raises ModelMissing when the files are absent or damaged.
+    """
+
+    max_tokens = MAX_TOKENS
+    server = ""
+
+    def __init__(self, model_dir: Path, *, threads: int | None = None) -> None:
+        manifest = Manifest.read(model_dir)
+        folder = model_dir / MODEL_NAME
+        self._encoder = Encoder(folder / GRAPH_FILE, folder / TOKENIZER_FILE)
+        self._pool = ThreadPoolExecutor(threads or _usable_cores(), thread_name_prefix="minilm")
+        self._known: dict[str, int] = {}  # word: its tokens
+        self.identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
+
+    def count_tokens(self, text: str) -> int:
+        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included. It remembers the words,
+        those of one huge text all at once."""
+        if _MARK.search(text):
+            return _MARKS_AROUND + self._encoder.counts([text])[0]
+        words = _WORD.findall(text)
+        if len(self._known) >= _WORDS_REMEMBERED:
+            self._known = {}  # a new one: another thread may be reading the old
+        known = self._known
+        if new := [word for word in dict.fromkeys(words) if word not in known]:
+            known.update(zip(new, self._encoder.counts(new), strict=True))
+        return _MARKS_AROUND + sum(map(known.__getitem__, words))
+
+    def reads(self, text: str) -> bool:
+        """Whether at least half of the letters are Latin: the model learnt English. Of other
+        scripts its vocabulary knows letters but no words, and all their texts look alike to it."""
+        return is_latin(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of length 1, float32, shape (len(texts), 384), in order."""
+        vectors = np.empty((len(texts), DIMENSION), np.float32)
+        for row, vector in zip(vectors, self._pool.map(self._encoder.embed, texts), strict=True):
+            row[:] = vector
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of ``text``, shape (384,). Runs at once, not behind documents in work."""
+        return self._encoder.embed(text)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check(path: Path, expected: tuple[int, str] | None) -> None:
+    try:
+        intact = expected == (path.stat().st_size, sha256_of(path))
+    except OSError:
+        raise _missing(f"The built-in model lacks its file {path.name!r}.") from None
+    if not intact:
+        raise _damaged(path)
+
+
+def _damaged(path: Path) -> ModelMissing:
+    return _missing(f"The built-in model's file {path.name!r} is damaged: it is not what was installed.")
+
+
+def _missing(message: str) -> ModelMissing:
+    return ModelMissing(message, INSTALL_HINT, on_page=ON_PAGE)
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

