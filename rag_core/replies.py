@@ -76,8 +76,12 @@ class Reference:
         headings = self.heading_path
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)
-        again = headings.strip().casefold() == PurePosixPath(self.rel_path).stem.casefold()
+        again = _words(headings) == _words(PurePosixPath(self.rel_path).stem)
         return f"{path} :: {headings}" if headings and not again else path
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ euclidean = √(2 − 2·cosine), dot product = cosine. ``similarity`` is always
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
 LinkType = Literal["wikilink", "embed", "markdown"]
-TitleSource = Literal["front matter", "heading", "file name"]
+TitleSource = Literal["front matter", "heading", "section", "file name"]
+"""Where a title is from. A ``section`` is one of several: its heading is not above the others."""
 Phase = Literal["scanning", "reading", "embedding", "sending", "done"]
 FileState = Literal["fresh", "changed", "missing", "unknown", "failed", "skipped", "excluded"]
 PrivateBy = Literal["note", "rule"]
@@ -70,19 +71,23 @@ class Link:
     start: int
 
 
+DATA = "data"
+"""The anchor type of base64 and minified code: such passages have no vector and fit nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A stretch of a document that a chunk never crosses: a section, a definition, a page.
 
-    ``heading_path`` leads to it, outermost first; ``anchor_type`` and ``anchor_ref`` say
-    what kind of place it is (``heading`` ``Weekly standup``, ``definition`` ``Parser.feed``).
-    """
+    ``heading_path`` leads to it, outermost first, with the ``levels`` of Markdown headings; ``anchor_type``
+    and ``anchor_ref`` say what kind of place it is (``heading`` ``Weekly standup``)."""
 
     start: int
     end: int
     heading_path: tuple[str, ...] = ()
     anchor_type: str = "text"
     anchor_ref: str = ""
+    levels: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,8 @@ class Passage:
     """One chunk as cut from a document: ``document_text[start:end] == text``.
 
     ``split_part`` is 0 for a whole segment, else the part's number counted from 1. ``prefix``
-    (title > headings) is embedded in front of the text.
+    (title > headings) is embedded in front of the text; ``headings`` are those of ``heading_path`` in one
+    line, in Markdown with their marks.
     """
 
     text: str
@@ -139,6 +145,7 @@ class Passage:
     anchor_ref: str
     split_part: int = 0
     prefix: str = ""
+    headings: str = ""
 
     @property
     def embedded(self) -> str:
@@ -249,7 +256,7 @@ class Hit:
     ``spans`` are (start, end) offsets to highlight inside ``content``, ``hidden`` those of the HTML tags
     that its ``snippet`` is read without. ``aliases`` are those of a document that has no text of its own.
     ``split_part`` is the number of this part of a section that is too long for one chunk, 0 for a whole one.
-    """
+    ``headings`` are those of ``heading_path`` in one line, in Markdown with their marks."""
 
     rank: int
     score: float
@@ -273,6 +280,7 @@ class Hit:
     copies: tuple[str, ...] = ()
     hidden: tuple[tuple[int, int], ...] = ()
     aliases: tuple[str, ...] = ()
+    headings: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +301,7 @@ class Neighbour:
     repeats: int
     shown: tuple[int, int]
     split_part: int
+    headings: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,15 @@ def test_notes_are_found_by_words_that_few_hold() -> None:
     assert figures["asked"] == figures["found"] == figures["fits"] == figures["convincing"] > 0
 
 
+def test_nothing_fits_what_means_nothing() -> None:
+    figures = figures_of("nonsense", "--queries", "50", "--embedder", "hashing")
+    assert figures["queries"] == sum(
+        figures[kind]["asked"] for kind in ("letters", "mash", "word", "words", "base64")
+    )
+    assert figures["fits_percent"] <= 2, figures["fitting"]
+    assert figures["passages"] > figures["embedded"] > 0
+
+
 def test_every_part_of_indexing_is_timed() -> None:
     found = figures_of("speed", "--files", "12", "--embedder", "hashing", "--pairs", "2")
     assert list(found) == ["words", "index", "scan", "edits", "rename", "queries"]

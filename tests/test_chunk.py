@@ -62,11 +62,25 @@ def test_a_section_that_fits_is_one_passage() -> None:
     assert (second.start_line, second.end_line) == (5, 7)
 
 
-def test_small_sections_join_the_next_and_take_its_place() -> None:
-    text = f"# Title\n\n## Short\nx\n\n## Long\n{SENTENCE}\n"
-    (only,) = passages(text)
+@pytest.mark.parametrize(
+    ("name", "text", "path", "anchor"),
+    [
+        ("a.md", f"# Title\n\n## Short\nx\n\n## Long\n{SENTENCE}\n", "# Title", ("heading", "Title")),
+        ("a.md", f"# Title\n\n## Long\n{SENTENCE}\n", "# Title > ## Long", ("heading", "Long")),
+        ("a.md", f"## A\n#### B\n##### C\nx\n##### D\n{SENTENCE}", "## A > #### B", ("heading", "B")),
+        ("a.md", f"# One\nx\n\n# Two\n{SENTENCE}\n", "# One", ("heading", "One")),
+        ("a.md", f"So.\n\n# One\n{SENTENCE}\n", "# One", ("heading", "One")),
+        ("a.py", "def hello(): ...\nclass Bye:\n    def bye(self): ...\n", "hello", ("definition", "hello")),
+        ("a.py", f"class A:\n  def b(self): ...\n  def c(self):\n    {SENTENCE!r}", "A", ("definition", "A")),
+    ],
+)  # fmt: skip
+def test_small_sections_join_the_next_under_what_they_begin_in_or_share(
+    name: str, text: str, path: str, anchor: tuple[str, str]
+) -> None:
+    (only,) = passages(text, name)
     assert only.text == text.strip()
-    assert only.heading_path == ("Title", "Long")
+    assert (only.headings, (only.anchor_type, only.anchor_ref)) == (path, anchor)
+    assert only.prefix == " > ".join(only.heading_path)
 
 
 def test_a_small_last_section_joins_the_one_before() -> None:

@@ -296,7 +296,7 @@ def test_query_result_says_where_and_what(run: Run, garden: Path) -> None:
 def test_query_for_people_shows_place_score_reason_and_passage(run: Run, garden: Path) -> None:
     out = run("query", "late", "winter", "--store", "garden").out
     assert "rose.md:" in out
-    assert "Rose > Pruning · every word" in out
+    assert "# Rose > ## Pruning · every word" in out
     assert "Cut roses in late winter." in out
 
 

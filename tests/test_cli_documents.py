@@ -60,7 +60,7 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     assert result.status == 0
     assert result.out.splitlines()[:2] == ["Rose", result.out.splitlines()[1]]
     assert "#flower" in result.out.splitlines()[1]
-    assert "\n4-6  Rose\n# Rose\n\nBees love it" in result.out
+    assert "\n4-6  # Rose\n# Rose\n\nBees love it" in result.out
     assert result.out.endswith(
         "Links to\n  bee.md\n  wasp  (nothing in this store)\n\nLinked from\n  bee.md\n"
     )

@@ -134,6 +134,7 @@ def test_line_endings_stay_as_they_are() -> None:
         (b"MZ\x90\0\3\0", "a.exe", "a Windows program"),
         (b"\0\0\0 ftypheic\0", "a.heic", "an MP4 video"),
         (b"abc\0def", "a.dat", "binary data"),
+        (b"abc\0def\xff" * 9, "a.dat", "binary data"),
         (bytes(range(1, 32)) * 9, "a.dat", "binary data"),
         (bytes(range(128, 160)) * 9, "a.dat", "binary data"),
         ("a\0b".encode("utf-16"), "a.txt", "binary data"),
@@ -145,6 +146,12 @@ def test_binaries_are_refused_by_what_they_are(data: bytes, name: str, what: str
     assert repr(name) in error.value.message
     assert what in error.value.message
     assert error.value.suggestion
+
+
+def test_a_text_with_a_few_zero_bytes_is_text_and_says_so() -> None:
+    found = read(b"The pump stopped.\n" * 9 + b"\0\0\0\n" + "Café.\n".encode(), "a.log")
+    assert found.text == "The pump stopped.\n" * 9 + "\ufffd\ufffd\ufffd\nCafé.\n"
+    assert found.warnings == ("A few zero bytes were replaced.",)
 
 
 def test_bytes_that_break_their_own_mark_are_an_error() -> None:

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from rag_core.extract import extract
+from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.types import Extracted
 
 
@@ -30,10 +31,10 @@ def links(text: str) -> list[tuple[str, str, str, str]]:
     [
         ("---\ntitle: Given\n---\n# One\n", "Given", "front matter"),
         ("## Two\n# One\n", "One", "heading"),
-        ("\n## Two\n### Three\n", "Two", "heading"),
-        ("## Monday\n## Tuesday\n", "File name", "file name"),
-        ("The tap drips.\n## Todo\n", "File name", "file name"),
-        ("---\ntags: [a]\n---\n\n## Two\n", "Two", "heading"),
+        ("\n## Two\n### Three\n", "Two", "section"),
+        ("## Monday\n## Tuesday\n", "Monday", "section"),
+        ("The tap drips.\n## Todo\n", "Todo", "section"),
+        ("---\ntags: [a]\n---\n\n## Two\n", "Two", "section"),
         ("### Three\ntext\n", "File name", "file name"),
         ("", "File name", "file name"),
     ],
@@ -41,6 +42,29 @@ def links(text: str) -> list[tuple[str, str, str, str]]:
 def test_the_title_comes_from_the_best_source(text: str, title: str, source: str) -> None:
     found = note(text)
     assert (found.title, found.title_from) == (title, source)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("my-weekly-notes.md", "My weekly notes"),
+        ("my_weekly_notes.md", "My weekly notes"),
+        ("2026-03-15-standup.md", "2026-03-15 standup"),
+        ("on e-mail.md", "On e-mail"),
+        ("iPhone-setup.md", "iPhone setup"),
+        ("_index.md", "Index"),
+        ("--.md", "--"),
+        ("über-uns.md", "Über uns"),
+        ("my-weekly-notes.txt", "my-weekly-notes.txt"),
+    ],
+)
+def test_a_note_without_headings_is_titled_by_its_name_in_words(name: str, title: str) -> None:
+    assert extract(b"text", PurePosixPath(name)).title == title
+
+
+def test_a_section_that_gives_the_title_is_not_embedded_above_the_others() -> None:
+    found = cut(note(f"## Monday\n{'walk ' * 20}\n## Tuesday\n{'rest ' * 20}"), chunk_spec(256), None)
+    assert [each.prefix for each in found] == ["Monday", "Tuesday"]
 
 
 def test_sections_know_the_headings_above_them() -> None:

@@ -233,6 +233,7 @@ def test_a_point_has_exactly_the_keys_that_other_programs_read_and_ours(qdrant: 
     doc = {
         "path": "projects/work/meeting-notes.md", "title": "Meetings", "chunk_index": 3,
         "heading_path": ["Meetings", "Weekly Standup"],
+        "headings": "# Meetings > ## Weekly Standup",
     }  # fmt: skip
     note = record(doc=doc, metadata={"folder": "projects/work", "tags": ("a",)})
     index.put([note])

@@ -129,7 +129,6 @@ def heading_path(hit: Hit) -> str:
 
     A passage before any heading has the document's title.
     """
-    headings = hit.heading_path or ((hit.document.title,) if hit.document.title else ())
-    if hit.document.file_type != "markdown":
-        return " > ".join(headings)
-    return " > ".join(f"{'#' * depth} {heading}" for depth, heading in enumerate(headings, 1))
+    title = hit.document.title
+    mark = "# " if hit.document.file_type == "markdown" and title else ""
+    return hit.headings or f"{mark}{title}"

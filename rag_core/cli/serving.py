@@ -17,7 +17,7 @@ from rag_core.types import OWNER
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 def serve(port: int, open_browser: bool) -> None:
     """Serve the app on this machine (127.0.0.1 only)."""
-    from rag_core.cli.app import serve_app
+    from rag_core.cli.launch import serve_app
 
     library = library_of_owner()
     for said in library.make_declared(OWNER):

@@ -115,7 +115,7 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
         f"{hit.rank:>3}  {shown_score(hit.score)}  {store}" + click.style(place, bold=True)
         + near_miss(relevant=hit.relevant)
     )  # fmt: skip
-    heading = " > ".join(hit.heading_path) or hit.document.title
+    heading = hit.headings or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     text = " ".join(plain(excerpt(hit)).split()) or line(only_title(hit))
     room = width() - 5
@@ -170,7 +170,7 @@ def show_document(view: DocumentView) -> None:
     for warning in view.warnings:
         click.secho(line(warning), fg="yellow")
     for chunk in view.chunks:
-        where = f"{lines(chunk.start_line, chunk.end_line)}  {' > '.join(chunk.heading_path)}"
+        where = f"{lines(chunk.start_line, chunk.end_line)}  {chunk.headings}"
         click.secho(f"\n{line(where).rstrip()}", dim=True)
         read = chunk.content[slice(*chunk.shown)]
         click.echo(plain(read.lstrip(" " if chunk.shown[0] else "")).strip("\r\n"))

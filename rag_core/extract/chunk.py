@@ -9,15 +9,18 @@ piece and finds earlier twins of repeated text.) Overlap and trimming are done h
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_core.errors import InvalidInput
 from rag_core.extract.filetypes import language
-from rag_core.types import ChunkSpec, Extracted, Passage, Segment, TitleSource
+from rag_core.text import prose
+from rag_core.types import DATA, ChunkSpec, Extracted, Passage, Segment, TitleSource
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -58,6 +61,7 @@ _SLACK = 1.1
 _WINDOW = 65_536
 _LEAST_SIZE = 40
 
+_MAY_BE_MINIFIED = frozenset({"javascript", "typescript", "css"})
 _PROSE = frozenset({"markdown", "text", "rst", "html", "org", "asciidoc", "latex", "subtitles"})
 _SENTENCES = (r"(?<=[。！？；])", r"(?<=[.!?])[ ]")
 _BOUNDARIES = ("\n\n", "\n", "。", "！", "？", ". ", "; ", "，", "、", " ")
@@ -68,6 +72,7 @@ _TO_SPACES = bytes(32 if b in _PUNCTUATION else b for b in range(256))
 _WORD_TOKENS = [0] + [1 + (n - 1) // 6 if n <= 12 else (n + 1) // 2 - 3 for n in range(1, 128)]
 
 TokenCounter = Callable[[str], int]
+_Span = tuple[int, int]
 
 
 def chunk_spec(
@@ -98,32 +103,72 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     """The passages of a document, in order: ``extracted.text[start:end] == passage.text``.
 
     No passage crosses a segment, except that sections of fewer than 50 characters join the
-    next. With its prefix each takes at most ``spec.max_tokens``, by ``count_tokens`` (special
-    tokens included) where it is near the limit, by a cautious estimate without it. A document
-    without any text gives one empty passage, so that its name can be found.
+    next: then it is labelled by what it begins in, or by what its sections share. With its prefix
+    each takes at most ``spec.max_tokens``, by ``count_tokens`` (special tokens included) where it is
+    near the limit, by a cautious estimate without it. Of a large block of base64 the first passage is
+    kept. A document without any text gives one empty passage, so that its name can be found.
     """
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
     of_records = replace(cutter, size=RECORD * size)
+    machine = _Machine(extracted)
     passages: list[Passage] = []
     lines = _Lines(extracted.text)
-    for segment in _joined(extracted.text, extracted.segments, size):
-        spans = (of_records if segment.anchor_type == "record" else cutter).spans(segment)
+    for group in _joined(extracted.text, extracted.segments, size):
+        one = of_records if group[-1].anchor_type == "record" else cutter
+        prefix = max(map(cutter.prefix, group), key=len)
+        parts = machine.parts(group[0].start, group[-1].end, size)
+        spans = [span for start, end in parts for span in one.spans(prefix, start, end)]
         for number, (start, end) in enumerate(spans, 1):
+            label = _label(extracted.text, [each for each in group if each.start < end and start < each.end])
             passages.append(
                 Passage(
                     extracted.text[start:end],
                     start,
                     end,
                     *lines.of(start, end),
-                    segment.heading_path,
-                    segment.anchor_type,
-                    segment.anchor_ref,
+                    label.heading_path,
+                    DATA if machine.made(start, end) else label.anchor_type,
+                    label.anchor_ref,
                     number if len(spans) > 1 else 0,
-                    cutter.prefix(segment),
+                    cutter.prefix(label),
+                    _headings(label),
                 )
             )
     return passages or [_name_only(extracted)]
+
+
+class _Machine:
+    """What of a document is for machines alone: base64, ``data:`` URIs, minified code."""
+
+    def __init__(self, document: Extracted) -> None:
+        self._blocks = prose.blocks(document.text)
+        self._text = document.text
+        self._minified = prose.minified(document.text) if document.file_type in _MAY_BE_MINIFIED else []
+
+    def parts(self, start: int, end: int, size: int) -> list[_Span]:
+        """A stretch without the most of each large block of base64, of which ``size`` characters stay."""
+        parts: list[_Span] = []
+        for first, last in _in(self._blocks, start, end):
+            parts += [(start, first), (first, min(last, first + size))]
+            start = last
+        return [*parts, (start, end)]
+
+    def made(self, start: int, end: int) -> bool:
+        """Whether most of a passage is for machines."""
+        text = self._text[start:end]
+        machine = sum(stop - begin for begin, stop in prose.runs(text))
+        if self._minified and prose.is_dense(text):
+            machine = sum(stop - begin for begin, stop in _in(self._minified, start, end))
+        return 2 * machine > end - start
+
+
+def _in(spans: list[_Span], start: int, end: int) -> Iterator[_Span]:
+    """The parts of ``spans``, which are in order, between two offsets."""
+    for at in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
+        if spans[at][0] >= end:
+            return
+        yield max(spans[at][0], start), min(spans[at][1], end)
 
 
 def _name_only(extracted: Extracted) -> Passage:
@@ -149,10 +194,14 @@ def estimate_tokens(text: str) -> int:
 
 
 def prefix_of(title: str, title_from: TitleSource, heading_path: tuple[str, ...]) -> str:
-    """``title > headings``, without a title that is only the file name or repeats the first
+    """``title > headings``, without a title that is only the file name or a section's, or repeats the first
     heading; at most 200 columns, for which the middle headings go first."""
     parts = list(heading_path)
-    if title_from != "file name" and title and not (parts and parts[0].casefold() == title.casefold()):
+    if (
+        title_from in ("front matter", "heading")
+        and title
+        and not (parts and parts[0].casefold() == title.casefold())
+    ):
         parts.insert(0, title)
     while len(parts) > 2 and _columns(" > ".join(parts)) > PREFIX_LIMIT:
         del parts[1]
@@ -173,24 +222,64 @@ def _narrow(text: str, columns: int) -> str:
     return text.rstrip()
 
 
-def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[Segment]:
-    """Segments with the small ones joined to the next, the last to the one before."""
-    joined: list[Segment] = []
-    held: Segment | None = None
+def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[list[Segment]]:
+    """Segments in groups: the small ones are with the next, the last with the one before."""
+    joined: list[list[Segment]] = []
+    held: list[Segment] = []
     for segment in segments:
-        if held and _touch(text, held, segment) and _joins(held.start, segment, size):
-            segment = _from(held.start, segment)
-        elif held:
+        if held and not (_touch(text, held[-1], segment) and _joins(held[0].start, segment, size)):
             joined.append(held)
-        held = segment if _is_small(text, segment) else None
-        if not held:
-            joined.append(segment)
-    if held and joined and _touch(text, joined[-1], held) and held.end - joined[-1].start <= size:
-        last = joined.pop()
-        joined.append(Segment(last.start, held.end, last.heading_path, last.anchor_type, last.anchor_ref))
+            held = []
+        held = [*held, segment]
+        if not _is_small(text, held[0].start, segment.end):
+            joined.append(held)
+            held = []
+    if (
+        held
+        and joined
+        and _touch(text, joined[-1][-1], held[0])
+        and held[-1].end - joined[-1][0].start <= size
+    ):
+        joined[-1] = [*joined[-1], *held]
     elif held:
         joined.append(held)
     return joined
+
+
+def _label(text: str, spanned: list[Segment]) -> Segment:
+    """What a passage that spans these segments is labelled by: their common ancestor, or where they share
+    none what it begins in. Text before any heading, and a heading with no text of its own above the next one,
+    do not count."""
+    named = [each for each in spanned if each.heading_path] or spanned[:1]
+    while len(named) > 1 and _only_leads(text, named[0], named[1]):
+        del named[0]
+    first = named[0]
+    shared = _shared([each.heading_path for each in named])
+    if not shared or shared == first.heading_path:
+        return first
+    ref = ".".join(shared) if first.anchor_type == "definition" else shared[-1]
+    return replace(first, heading_path=shared, anchor_ref=ref, levels=first.levels[: len(shared)])
+
+
+def _shared(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The beginning that all paths have."""
+    depth = next(
+        (n for n, each in enumerate(zip(*paths, strict=False)) if len({*each}) > 1), min(map(len, paths))
+    )
+    return paths[0][:depth]
+
+
+def _headings(label: Segment) -> str:
+    """The heading path in one line, with Markdown's marks where there are levels: ``# Garden > ### Bed``."""
+    marks = [f"{'#' * level} " for level in label.levels] or [""] * len(label.heading_path)
+    return " > ".join(map("".join, zip(marks, label.heading_path, strict=True)))
+
+
+def _only_leads(text: str, segment: Segment, following: Segment) -> bool:
+    """Whether ``segment`` is nothing but the heading above the one of ``following``."""
+    depth = len(segment.heading_path)
+    is_above = segment.heading_path == following.heading_path[:depth] and depth < len(following.heading_path)
+    return is_above and len(text[segment.start : segment.end].strip().splitlines()) < 2
 
 
 def _touch(text: str, before: Segment, behind: Segment) -> bool:
@@ -203,15 +292,9 @@ def _joins(start: int, segment: Segment, size: int) -> bool:
     return segment.end - start <= size or segment.end - segment.start > size
 
 
-def _from(start: int, segment: Segment) -> Segment:
-    return Segment(start, segment.end, segment.heading_path, segment.anchor_type, segment.anchor_ref)
-
-
-def _is_small(text: str, segment: Segment) -> bool:
-    sample = text[segment.start : min(segment.end, segment.start + 4 * SMALL)]
-    return len(sample.strip()) < SMALL and (
-        segment.end - segment.start <= 4 * SMALL or len(text[segment.start : segment.end].strip()) < SMALL
-    )
+def _is_small(text: str, start: int, end: int) -> bool:
+    sample = text[start : min(end, start + 4 * SMALL)]
+    return len(sample.strip()) < SMALL and (end - start <= 4 * SMALL or len(text[start:end].strip()) < SMALL)
 
 
 class _Lines:
@@ -242,12 +325,12 @@ class _Cutter:
         """What is embedded in front of the passages of a segment: title > headings."""
         return prefix_of(self.document.title, self.document.title_from, segment.heading_path)
 
-    def spans(self, segment: Segment) -> list[tuple[int, int]]:
-        """(start, end) of each passage of a segment, in order, trimmed of blank lines."""
-        start, end = self._trimmed(segment.start, segment.end)
+    def spans(self, prefix: str, start: int, end: int) -> list[tuple[int, int]]:
+        """(start, end) of each passage of a stretch, in order, trimmed of blank lines, with room for
+        ``prefix``."""
+        start, end = self._trimmed(start, end)
         if start == end:
             return []
-        prefix = self.prefix(segment)
         if end - start <= self.size and self._fits(prefix, start, end):
             return [(start, end)]
         return self._parts(prefix, start, end)

@@ -24,6 +24,7 @@ _NOT_DECLARABLE = frozenset(
 
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
 _SAMPLE = 65_536
+_TEXT_A_ZERO = 20  # so many bytes of a text for each zero byte among them
 _COMMON_HANZI = frozenset(
     "的一是不了在人有我他这中大来上国个到说们为和地出要以时会就可也你对生能而子那得于着下自之年过发后作里"
 )
@@ -49,14 +50,14 @@ def decode(data: bytes, file_type: str = "text") -> Decoded:
     are), the encoding a Python, HTML or XML file declares, UTF-8 with a few damaged bytes,
     GB18030 when the result is plainly Chinese, and Windows-1252.
 
-    Raises BinaryError when there are zero bytes or many control characters, and
-    UnicodeDecodeError when a byte order mark promises an encoding the rest breaks.
+    A few zero bytes in UTF-8 are replaced. Raises BinaryError when there are others or many control
+    characters, and UnicodeDecodeError when a byte order mark promises an encoding the rest breaks.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return _after_mark(data[len(mark) :], encoding)
     if b"\0" in data:
-        return _utf16_without_mark(data)
+        return _few_zeros(data) or _utf16_without_mark(data)
     if _many_controls(data):
         raise BinaryError
     try:
@@ -76,6 +77,17 @@ def _after_mark(data: bytes, encoding: str) -> Decoded:
     if "\0" in decoded.text:
         raise BinaryError
     return decoded
+
+
+def _few_zeros(data: bytes) -> Decoded | None:
+    """UTF-8 with a few zero bytes, as a log has them after a crash."""
+    if data.count(0) * _TEXT_A_ZERO > len(data) or _many_controls(data):
+        return None
+    try:
+        text = data.decode("utf-8").replace("\0", "\ufffd")
+    except UnicodeDecodeError:
+        return None
+    return Decoded(text, "utf-8", "A few zero bytes were replaced.")
 
 
 def _utf16_without_mark(data: bytes) -> Decoded:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from rag_core.extract import definitions, frontmatter, keyed, markdown, outline, rows
 from rag_core.extract.encoding import Decoded
+from rag_core.extract.naming import title_of_name
 from rag_core.types import Extracted, Segment
 
 _HTML_TITLE = re.compile(r"<title(?:\s[^<>]*)?>([^<]{1,1000})", re.I)
@@ -26,7 +27,7 @@ def read(decoded: Decoded, path: PurePosixPath, kind: str) -> Extracted:
     """The document that ``decoded`` is, read as file type ``kind``."""
     text = decoded.text
     if kind == "markdown":
-        return markdown.read(text, path.stem, decoded.encoding, decoded.warning)
+        return markdown.read(text, title_of_name(path), decoded.encoding, decoded.warning)
     segments = _SEGMENTS.get(kind, _whole)(text)
     heading = _TITLES.get(kind, _no_title)(text, segments)
     # Front matter is read for this alone. In YAML a first line of dashes begins the document itself.

@@ -63,10 +63,10 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
     front = frontmatter.read(text)
     outline = scan(text, front.body)
-    segments = sections(outline.headings, front.body, len(text))
+    segments = sections(outline.headings, front.body, len(text), marked=True)
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
-    title, title_from = _title(front.values, outline.headings, front.body, text, name)
+    title, title_from = _title(front.values, outline.headings, name)
     kept, left_out = tags.bounded(frontmatter.unique([*frontmatter.tags(front.values), *outline.tags]))
     return Extracted(
         text=text,
@@ -85,19 +85,14 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     )
 
 
-def _title(
-    values: dict[str, Any], headings: list[Heading], start: int, text: str, name: str
-) -> tuple[str, TitleSource]:
-    """The title and where it is from. A heading of level 2 is one if it is the only one and the text begins
-    with it; others name sections."""
+def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[str, TitleSource]:
+    """The title and where it is from."""
     if given := frontmatter.title(values):
         return given, "front matter"
-    if first := next((heading for heading in headings if heading.level == 1), None):
-        return first.text, "heading"
-    seconds = [heading for heading in headings if heading.level == 2]
-    if len(seconds) == 1 and not text[start : seconds[0].start].strip():
-        return seconds[0].text, "heading"
-    return name, "file name"
+    first = {heading.level: heading.text for heading in reversed(headings)}
+    if 1 in first:
+        return first[1], "heading"
+    return (first[2], "section") if 2 in first else (name, "file name")
 
 
 def _property_links(text: str, end: int) -> list[Link]:

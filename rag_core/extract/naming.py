@@ -10,12 +10,18 @@ from pathlib import PurePosixPath
 from rag_core.extract.filetypes import file_type
 
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
 _MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?![-_.]?\d)")
 
 
 def title_of_name(path: PurePosixPath) -> str:
-    """The title of last resort: a note's name without its suffix, any other file's name."""
-    return path.stem if file_type(path) == "markdown" else path.name
+    """The title of last resort: a note's name in words (``my-weekly-notes`` → ``My weekly notes``), any other
+    file's name."""
+    if file_type(path) != "markdown":
+        return path.name
+    name = path.stem if " " in path.stem else _JOINED.sub(" ", path.stem).strip() or path.stem
+    first = name.split(" ", 1)[0]
+    return name[:1].upper() + name[1:] if first.islower() else name
 
 
 def date_of_name(path: PurePosixPath) -> str | None:

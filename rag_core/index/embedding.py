@@ -153,13 +153,13 @@ class Embedding:
             self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}; words find them.")
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch, and settle what the embedder cannot read."""
-        readable = [item for item in batch if embedder.reads(item.text)]
+        """Embed a batch, and settle what the embedder or any model cannot read."""
+        readable = [item for item in batch if not item.is_data and embedder.reads(item.text)]
         if len(readable) < len(batch):
             rest = [item for item in batch if item not in readable]
             with self._store.write() as db:
                 embeddings.put_unreadable(db, self._identity_id, rest)
-            self._met_unreadable = True
+            self._met_unreadable = self._met_unreadable or not all(item.is_data for item in rest)
             self._log.step(count=len(rest))
         if readable:
             self._embed_readable(embedder, readable)

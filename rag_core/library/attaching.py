@@ -280,6 +280,7 @@ class _Doc:
             self.text("anchor_ref"),
             self.whole("split_part"),
             self.text("prefix"),
+            self.text("headings"),
         )
 
     def extracted(self) -> Extracted:

@@ -413,6 +413,9 @@ def _vectors(
     if counts.unreadable:
         sentence = f"{plural(counts.unreadable, 'passage')} in a script the model cannot read"
         yield Step("note", f"{sentence}: found by words only."), _NOTHING
+    if counts.data:
+        sentence = f"{plural(counts.data, 'passage')} of base64 or minified code"
+        yield Step("note", f"{sentence}: words find it, but it fits no query."), _NOTHING
     if counts.embedded and (error := missing()):
         have = f"{plural(counts.embedded, 'passage')} {'has' if counts.embedded == 1 else 'have'}"
         sentence = f"{have} vectors, but nothing is found by meaning for now. {error.message}"

@@ -316,7 +316,10 @@ def _ranked(
     if mode == "hybrid":
         similarity = near | _similarities(db, scope, [i for i in ids if i not in near])
     texts = find.judged_texts(db, ids)
-    found = [Found(i, texts[i], i in named, bm25.get(i), similarity.get(i)) for i in ids if i in texts]
+    data = find.data(db, ids)
+    found = [
+        Found(i, texts[i], i in named, bm25.get(i), similarity.get(i), i in data) for i in ids if i in texts
+    ]
     idf = information(total, counts)
     return rank(found, query, idf, mode, scope.calibration)
 
@@ -379,6 +382,7 @@ def _hit(
         document=documents[row["document_id"]],
         copies=tuple(copies),
         aliases=named.get(row["document_id"], ()),
+        headings=row["headings"],
     )
 
 

@@ -73,7 +73,7 @@ def rows(display: str, doc: Extracted, passages: Sequence[Passage]) -> Rows:
 
 
 def _row(index: int, passage: Passage, title: str, display: str, tags: str, terms: str) -> _Row:
-    headings = " > ".join(passage.heading_path)
+    headings = passage.headings or " > ".join(passage.heading_path)
     return (
         embed_hash(passage.embedded),
         index,

@@ -11,7 +11,7 @@ import numpy as np
 
 from rag_core.store.chunks import embed_hash
 from rag_core.store.identities import ACTIVE, TARGET
-from rag_core.types import Vectors, embedded_text
+from rag_core.types import DATA, Vectors, embedded_text
 
 _WITHHELD = -1  # in place of the number of attempts
 _SHARED = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
@@ -20,24 +20,28 @@ _SHARED = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.documen
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A text that waits for the embedder."""
+    """A text that waits for the embedder. ``is_data``: it is for machines alone, and no model reads it."""
 
     hash: bytes
     text: str
+    is_data: bool = False
 
 
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
     """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times; none that is
     withheld, nor without ``private`` one that became private since."""
     rows = db.execute(
-        f"""SELECT q.hash, c.prefix, c.text FROM (
+        f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
                SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
                ORDER BY id DESC LIMIT ?) q
            JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
            ORDER BY q.id DESC""",
         (attempts, private, limit),
     )
-    return [Pending(row["hash"], embedded_text(row["prefix"], row["text"])) for row in rows]
+    return [
+        Pending(row["hash"], embedded_text(row["prefix"], row["text"]), row["anchor_type"] == DATA)
+        for row in rows
+    ]
 
 
 def pending_count(db: sqlite3.Connection) -> int:
@@ -80,7 +84,8 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
 
 
 def put_unreadable(db: sqlite3.Connection, identity_id: int, items: Sequence[Pending]) -> None:
-    """Settle texts that the embedder cannot read: they get an empty vector and are found by words."""
+    """Settle texts that the embedder cannot read, or no model: they get an empty vector and are found by
+    words."""
     db.executemany(
         "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector) VALUES (?, ?, x'')",
         [(identity_id, item.hash) for item in items],
@@ -93,7 +98,8 @@ def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: 
     because the embedder cannot read them."""
     sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
               JOIN documents d ON d.id = c.document_id
-              WHERE e.identity_id = {identity} AND e.vector = x'' AND {condition}"""
+              WHERE e.identity_id = {identity} AND e.vector = x'' AND c.anchor_type <> '{DATA}'
+              AND {condition}"""
     return int(db.execute(sql).fetchone()[0])
 
 
@@ -153,13 +159,14 @@ def vectors_of(
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many passages of a document have a vector that searches use, wait for one (``refused``: once in
-    vain, ``error`` says why), are in a script that the embedder cannot read, or have nothing to be embedded
-    (``bare``)."""
+    vain, ``error`` says why), are in a script that the embedder cannot read, are for machines alone
+    (``data``), or have nothing to be embedded (``bare``)."""
 
     embedded: int = 0
     waiting: int = 0
     refused: int = 0
     unreadable: int = 0
+    data: int = 0
     bare: int = 0
     error: str = ""
 
@@ -168,7 +175,8 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
     """How far the passages of a document are embedded."""
     row = db.execute(
         f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
-               count(length(e.vector) = 0 OR NULL), count(c.embed_hash = ? OR NULL),
+               count((length(e.vector) = 0 AND c.anchor_type <> '{DATA}') OR NULL),
+               count(c.anchor_type = '{DATA}' OR NULL), count(c.embed_hash = ? OR NULL),
                coalesce(max(q.error), '')
            FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
            LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL

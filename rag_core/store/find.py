@@ -24,7 +24,7 @@ from rag_core.store.shared_bm25 import HIDDEN
 from rag_core.text import tags
 from rag_core.text.words import fold as fold_words
 from rag_core.text.words import is_spaced_word, match_all, match_any, spaced_words, units
-from rag_core.types import Document, Filters, PrivateBy, Query, Viewer
+from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
 _EVERYTHING = "1"
 _LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
@@ -304,6 +304,12 @@ def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
                  || ' ' || terms, path FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
     found = rows_at_once(db, ["id", "words", "path"], sql, (json.dumps(list(ids)),))
     return {chunk_id: fold_words(f"{words} {splitext(basename(path))[0]}") for chunk_id, words, path in found}
+
+
+def data(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+    """Those chunks among ``ids`` that are for machines alone."""
+    sql = "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) AND anchor_type = ?"
+    return {row[0] for row in db.execute(sql, (json.dumps(list(ids)), DATA))}
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:

@@ -68,6 +68,7 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
                 start_line=row["start_line"],
                 end_line=row["end_line"],
                 heading_path=tuple(json.loads(row["heading_path"])),
+                headings=row["headings"],
                 is_hit=row["key"] == key,
                 repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
                 shown=_shown(row, end if found else row["start"], hit),

@@ -7,7 +7,7 @@ letters with more than one spelling (``Straße``, ``Müller``, ``ＡＢＣ``). F
 terms: the parts of an identifier; the overlapping pairs of characters of a run and its last
 one alone (bigrams, the usual unit for Chinese and Japanese retrieval: Nie, Gao, Zhang & Zhou,
 "On the use of words and n-grams for Chinese information retrieval", IRAL 2000); the folded
-spelling. Ordinary words give no extra term.
+spelling. Ordinary words give no extra term, nor does base64.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from rag_core.text.numbers import Number, Span, codes, months, numbers
+from rag_core.text.prose import without_runs
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -101,7 +102,7 @@ def units(words: Iterable[str]) -> list[str]:
 
 def extra_terms(text: str) -> str:
     """The terms that ``unicode61`` would not find in ``text``, space-separated, in order."""
-    return " ".join(_extra(text))
+    return " ".join(_extra(without_runs(text)))
 
 
 def _extra(text: str) -> Iterator[str]:

@@ -72,18 +72,13 @@ def payload_of(record: VectorRecord, store: str) -> dict[str, Any]:
         "note_id": str(uuid.uuid5(_SPACE, f"{store}/{path}")),
         "rel_path": path,
         "folder": posixpath.dirname(path),
-        "heading_path": _heading_path(record.doc.get("heading_path", ())),
+        "heading_path": whole(str(record.doc.get("headings", ""))),
         "chunk_index": int(record.doc.get("chunk_index", 0)),
         "note_title": whole(str(record.doc.get("title", ""))),
         TEXT: whole(record.text),
         DOC: document(record),
         FILTER: values(record.metadata),
     }
-
-
-def _heading_path(headings: Sequence[str]) -> str:
-    """``# A > ## B``: the deeper, the more signs."""
-    return " > ".join(f"{'#' * depth} {whole(heading)}" for depth, heading in enumerate(headings, 1))
 
 
 def vault_id(store: str) -> int:

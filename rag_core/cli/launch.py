@@ -15,7 +15,7 @@ from rag_core.errors import RagError
 
 def app_dir() -> Path:
     """The folder that holds app.py, ui and pages."""
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).resolve().parents[1]  # rag_core
     for folder in (here / "_app", here.parent):
         if (folder / "app.py").is_file() and (folder / "ui").is_dir():
             return folder

@@ -1,0 +1,85 @@
+"""What in a text is for machines alone: base64, ``data:`` URIs and minified code.
+
+A model sees noise in it, and nobody asks for it. It is known by its characters: base64 is runs of 60 or more
+letters and digits, longer than the parts of a path, and minified code is long lines with hardly a space.
+Hashes are no such runs, nor is anything in a web address.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rag_core.text.numbers import Span
+
+LARGE = 1000
+"""Characters from which on base64 is a file of its own, such as an image in a mail."""
+
+_UNSPACED = re.compile(r"(?<!\S)\S{40}")
+_RUN = re.compile(
+    r"https?://[^\s\"'<>()]*"
+    r"|(data:[\w.+-]+/[\w.+-]+[;,][^\s\"'<>()]{40,}|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,}={0,2})",
+    re.ASCII,
+)
+_HASH = re.compile("(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{60,128}|[0-9A-F]{60,128})")
+_MIXED = re.compile("(?=[A-Za-z]{0,19}[0-9])[A-Za-z0-9]{20}")
+_BETWEEN = re.compile(r"[\s\"',>|+\\]+")
+_MOST_BETWEEN = 40
+_LAST_LINE = re.compile(
+    r"\s*(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)(?![^\s\"'<])"
+)
+
+_LONG_LINE = re.compile("[^\r\n]{500,}")
+_MOST_SPACE = 0.08
+
+
+def runs(text: str) -> list[Span]:
+    """Where base64 and ``data:`` URIs stand in ``text``, with the line ends in them."""
+    if not _UNSPACED.search(text):  # most texts, and it is quicker to see
+        return []
+    found: list[Span] = []
+    for match in _RUN.finditer(text):
+        if not match[1] or _HASH.fullmatch(match[1]):
+            continue
+        start, end = match.span()
+        if found and _is_between(text, found[-1][1], start):
+            start = found.pop()[0]
+        found.append((start, end))
+    return [(start, end) for start, end in found if _is_encoded(text[start:end])]
+
+
+def _is_encoded(run: str) -> bool:
+    return run.startswith("data:") or _MIXED.search(run) is not None
+
+
+def blocks(text: str) -> list[Span]:
+    """Where base64 and ``data:`` URIs of 1000 characters or more stand, with the line ends in them."""
+    return [(start, _with_last_line(text, end)) for start, end in runs(text) if end - start >= LARGE]
+
+
+def _is_between(text: str, start: int, end: int) -> bool:
+    """Whether there is nothing from ``start`` to ``end`` but what stands between two lines of base64."""
+    return end - start <= _MOST_BETWEEN and _BETWEEN.fullmatch(text, start, end) is not None
+
+
+def _with_last_line(text: str, end: int) -> int:
+    last = _LAST_LINE.match(text, end)
+    return last.end() if last else end
+
+
+def minified(text: str) -> list[Span]:
+    """Where code ``text`` has long lines with hardly a space."""
+    return [match.span() for match in _LONG_LINE.finditer(text) if is_dense(match[0])]
+
+
+def is_dense(code: str) -> bool:
+    """Whether ``code`` has hardly a space."""
+    return code.count(" ") + code.count("\t") <= _MOST_SPACE * len(code)
+
+
+def without_runs(text: str) -> str:
+    """``text`` with a space in place of each run of base64 and each ``data:`` URI."""
+    parts, at = [], 0
+    for start, end in runs(text):
+        parts.append(text[at:start])
+        at = end
+    return " ".join([*parts, text[at:]]) if parts else text
