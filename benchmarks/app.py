@@ -2,10 +2,10 @@
 
     python benchmarks/app.py [--rows 20000 | --notes DIR] [--rounds 5] [--embedder NAME] [--json]
 
-The app runs in a throw-away home, over made-up notes or those of DIR, and a real browser uses it (Chromium
-at /usr/bin/chromium, or where COMMONPLACE_TEST_CHROMIUM says). A start is timed from the command to a search
-box that takes words, with an empty browser and then with one that was there. All else is timed by the
-browser: from the key or the press to the picture that shows what became of it.
+The app runs in a throw-away home, over made-up notes or those of DIR, and a real browser uses it (that of
+the tests). A start is timed from the command to a search box that takes words, with an empty browser and then
+with one that was there. All else is timed by the browser: from the key or the press to the picture that shows
+what became of it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from benchmarks.process import Figures, lines
 from rag_core.config import load
 from rag_core.library import Library
 from rag_core.types import OWNER
+from tests.browser import NoBrowser, find
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 STORE = "notes"
-CHROMIUM = os.environ.get("COMMONPLACE_TEST_CHROMIUM", "/usr/bin/chromium")
 CARDS = 10
 _PATIENCE_MS = 60_000
 _MOST_QUERIES = 100
@@ -82,8 +82,10 @@ def check_browser() -> None:
     """End with what is missing, before anything is made up."""
     if find_spec("playwright") is None:
         raise SystemExit("This drives a browser with playwright. Install it: pip install -e '.[dev]'")
-    if not Path(CHROMIUM).exists():
-        raise SystemExit(f"There is no Chromium at {CHROMIUM!r}. Name it in COMMONPLACE_TEST_CHROMIUM.")
+    try:
+        find()
+    except NoBrowser as none:
+        raise SystemExit(str(none)) from None
 
 
 @contextmanager
@@ -93,7 +95,7 @@ def browser(folder: Path) -> Iterator[Page]:
 
     with sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
-            folder, executable_path=CHROMIUM, viewport={"width": 1280, "height": 900},
+            folder, executable_path=find(), viewport={"width": 1280, "height": 900},
             args=["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
             bypass_csp=True,  # what is waited for is said in expressions, which the app's pages forbid
         )  # fmt: skip

@@ -1,8 +1,8 @@
 """Renew the README's pictures: ``python docs/make_pictures.py``.
 
-Indexes this repository's own documentation in a throw-away home, opens the real app in Chromium
-(/usr/bin/chromium, or COMMONPLACE_TEST_CHROMIUM) and photographs it. Needs the model: run
-``make setup`` first, or name its folder in COMMONPLACE_MODELS.
+Indexes this repository's own documentation in a throw-away home, opens the real app in the
+browser that the tests drive and photographs it. Needs the model: run ``make setup`` first, or name its folder
+in COMMONPLACE_MODELS.
 
 ``python docs/make_pictures.py --states FOLDER`` makes pictures of another kind instead: every page in each of
 its states, on a desk in light and on a phone in dark colours, to be looked at after a change of the looks.
@@ -11,7 +11,6 @@ its states, on a desk in light and on a phone in dark colours, to be looked at a
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -24,13 +23,13 @@ from playwright.sync_api import Page, sync_playwright  # noqa: E402
 from rag_core.config import Settings, load  # noqa: E402
 from rag_core.library import Library  # noqa: E402
 from rag_core.types import OWNER  # noqa: E402
+from tests.browser import NoBrowser, find  # noqa: E402
 from tests.chromium import Watched  # noqa: E402
 from tests.live import start  # noqa: E402
 from tests.page_homes import opened  # noqa: E402
 from tests.page_states import LOOKS, STATES, State  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
-CHROMIUM = os.environ.get("COMMONPLACE_TEST_CHROMIUM", "/usr/bin/chromium")
 SHOTS = {"search": "/?q=what+happens+to+a+run+that+was+killed"}
 WHOLE_HEIGHT = "Math.ceil(document.querySelector('[data-testid=stMain]').scrollHeight)"
 
@@ -66,7 +65,7 @@ def make_readme_pictures(folder: Path) -> None:
         places = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_MODELS": str(models)}
         folder.mkdir(parents=True, exist_ok=True)
         with start(server_folder, **places) as server, sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+            browser = driver.chromium.launch(executable_path=find(), args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": 1100, "height": 820}, reduced_motion="reduce")
             for name, path in SHOTS.items():
                 photograph(page, f"http://{server.host}{path}", folder / f"{name}.png")
@@ -106,6 +105,10 @@ def main() -> None:
     parser.add_argument("--states", type=Path, metavar="FOLDER", help="where pictures of every state go")
     parser.add_argument("--only", default="", metavar="WORDS", help="only the states whose name holds this")
     given = parser.parse_args()
+    try:
+        find()
+    except NoBrowser as none:
+        raise SystemExit(str(none)) from None
     if given.states:
         make_pictures_of_states(given.states, given.only)
     else:

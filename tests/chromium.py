@@ -1,7 +1,4 @@
-"""The app in a real browser, watched.
-
-Needs Chromium at /usr/bin/chromium, or where COMMONPLACE_TEST_CHROMIUM says.
-"""
+"""The app in a real browser, watched."""
 
 from __future__ import annotations
 
@@ -13,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.browser import NAMED, NoBrowser, find
 from tests.live import Server, start
 
-CHROMIUM = os.environ.get("COMMONPLACE_TEST_CHROMIUM", "/usr/bin/chromium")
 QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
@@ -42,6 +40,21 @@ UNTIL_STILL = """async patience => {
     }
     changes.disconnect();
 }"""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of the browser where none is found; a browser that is named must be there.
+
+    All are skipped in this one place: then pytest sums them up in one line.
+    """
+    if not item.get_closest_marker("browser"):
+        return
+    try:
+        find()
+    except NoBrowser as none:
+        if os.environ.get(NAMED):
+            raise
+        pytest.skip(str(none))
 
 
 @dataclass
@@ -92,12 +105,13 @@ def places(folder: Path) -> dict[str, str]:
 def watch(folder: Path, environment: dict[str, str], **options: Any) -> Iterator[Watched]:
     """Serve the app with its own files in ``folder`` and open a browser of 1280 × 900; ``options`` are
     those of Playwright's ``launch_persistent_context``."""
+    program = find()
     (folder / "server").mkdir()
     options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
         starting = pool.submit(stack.enter_context, start(folder / "server", **environment))
         context = stack.enter_context(sync_playwright()).chromium.launch_persistent_context(
-            folder / "profile", executable_path=CHROMIUM, headless=True, args=QUIET, **options
+            folder / "profile", executable_path=program, headless=True, args=QUIET, **options
         )
         server = starting.result()
         page = context.pages[0]

@@ -30,6 +30,7 @@ pytest_plugins = [
     "tests.installed_packages",
     "tests.mcp_door",
     "tests.private_logs",
+    "tests.chromium",
     "tests.sea_store",
     "tests.search_page",
     "tests.speakers",

@@ -14,6 +14,8 @@ from tests.chromium import Watched
 from tests.page_homes import opened
 from tests.page_states import EVERY_LOOK, Look, State, names
 
+pytestmark = pytest.mark.browser
+
 NARROW = 600
 
 

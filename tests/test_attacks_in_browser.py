@@ -21,6 +21,8 @@ from tests.conftest import index
 from tests.standin import serving
 from tests.trees import write
 
+pytestmark = pytest.mark.browser
+
 EVIL: Final = "http://evil.example"
 RUN: Final = "window.owned=1;alert(1)"
 ATTACKS: Final = (

@@ -13,6 +13,8 @@ from playwright.sync_api import expect
 from tests.chromium import Watched, watch
 from tests.live import ROOT
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture
 def notes_home(tmp_path: Path, model_dir: Path) -> Path:

@@ -18,6 +18,8 @@ from tests.conftest import index
 from tests.standin import serving
 from tests.trees import write
 
+pytestmark = pytest.mark.browser
+
 HOSTILE = '![x](http://evil.example/x.png) <img src="http://evil.example/y.png"> http://evil.example'
 NOTES = {
     "harbour.md": "# Harbour\n\nThe harbour opens at six.\n",

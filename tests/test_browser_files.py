@@ -15,6 +15,8 @@ from tests.chromium import Watched, places, watch
 from tests.conftest import index
 from tests.stored import long_note
 
+pytestmark = pytest.mark.browser
+
 EVIL = "![x](http://evil.example/x.png) <img src=http://evil.example/y.png>"
 
 

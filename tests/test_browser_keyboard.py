@@ -16,6 +16,8 @@ from tests.conftest import index
 from tests.standin import nobody
 from tests.trees import write
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Watched]:

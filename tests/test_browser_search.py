@@ -19,6 +19,8 @@ from rag_core.types import OWNER
 from tests.chromium import Watched, places, watch
 from tests.conftest import index
 
+pytestmark = pytest.mark.browser
+
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 TO_THE_END = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
 

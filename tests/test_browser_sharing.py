@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from rag_core.config import Settings
@@ -12,6 +13,8 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.chromium import Watched, places, watch
 from tests.tailscale_program import install
+
+pytestmark = pytest.mark.browser
 
 GRACE = "grace@github"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from rag_core.config import Settings
@@ -12,6 +13,8 @@ from rag_core.library import Library
 from tests import portable_file
 from tests.chromium import places, watch
 from tests.conftest import index
+
+pytestmark = pytest.mark.browser
 
 
 def test_a_store_is_exported_downloaded_deleted_and_dropped_back(tmp_path: Path) -> None:

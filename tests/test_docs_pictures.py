@@ -12,6 +12,8 @@ import pytest
 
 from tests.doc_pages import README, ROOT
 
+pytestmark = pytest.mark.browser
+
 
 def run_script(*options: object) -> None:
     command = [sys.executable, "docs/make_pictures.py", *map(str, options)]

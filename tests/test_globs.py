@@ -134,7 +134,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="compares with git")
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(top=st.lists(GIT_LINES, max_size=5), nested=st.lists(GIT_LINES, max_size=4))
 def test_a_gitignore_means_what_it_means_to_git(repository: Path, top: list[str], nested: list[str]) -> None:

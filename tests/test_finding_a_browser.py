@@ -1,0 +1,125 @@
+"""Which browser the tests drive, and what becomes of them where there is none."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.browser import NAMED
+from tests.live import ROOT
+from tests.standin import Asked, StandIn, nobody, serving
+
+FIND = "from tests.browser import find; print(find())"
+FETCH = "from tests.browser import playwrights_own; print(playwrights_own(3))"
+OWN = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as driver:
+    print(driver.chromium.executable_path)
+"""
+DRIVEN = ["tests/test_browser_stores.py", "tests/test_docs_pictures.py"]
+HOW = f"No browser was found. Install Chrome, Chromium or Edge, or name one in {NAMED}."
+
+
+@dataclass
+class Computer:
+    """A computer without browsers; what Playwright fetches comes from ``source``."""
+
+    folder: Path
+    source: str = field(default_factory=nobody)
+
+    def python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run the interpreter of the tests there. ``environment`` is added."""
+        variables = {
+            "HOME": str(self.folder),
+            "PATH": str(self.folder / "bin"),
+            "PLAYWRIGHT_BROWSERS_PATH": str(self.folder / "fetched"),
+            "PLAYWRIGHT_DOWNLOAD_HOST": self.source,
+        }
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command, cwd=ROOT, env=variables | environment, capture_output=True, text=True, check=False
+        )
+
+    def has(self, program: str | Path, status: int = 0) -> str:
+        """Put a program there that starts, or ends with this status."""
+        path = self.folder / "bin" / program
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\nexit {status}\n", "utf-8")
+        path.chmod(0o755)
+        return str(path)
+
+    def found(self, **environment: str) -> str:
+        return self.python("-c", FIND, **environment).stdout.strip()
+
+
+@pytest.fixture
+def computer(tmp_path: Path) -> Computer:
+    return Computer(tmp_path)
+
+
+@pytest.mark.parametrize("program", ["google-chrome", "chromium", "microsoft-edge"])
+def test_a_browser_on_the_path_is_found(computer: Computer, program: str) -> None:
+    assert computer.has(program) == computer.found()
+
+
+def test_a_browser_that_does_not_start_is_passed_over(computer: Computer) -> None:
+    computer.has("google-chrome", status=1)
+    assert computer.has("microsoft-edge") == computer.found()
+
+
+def test_the_browser_that_is_named_is_the_only_one_tried(computer: Computer) -> None:
+    computer.has("chromium")
+    named = computer.has("mine")
+    assert computer.found(**{NAMED: named}) == named
+    computer.has("mine", status=1)
+    assert (
+        f"{NAMED} is {named!r}, which does not start." in computer.python("-c", FIND, **{NAMED: named}).stderr
+    )
+
+
+def test_without_another_the_chromium_of_playwright_is_found(computer: Computer) -> None:
+    own = Path(computer.python("-c", OWN).stdout.strip())
+    computer.has(own)
+    version = computer.folder / "fetched" / own.relative_to(computer.folder / "fetched").parts[0]
+    (version / "INSTALLATION_COMPLETE").touch()
+    assert computer.found() == str(own)
+
+
+class Silent(StandIn):
+    """A server that answers nobody until ``end`` is set."""
+
+    end = Event()
+
+    def answer(self, asked: Asked) -> str:
+        self.end.wait()
+        return ""
+
+
+@pytest.fixture
+def silent() -> Iterator[Silent]:
+    with serving(Silent()) as running:
+        yield running
+        running.end.set()
+
+
+def test_a_chromium_that_does_not_arrive_is_not_waited_for(tmp_path: Path, silent: Silent) -> None:
+    assert Computer(tmp_path, silent.url).python("-c", FETCH).stdout == "None\n"
+
+
+def test_without_a_browser_its_tests_are_skipped_and_one_line_says_how_many(computer: Computer) -> None:
+    done = computer.python("-m", "pytest", "-p", "no:cacheprovider", "-n", "2", *DRIVEN)
+    assert done.returncode == 0, done.stdout
+    assert re.findall(rf"^SKIPPED \[(\d+)\] .*{re.escape(HOW)}$", done.stdout, re.MULTILINE) == ["3"]
+
+
+def test_where_a_browser_is_named_its_tests_fail_without_it(computer: Computer) -> None:
+    done = computer.python("-m", "pytest", "-p", "no:cacheprovider", *DRIVEN, **{NAMED: "/none"})
+    assert done.returncode == 1
+    assert "3 errors" in done.stdout
