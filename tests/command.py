@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+BASH = shutil.which("bash")
+
+needs_bash = pytest.mark.skipif(BASH is None, reason="there is no bash")
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.command import Run
+from tests.command import BASH, Run, needs_bash
 from tests.configured import configure
-
-BASH = shutil.which("bash")
 
 
 def from_where(run: Run, name: str) -> tuple[object, str, int]:
@@ -174,7 +171,7 @@ def test_completion_knows_three_shells(run: Run) -> None:
     assert run("completion", "tcsh").status == 2
 
 
-@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@needs_bash
 @pytest.mark.parametrize(
     ("line", "answers"),
     [
@@ -190,7 +187,7 @@ def test_bash_completes_commands_and_options(
     assert {*answers.split()} <= {*completed(run, tmp_path, line)}
 
 
-@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@needs_bash
 @pytest.mark.parametrize(
     ("line", "answers"),
     [

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import needs_bash
 from tests.doc_pages import GUIDES, README, ROOT, Command, commands, fences
 from tests.trees import write
 
@@ -123,17 +124,20 @@ def after_readme(shell: Shell) -> tuple[Shell, str]:
     return shell, shell.run(README)
 
 
+@needs_bash
 @pytest.mark.parametrize("page", [page for page in GUIDES if commands(page)], ids=lambda page: page.name)
 def test_every_command_of_a_page_ends_well(after_readme: tuple[Shell, str], page: Path) -> None:
     shell, trouble = after_readme
     assert not (trouble if page == README else shell.run(page))
 
 
+@needs_bash
 def test_the_commands_of_the_readme_leave_the_store_they_speak_of(after_readme: tuple[Shell, str]) -> None:
     shell, _ = after_readme
     assert "notes" in {path.stem for path in shell.home.rglob("*.db")}
 
 
+@needs_bash
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -13,6 +13,7 @@ from threading import Event
 import pytest
 
 from tests.browser import NAMED
+from tests.command import pytest_of_its_own
 from tests.live import ROOT
 from tests.standin import Asked, StandIn, nobody, serving
 
@@ -54,6 +55,10 @@ class Computer:
         path.write_text(f"#!/bin/sh\nexit {status}\n", "utf-8")
         path.chmod(0o755)
         return str(path)
+
+    def tests(self, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a few tests of the browser there."""
+        return self.python(*pytest_of_its_own(self.folder)[1:], *options, *DRIVEN, **environment)
 
     def found(self, **environment: str) -> str:
         return self.python("-c", FIND, **environment).stdout.strip()
@@ -114,12 +119,12 @@ def test_a_chromium_that_does_not_arrive_is_not_waited_for(tmp_path: Path, silen
 
 
 def test_without_a_browser_its_tests_are_skipped_and_one_line_says_how_many(computer: Computer) -> None:
-    done = computer.python("-m", "pytest", "-p", "no:cacheprovider", "-n", "2", *DRIVEN)
+    done = computer.tests("-n", "2")
     assert done.returncode == 0, done.stdout
     assert re.findall(rf"^SKIPPED \[(\d+)\] .*{re.escape(HOW)}$", done.stdout, re.MULTILINE) == ["3"]
 
 
 def test_where_a_browser_is_named_its_tests_fail_without_it(computer: Computer) -> None:
-    done = computer.python("-m", "pytest", "-p", "no:cacheprovider", *DRIVEN, **{NAMED: "/none"})
+    done = computer.tests(**{NAMED: "/none"})
     assert done.returncode == 1
     assert "3 errors" in done.stdout

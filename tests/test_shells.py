@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import select
-import shutil
 import subprocess
 import sys
 import termios
@@ -16,18 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import Run
+from tests.command import BASH, Run, needs_bash
 from tests.trees import write
 
-BASH = shutil.which("bash")
 PATIENCE = 60
 NOTES = (
     "Tax/2025 return.md", "Tax/2025 receipts.md", "a:b c.md", "comma, dot.md", "it's \"so\".md",
     "bang!$HOME a.md", "end'.md", "~home z.md", "#hash.md", "back\\slash.md", "glob*[x].md",
     "{a,b} c.md", "!first f.md", "$(touch pwned) x.md", "`touch pwned` y.md", "é ä.md",
 )  # fmt: skip
-
-needs_bash = pytest.mark.skipif(BASH is None, reason="there is no bash")
 
 
 class Terminal:
