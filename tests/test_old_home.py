@@ -1,0 +1,114 @@
+"""A home made before the rooms of `rag_core` moved (version 0.1.0, schema of 2026-11-23) still opens.
+
+`old_home.zip` holds its data folder, its notes, and what that version said of them (``expected.json``).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core.config import load
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+
+OLD_ROOT = "/tmp/commonplace-old"  # noqa: S108
+ADA = "ada@example.com"
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("old")
+    with zipfile.ZipFile(Path(__file__).with_name("old_home.zip")) as packed:
+        packed.extractall(folder)
+    config = folder / "home" / "config.yaml"
+    config.write_text(config.read_text().replace(OLD_ROOT, str(folder)))
+    for store in ("notes", "code"):
+        with sqlite3.connect(folder / "home" / "data" / "stores" / f"{store}.db") as db:
+            for number, root in db.execute("SELECT id, root FROM sources").fetchall():
+                moved = root.replace(OLD_ROOT.encode(), str(folder).encode())
+                db.execute("UPDATE sources SET root = ? WHERE id = ?", (moved, number))
+        db.close()
+    return folder
+
+
+@pytest.fixture
+def home(unpacked: Path, tmp_path: Path) -> Path:
+    """A copy, whose folders are those of ``unpacked``."""
+    shutil.copytree(unpacked / "home", tmp_path / "home")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def library(home: Path) -> Iterator[Library]:
+    opened = Library.open(load({"COMMONPLACE_HOME": str(home)}))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def expected(unpacked: Path) -> Any:
+    return json.loads((unpacked / "expected.json").read_text())
+
+
+def found(library: Library, viewer: Viewer, query: str, stores: list[str]) -> dict[tuple[str, int], float]:
+    """Each passage's place and score."""
+    hits = library.search(viewer, query, stores).hits
+    return {(f"{hit.store}/{hit.document.path}", hit.chunk_index): hit.score for hit in hits}
+
+
+def said(rows: list[list[Any]]) -> dict[tuple[str, int], float]:
+    return {(f"{store}/{path}", chunk): score for store, path, chunk, score in rows}
+
+
+def test_the_owner_finds_the_same(library: Library, expected: Any) -> None:
+    for query, rows in expected["owner"].items():
+        assert found(library, OWNER, query, ["notes", "code"]) == pytest.approx(said(rows), abs=0.001), query
+
+
+def test_a_guest_finds_the_same_and_nothing_private(library: Library, expected: Any) -> None:
+    ada = library.viewer_for(ADA)
+    assert ada is not None
+    for query, rows in expected["guest"].items():
+        hits = found(library, ada, query, ["notes"])
+        assert hits.keys() == said(rows).keys(), query
+        assert not [path for path, _ in hits if "part2/" in path], "a private rule hides it"
+
+
+def test_people_tokens_rules_and_settings_are_as_they_were(library: Library, expected: Any) -> None:
+    assert list(library.private_rules(OWNER, "notes")) == expected["rules"] == ["part2/**"]
+    assert [[person.login, sorted(person.stores)] for person in library.people(OWNER)] == expected["people"]
+    assert [token.name for token in library.tokens(OWNER)] == expected["tokens"]
+    assert library.knows_token(expected["token"])
+    assert library.settings.top_k == 7
+
+
+def test_documents_folders_and_exclusions_are_as_they_were(
+    library: Library, expected: Any, unpacked: Path
+) -> None:
+    for store in ("notes", "code"):
+        assert sorted(each.path for each in library.documents(OWNER, store)) == expected["documents"][store]
+        sources = [
+            [each.root, list(each.include), list(each.exclude)]
+            for each in library.store_info(OWNER, store).sources
+        ]
+        assert sources == [
+            [root.replace(OLD_ROOT, str(unpacked)), include, exclude]
+            for root, include, exclude in expected["sources"][store]
+        ]
+
+
+def test_nothing_is_embedded_again(library: Library) -> None:
+    for store in ("notes", "code"):
+        assert library.search(OWNER, "tea", [store]).pending == 0
+        job = library.index(OWNER, store)
+        assert job is not None
+        assert (job.failed, job.texts_embedded) == (0, 0)
+    assert [each.path for each in library.documents(OWNER, "code")] == ["brew.py"], "drop.py stays excluded"
