@@ -18,7 +18,7 @@ from tests.command import needs_bash
 from tests.doc_pages import GUIDES, README, ROOT, Command, commands, fences
 from tests.trees import write
 
-TIMEOUT_S = 60
+TIMEOUT_S = 360
 
 # What cannot run here, by how it begins: why not, and the test that covers it.
 NOT_RUN: Mapping[str, tuple[str, str]] = {

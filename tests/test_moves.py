@@ -66,7 +66,7 @@ def test_a_title_from_the_file_name_follows_a_rename(library: Library, notes: Pa
     index(library, "s")
 
     titles = {document.path: document.title for document in library.documents(OWNER, "s")}
-    assert titles == {"ostrich.md": "ostrich", "renamed.md": "A heading"}
+    assert titles == {"ostrich.md": "Ostrich", "renamed.md": "A heading"}
 
 
 def test_a_date_from_the_file_name_follows_a_rename(library: Library, notes: Path) -> None:

@@ -268,7 +268,7 @@ def test_the_installed_app_shows_its_pages_with_the_wheels_configuration(
 ) -> None:
     messages = visit(server, "index")
     session = next(m.new_session for m in messages if m.WhichOneof("type") == "new_session")
-    assert Path(session.main_script_path).is_relative_to(installed.venv)
+    assert session.main_script_path == "shell.py", "no path of this computer"
     assert is_ours(session)
     titles = [m.page_config_changed.title for m in messages if m.WhichOneof("type") == "page_config_changed"]
     assert "Index · Commonplace" in titles
