@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
-TORTURE := tests/test_crash*.py tests/test_rescue.py tests/test_outbox.py::test_killed_at_any_request_the_next_flush_makes_it_right
+TORTURE := tests/test_crash*.py tests/test_repair.py tests/test_outbox.py::test_killed_at_any_request_the_next_flush_makes_it_right
 
 # A PYTHON that was asked for is the only one tried.
 ifdef PYTHON
@@ -34,7 +34,7 @@ model: $(VENV)/installed
 test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-torture: $(VENV)/installed-dev  ## Kill what writes a store 950 times and tear each of its pages, which takes minutes
+torture: $(VENV)/installed-dev  ## Kill what writes a store 950 times and damage 400 stores, which takes minutes
 	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest $(TORTURE) $(ARGS)
 
 check: $(VENV)/installed-dev  ## Lint, formatting and types

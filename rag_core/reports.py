@@ -191,11 +191,11 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was mended in a store, in whole sentences; the next run reads ``reread`` documents again."""
+    """What a repair of a store did, in whole sentences; the next run embeds ``to_embed`` texts again."""
 
     store: str
     done: tuple[str, ...]
-    reread: int
+    to_embed: int
     took_ms: float = 0.0
 
 

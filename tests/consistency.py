@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import rag_core.store.check
+import rag_core.store.health
 from rag_core.library import Library
 from rag_core.reports import Health
 from rag_core.store import Store
@@ -24,7 +24,7 @@ def run(library: Library, name: str = "s") -> Job:
 
 def check(store: Store) -> None:
     """Fail when the store's rows contradict one another."""
-    _expect_sound(rag_core.store.check.check(store))
+    _expect_sound(rag_core.store.health.check(store))
 
 
 def _expect_sound(health: Health) -> None:

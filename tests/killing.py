@@ -53,7 +53,7 @@ class Killer:
         self._whole_s = 0.0
         self._ledger = folder / "ledger"
         self._processes = multiprocessing.get_context("forkserver")
-        programs = ["tests.test_crash", "tests.test_crash_remote", "tests.test_rescue"]
+        programs = ["tests.test_crash", "tests.test_crash_remote", "tests.test_repair"]
         self._processes.set_forkserver_preload(programs)
 
     def rounds(self, wanted: int) -> Iterator[int]:

@@ -38,8 +38,8 @@ def test_verify_names_what_is_broken_and_what_to_do(run: Run, stores: Path) -> N
     result = run("verify")
 
     assert result.status == 1
-    assert "a: 1 fault in 20 checks" in result.out
-    assert "fault offsets: 1 passage with a place in the file that cannot be." in result.out
+    assert "a: 1 fault in 12 checks" in result.out
+    assert "fault documents: 1 document with other content than was written." in result.out
     assert "Next: commonplace repair --store a" in result.out
     assert "b: sound" in result.out
     assert "\x1b[31m" not in result.out
@@ -77,19 +77,27 @@ def test_verify_compares_files_when_asked(run: Run, stores: Path, notes: Path) -
 
 
 def test_repair_says_what_it_did_and_what_is_left_to_do(run: Run, stores: Path) -> None:
-    damage(stores / "a.db", 'UPDATE chunks SET "end" = "end" + 1')
+    damage(stores / "a.db", "UPDATE embeddings SET crc32 = 0")
 
     result = run("repair", "--store", "a")
 
     assert result.status == 0
     assert result.out.splitlines() == [
-        "1 passage with a possible place again.",
+        "1 document read again into a new file, 0 vectors taken over.",
+        "The history of runs begins anew.",
+        f"The damaged file is kept as {kept(stores)!r} beside the new one; delete it when nothing is"
+        " missing.",
         "Store 'a' is sound.",
-        "1 document to be read again. Next: commonplace index --store a",
+        "1 text to be embedded again. Next: commonplace index --store a",
     ]
     assert run("verify").status == 0
     again = run("repair", "--store", "a", "--json").json
-    assert (again["store"], again["done"], again["reread"]) == ("a", [], 1)
+    assert (again["store"], again["done"], again["to_embed"]) == ("a", [], 0)
+
+
+def kept(stores: Path) -> str:
+    [file] = stores.glob("a.db.damaged-*")
+    return file.name
 
 
 def test_repair_leaves_a_sound_store_alone(run: Run, stores: Path) -> None:
@@ -98,9 +106,10 @@ def test_repair_leaves_a_sound_store_alone(run: Run, stores: Path) -> None:
 
 def test_what_is_beyond_repair_is_said_in_two_sentences(run: Run, stores: Path) -> None:
     damage(stores / "a.db", "DROP TABLE exclusions")
+    (stores / "a.decisions.json").write_text("{}")
     result = run("repair", "--store", "a")
     assert result.status == 1
     assert result.err == (
-        "Error: Store 'a' is damaged beyond repair: it has not the table exclusions that it should have.\n"
-        "Delete the store, then import its export or index its folders again.\n"
+        "Error: Store 'a' is damaged beyond repair: neither it nor the copy of your decisions beside it can"
+        " be read.\nDelete the store, then import its export or index its folders again.\n"
     )

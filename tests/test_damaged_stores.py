@@ -116,7 +116,8 @@ def test_a_file_that_is_no_store_says_what_to_do(two: Library, content: bytes, w
         two.store_info(OWNER, "broken")
     assert refused.value.message == f"Store 'broken' cannot be opened: {why}."
     assert refused.value.suggestion == (
-        "Delete the store, then import its export or index its folders again. Other stores are not affected."
+        "Check the disk, then repair the store. Where that fails, delete it, and import its export or index"
+        " its folders again. Other stores are not affected."
     )
 
 

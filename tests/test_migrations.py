@@ -11,6 +11,7 @@ import pytest
 from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.store import Store, migrations
+from rag_core.store.decisions import copy_path
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
@@ -75,6 +76,32 @@ def test_version_1_with_rows_can_be_brought_up_to_date(
     assert found(library, "giraffe", "old") == ["a.md"]
     assert found(library, "zebra", "old") == []
     check_library(library, "old")
+
+
+def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
+    library: Library, notes: Path
+) -> None:
+    (notes / "a.md").write_text(f"# A\n\n{TEXT}\n")
+    index(library, "s", notes)
+    library.exclude_file(OWNER, "s", "a.md")
+    library.take_back_file(OWNER, "s", "a.md")
+    index(library, "s")
+    library.close()
+    path = library.settings.store_dir / "s.db"
+    copy_path(path).unlink()
+    db = sqlite3.connect(path, isolation_level=None)
+    db.executescript(
+        "ALTER TABLE embeddings DROP COLUMN crc32; ALTER TABLE documents DROP COLUMN crc32;"
+        "DELETE FROM migrations WHERE number = 7; PRAGMA user_version = 6"
+    )
+    db.close()
+
+    assert found(library, TEXT) == ["a.md"]
+
+    assert library.verify(OWNER, "s").findings == ()
+    assert copy_path(path).exists()
+    job = index(library, "s")
+    assert (job.texts_embedded, job.counts) == (0, {"unchanged": 1})
 
 
 def test_an_interrupted_step_leaves_the_version_before_it(

@@ -182,7 +182,7 @@ def test_a_chunk_that_waits_for_its_vector_waits_in_the_outbox(store: Store, ind
     assert outbox.flush(store, index) == outbox.Flushed(put=11)
     assert backlog(store) == rows.Backlog(1, 0)
     with store.write() as db:
-        db.execute("INSERT INTO embeddings VALUES (?, ?, ?, ?)", tuple(vector))
+        db.execute("INSERT INTO embeddings VALUES (?, ?, ?, ?, ?)", tuple(vector))
         db.execute("DELETE FROM queue")
     assert outbox.flush(store, index) == outbox.Flushed(put=1)
     assert key in {*index.keys()}

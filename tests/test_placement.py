@@ -342,7 +342,7 @@ def test_a_silent_index_holds_nobody_for_long(remote_zoo: Library, monkeypatch: 
             address = address_of(backend, "zoo", theirs)
             remote_zoo._stores._remotes.clear()
             opened = store_of(remote_zoo, "zoo")
-            with opened.write() as db:
+            with opened.decide() as db:
                 db.execute("UPDATE meta SET value = ? WHERE key = 'remote'", (address,))
             opened.close()
             [finding] = remote_zoo.verify(OWNER, "zoo").findings

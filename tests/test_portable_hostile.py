@@ -20,7 +20,6 @@ from rag_core.types import OWNER, Progress
 from tests import portable_file
 from tests.conftest import index
 from tests.portable_file import MANIFEST, STORE
-from tests.stored import found
 
 
 @pytest.fixture
@@ -303,6 +302,8 @@ DAMAGES: dict[str, str] = {
     "sizes that cannot be": "UPDATE meta SET value = '{\"text\": [10, 20]}' WHERE key = 'chunk_sizes'",
     "sizes that are none": "UPDATE meta SET value = '{\"text\": [\"a\", 1]}' WHERE key = 'chunk_sizes'",
     "nothing about itself": "DELETE FROM meta WHERE key = 'id'",
+    "a place that cannot be": "UPDATE chunks SET start_line = -5",
+    "metadata that is none": "UPDATE documents SET metadata = '[]'",
     "folders that are no list of globs": "UPDATE sources SET include = '[[1]]'",
 }
 
@@ -324,14 +325,6 @@ def test_a_damaged_page_is_found(library: Library, file: Path) -> None:
     store[start : start + 8192] = bytes(8192)
     portable_file.with_store(file, bytes(store))
     assert "its store is damaged" in refusal(library, file)
-
-
-def test_faults_that_can_be_mended_are_mended_and_told(library: Library, file: Path) -> None:
-    portable_file.changed(file, lambda db: db.execute("UPDATE chunks SET start_line = -5"))
-    imported = library.import_store(OWNER, file)
-    assert imported.notices[0].startswith("Faults in it were mended: 2 passages")
-    assert library.verify(OWNER, "s").sound
-    assert found(library, "zebra") == ["a.md"]
 
 
 def test_an_embedder_that_has_to_be_set_up_here_is_named(library: Library, file: Path) -> None:

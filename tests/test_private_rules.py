@@ -12,7 +12,7 @@ from rag_core.errors import Forbidden, InvalidInput
 from rag_core.library import Library
 from rag_core.models.embedders.hashing import Hashing
 from rag_core.reports import Privacy
-from rag_core.store import Store
+from rag_core.store import Store, privacy
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
@@ -235,28 +235,29 @@ def test_marks_that_the_rules_contradict_are_found_and_mended(shelf: Library) ->
     store = store_of(shelf, "notes")
     with store.write() as db:
         db.execute("UPDATE documents SET private = 0 WHERE display = 'tea.md'")
-        db.execute("UPDATE documents SET private = 3 WHERE display = 'own.md'")
     store.close()
-    assert faults(shelf) == {"private": ("tea.md", "own.md")} or faults(shelf) == {
-        "private": ("own.md", "tea.md")
-    }
-    assert "2 documents marked as the rules for private notes say." in shelf.repair(OWNER, "notes").done
+    assert faults(shelf) == {"private": ("tea.md",)}
+    shelf.repair(OWNER, "notes")
     assert faults(shelf) == {}
-    assert not {"tea.md", "own.md"} & seen(shelf)
+    assert "tea.md" not in seen(shelf)
 
 
 @pytest.mark.parametrize("written", ["", "tea.md", "{}", "[1]", '["/etc"]', "[" * 100_000])
-def test_rules_that_cannot_be_read_hide_everything(shelf: Library, written: str) -> None:
+def test_rules_that_cannot_be_read_hide_everything_until_they_are_repaired(
+    shelf: Library, written: str
+) -> None:
+    shelf.set_private_rules(OWNER, "notes", ["tea.md"])
+    before = seen(shelf)
     store = store_of(shelf, "notes")
     with store.write() as db:
-        db.execute("INSERT INTO meta VALUES ('private_rules', ?)", (written,))
+        db.execute("UPDATE meta SET value = ? WHERE key = 'private_rules'", (written,))
+        privacy.apply(db)
     store.close()
-    assert set(faults(shelf)) == {"about", "private"}
-    shelf.repair(OWNER, "notes")
-    assert shelf.private_rules(OWNER, "notes") == ("**/*",)
+    assert {"values", "decisions"} <= set(faults(shelf))
     assert seen(shelf) == set()
-    shelf.set_private_rules(OWNER, "notes", [])
-    assert "tea.md" in seen(shelf)
+    shelf.repair(OWNER, "notes")
+    assert shelf.private_rules(OWNER, "notes") == ("tea.md",)
+    assert seen(shelf) == before
 
 
 # --- other machines ---------------------------------------------------------------------

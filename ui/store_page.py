@@ -152,7 +152,7 @@ def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
     st.button(
         "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
         disabled=at_work, on_click=_repair, args=(viewer, name),
-        help="Makes anew what can be made anew; the next run reads the rest again.",
+        help="Reads its folders into a new file, which keeps your decisions and the vectors that are whole.",
     )  # fmt: skip
 
 

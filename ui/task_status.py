@@ -151,5 +151,5 @@ def _use(model: OllamaModel) -> str:
 
 def _say_repaired(repair: Repair) -> None:
     show_done(" ".join(repair.done) or "There was nothing to repair.")
-    if repair.reread:
-        st.html(hits.paragraphs(f"The next run reads {plural(repair.reread, 'document')} again."))
+    if repair.to_embed:
+        st.html(hits.paragraphs(f"The next run embeds {plural(repair.to_embed, 'text')} again."))

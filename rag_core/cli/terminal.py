@@ -454,8 +454,8 @@ def show_repair(repaired: Repair) -> None:
     for sentence in repaired.done:
         click.echo(plain(sentence))
     click.echo(f"Store {repaired.store!r} is sound{'.' if repaired.done else '; nothing was changed.'}")
-    if repaired.reread:
+    if repaired.to_embed:
         click.echo(
-            f"{plural(repaired.reread, 'document')} to be read again."
+            f"{plural(repaired.to_embed, 'text')} to be embedded again."
             f" Next: commonplace index --store {repaired.store}"
         )

@@ -1,4 +1,4 @@
-"""Checking stores and mending them."""
+"""Checking stores and repairing them."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ def store_verify(name: str, files: bool, heal: bool, as_json: bool) -> None:
 @store_option
 @json_option
 def repair(store: str, as_json: bool) -> None:
-    """Mend a store in which `verify` found a fault.
+    """Make a store anew in which `verify` found a fault.
 
-    Makes anew what can be worked out from the rest, and marks what the next run must read again.
+    Reads its folders into a new file and takes over your decisions and the vectors that are whole. The
+    damaged file is kept beside it.
     """
     repaired = library_of_owner().repair(OWNER, store)
     emit(as_json, report_forms.repair(repaired), lambda: show_repair(repaired))

@@ -81,9 +81,9 @@ class Embedding:
         """The embedder's token counter, None without an embedder."""
         return self._embedder.count_tokens if self._embedder else None
 
-    def open(self) -> None:
+    def open(self, *, with_index: bool = True) -> None:
         """Open the embedder, and make sure that it is the one the store's vectors are from; then the
-        remote index, if the store has one."""
+        remote index, if the store has one and it is wanted."""
         try:
             embedder = self._tools.open_embedder()
             self._identity_id = _same_identity(self._store, embedder)
@@ -96,6 +96,8 @@ class Embedding:
                 )
         except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
             self._log.say(f"Only words are indexed for now. {error}")
+        if not with_index:
+            return
         with self._store.read() as db:
             if switch.is_attached(db):
                 return
@@ -263,7 +265,7 @@ class Embedding:
                 return
             if embeddings.pending(db, 1, MAX_ATTEMPTS) or switch.unread(db):
                 return
-        with self._store.write() as db:
+        with self._store.decide() as db:
             switch.finish(db)
         self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
 
@@ -278,7 +280,7 @@ class Embedding:
             with self._store.write() as db:
                 embeddings.drop(db, ids[start : start + _ROWS_A_WRITE])
         if was_switched:
-            with self._store.note() as db:
+            with self._store.decide() as db:
                 identities.drop_unused_identities(db)
         for address in retired:
             self._drop_index(address)
@@ -318,7 +320,7 @@ def _same_identity(store: Store, embedder: Embedder) -> int:
     with store.read() as db:
         known = identities.target_identity(db)
     if known is None:
-        with store.write() as db:
+        with store.decide() as db:
             return identities.set_identity(db, embedder.identity, canary)
     if known.identity != embedder.identity or not identities.same_canary(known.canary, canary):
         raise EmbedderError(

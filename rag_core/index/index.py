@@ -111,10 +111,20 @@ def run(
 
 
 class Runner:
-    """One run, from the first request to the last vector. Made and used under the store's lock."""
+    """One run, from the first request to the last vector, or with ``words_only`` to the last file. Made and
+    used under the store's lock."""
 
-    def __init__(self, store: Store, tools: Tools, limits: Limits, stop: Stop | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        tools: Tools,
+        limits: Limits,
+        stop: Stop | None = None,
+        *,
+        words_only: bool = False,
+    ) -> None:
         self._store = store
+        self._words_only = words_only
         self._give_way = tools.courtesy.give_way
         self._stop = stop
         self._limits = limits
@@ -129,7 +139,7 @@ class Runner:
         self._log: RunLog
         self._embedding: Embedding
 
-    def run(self, report: Report | None) -> Job | None:
+    def run(self, report: Report | None = None) -> Job | None:
         """Work off the requests; the job that came of it, None when there were none."""
         job_id = self._start()
         if job_id is None:
@@ -173,13 +183,16 @@ class Runner:
 
     def _work(self) -> None:
         self._look_for_requests()
-        self._embedding.open()
+        self._embedding.open(with_index=not self._words_only)
         while self._waiting:
             requests, self._waiting = self._waiting, []
             with self._worker:
                 self._read(requests)
-            self._embedding.embed_queue()
-            self._embedding.send()
+            if not self._words_only:
+                self._embedding.embed_queue()
+                self._embedding.send()
+        if self._words_only:
+            return
         self._embedding.say_unreadable()
         self._embedding.end_switch()
         self._embedding.drop_unused(text_was_dropped=self._left_over or self._log.text_was_dropped())
@@ -271,7 +284,7 @@ class Runner:
             gone = f"Some files of {source.root!r} were gone before they could be read."
             self._log.say(f"{gone} The next run looks for them again.")
         if source.removed:
-            with self._store.write() as db:
+            with self._store.decide() as db:
                 sources.drop_source(db, source.id)
         elif only is None:
             with self._store.note() as db:

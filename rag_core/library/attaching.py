@@ -184,7 +184,7 @@ def _fill(path: Path, found: Found, embedder: Embedder, address: str, backend: s
     store = Store.create(path, embedder=maker.embedder, spec=maker.spec, backend=backend, metric=maker.metric)
     try:
         canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
-        with store.write() as db:
+        with store.decide() as db:
             identity_id = identities.set_identity(db, embedder.identity, canary)
             source = sources.put_source(db, address, ("**/*",), ())
             sources.change_source(db, replace(source, paused=True))
@@ -195,7 +195,7 @@ def _fill(path: Path, found: Found, embedder: Embedder, address: str, backend: s
                 with store.write() as db:
                     for shown, group in some:
                         _put(db, identity_id, maker.identity.dimension, source.id, shown, group, address)
-        with store.write() as db:
+        with store.decide() as db:
             switch.attach(db, address)
     finally:
         store.close()

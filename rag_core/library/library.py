@@ -22,6 +22,7 @@ from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, Vector
 from rag_core.extract.chunk import chunk_spec
 from rag_core.files import current_folder, display, expanded, real_folder, with_sep
 from rag_core.index.choice import refuse_no_match
+from rag_core.index.repair import repair
 from rag_core.library import diagnosis, doctor, portable
 from rag_core.library.admission import Admission
 from rag_core.library.asking import Asking
@@ -46,8 +47,7 @@ from rag_core.models.embedders import (
 from rag_core.models.servers.patience import answered
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store import Store, documents, find, outbox, sources, work
-from rag_core.store.check import check
-from rag_core.store.repair import repair
+from rag_core.store.health import check
 from rag_core.types import METRICS, Document, DocumentView, FileState, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
 
@@ -258,12 +258,20 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, A
         return found
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
-        """Make anew what is derived in a store, and mark what the next run must read again.
+        """Make a damaged store anew: its folders are read into a new file, which takes over the vectors that
+        are whole and the owner's decisions. A sound one stays as it is.
 
-        Raises StoreBusy while it is being indexed, StoreError when it is beyond repair.
+        Raises StoreBusy while it is being indexed, StoreError when its folders are not there or the disk is
+        full; the store is then as it was.
         """
         owner_only(viewer, "repair a store")
-        return repair(self._stores.open(viewer, store).store)
+        self._stores.require(viewer, store)
+        return repair(
+            self._stores.path(store),
+            lambda new: self._embedders.renewed(new.target_embedder),
+            self._limits(),
+            self._courtesy,
+        )
 
     # --- files ------------------------------------------------------------------------------
 

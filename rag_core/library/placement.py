@@ -17,8 +17,8 @@ from rag_core.models.servers.patience import answered
 from rag_core.reports import VECTOR_INDEX, Finding, Health
 from rag_core.store import Store, identities, switch
 from rag_core.store import outbox as rows
-from rag_core.store.check import EXAMPLES
 from rag_core.store.file import now
+from rag_core.store.health import EXAMPLES
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
 from rag_core.vectors.agreement import none_there
@@ -280,7 +280,7 @@ class Placement(Runs):
                 return
             for address in found:
                 self._drop_index(store, address)
-            with store.write() as db:
+            with store.decide() as db:
                 switch.keep_local(db)
 
     def _drop_index(self, store: Store, address: str) -> None:

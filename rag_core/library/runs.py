@@ -116,18 +116,20 @@ class Runs(Folders):
         """
         owner_only(viewer, "index")
         opened = self._stores.open(viewer, store).store
-        known = self.settings
-        limits = Limits(known.batch_size, known.max_file_bytes, known.extractor_timeout_s)
         job = index.run(
             opened,
             lambda: self._embedders.renewed(opened.target_embedder),
             report,
-            limits,
+            self._limits(),
             stop,
             lambda address, dimension: self._stores.own_remote(opened, address, dimension),
             self._courtesy,
         )
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
+
+    def _limits(self) -> Limits:
+        known = self.settings
+        return Limits(known.batch_size, known.max_file_bytes, known.extractor_timeout_s)
 
     def cancel(self, viewer: Viewer, store: str) -> None:
         """Ask the store's run to stop, in whichever process it is."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from urllib.parse import quote
 
 from rag_core.errors import RagError, StoreDamaged, StoreError
 from rag_core.store.counts import Reading
+from rag_core.store.decisions import copy_path
 from rag_core.store.migrations import APPLICATION_ID
 from rag_core.text.words import has_phrase
 
@@ -29,7 +29,6 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _FOLD_PATIENCE_MS = 100
-_PAGES_A_LOOK = 16  # fewer than a store has, or nobody would look
 
 # Searches are no faster with what a run needs, and four readers would hold 48 MB more: the system keeps the
 # file in memory anyway, once for all.
@@ -72,7 +71,6 @@ def blames_file(error: BaseException) -> bool:
     return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not _is_outside(cause))
 
 
-_WAITING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _UNDECODED = "Could not decode to UTF-8"
 _UNREADABLE = "what is in it is damaged"  # what SQLite and Python say of that quotes notes
 
@@ -98,12 +96,11 @@ def damage(db: sqlite3.Connection, error: Exception) -> str:
 Mode = Literal["rw", "ro", "ro&immutable=1"]
 STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nobody writes
 
-RESTORE = "Delete the store, then import its export or index its folders again."
-"""What to do about a store that is damaged beyond what `repair` mends."""
-_MEND = (
+MEND = (
     "Check the disk, then repair the store. Where that fails, delete it, and import its export or index its"
     " folders again."
 )
+"""What to do about a store that is damaged."""
 
 
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
@@ -139,18 +136,20 @@ def _prepare(db: sqlite3.Connection, path: Path, cache_kb: int) -> None:
     db.execute(f"PRAGMA cache_size = -{cache_kb}")
     db.create_function("has_phrase", 2, has_phrase, deterministic=True)
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        if copy_path(path).exists():  # so it was one
+            raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no store any more.", MEND)
         raise StoreError(f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder.")
 
 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
-    advice = RESTORE
-    if _is_outside(error) and not is_damage(error):
-        advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
+    said, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
     if _has_log(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
         advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
-    return StoreError(
-        f"Store {path.stem!r} cannot be opened: {error}.", f"{advice} Other stores are not affected."
-    )
+    elif _is_outside(error) and not is_damage(error):
+        advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
+    else:
+        return StoreDamaged(said, f"{MEND} {rest}")
+    return StoreError(said, f"{advice} {rest}")
 
 
 # --- a store that cannot be written -----------------------------------------------------
@@ -270,7 +269,7 @@ class Readers:
     def _refusal(self, db: sqlite3.Connection, error: Exception) -> StoreError | None:
         said = f"Store {self._file.path.stem!r} cannot be read"
         if what := damage(db, error):
-            return StoreDamaged(f"{said}: {what}.", _MEND)
+            return StoreDamaged(f"{said}: {what}.", MEND)
         if isinstance(error, sqlite3.Error) and _is_outside(error):
             advice = f"Check the disk, and who may read in {str(self._file.path.parent)!r}; then try again."
             return StoreError(f"{said}: {error}.", advice)
@@ -316,10 +315,12 @@ class Readers:
                 self._idle.pop().db.close()
 
 
-def _cannot_write(path: Path, error: BaseException) -> StoreError:
-    said = f"Store {path.stem!r} cannot be written: {error}."
+def cannot_write(path: Path, error: BaseException) -> StoreError:
+    """The error for a store that cannot be written because of ``error``."""
+    why = (error.strerror if isinstance(error, OSError) else None) or error
+    said = f"Store {path.stem!r} cannot be written: {why}."
     if blames_file(error):
-        return StoreDamaged(said, _MEND)
+        return StoreDamaged(said, MEND)
     return StoreError(
         said, f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
     )
@@ -349,6 +350,7 @@ class Writer:
             db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
             try:
                 db.execute("BEGIN IMMEDIATE")
+                self._file.require()  # a repair may have put another one there while this waited
                 yield db
                 db.execute("COMMIT")
             except BaseException as error:
@@ -358,7 +360,7 @@ class Writer:
                     self._db = None
                     db.close()  # it stays so, whatever rights there are later
                 if _is_outside(error) or isinstance(error, sqlite3.OperationalError):  # a table may be gone
-                    raise _cannot_write(self._file.path, error) from error
+                    raise cannot_write(self._file.path, error) from error
                 raise
 
     def _connected(self) -> sqlite3.Connection:
@@ -369,29 +371,6 @@ class Writer:
             raise self._file.gone()
         self._file.require()
         return self._db
-
-    def replace(self, new: sqlite3.Connection, look: Callable[[], None]) -> None:
-        """Let the file hold what ``new`` does, on the disk when this ends; ``look`` is called while nobody
-        else can write, and what it raises leaves the file as it was.
-
-        The pages are copied whole, so what they held before may be damaged. Raises StoreError as
-        ``transaction`` does.
-        """
-        with self._lock:
-            db = self._connected()
-            db.execute("PRAGMA synchronous = FULL")
-            began = time.monotonic()
-
-            def seen(status: int, left: int, _: int) -> None:
-                if status in _WAITING and time.monotonic() - began > self._file.busy_timeout_s:
-                    raise sqlite3.OperationalError("database is locked")
-                if left:
-                    look()
-
-            try:
-                new.backup(db, pages=_PAGES_A_LOOK, progress=seen)
-            except sqlite3.Error as error:
-                raise _cannot_write(self._file.path, error) from error
 
     def fold_log(self, longest: int) -> None:
         """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it just now

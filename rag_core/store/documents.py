@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from rag_core.extract.naming import date_of_name
 from rag_core.store import chunks, privacy
+from rag_core.store.checksums import seal
 from rag_core.store.file import now
 from rag_core.types import Extracted, Link
 
@@ -106,6 +107,7 @@ def put(
     _put_names(db, document_id, NameKind.TITLE, [doc.title])
     _put_links(db, document_id, doc.links)
     resolve_links(db, document_id, known_as)
+    seal(db, document_id)
     return change
 
 
@@ -141,6 +143,7 @@ def put_unread(
     if not holds_text:
         _forget_contents(db, document_id)
         resolve_links(db, document_id, known_as)
+    seal(db, document_id)
 
 
 def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, set[str]]:
@@ -351,12 +354,14 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     _put_names(db, document_id, NameKind.TITLE, [new_title])
     _put_link_keys(db, document_id, file.folder)
     resolve_links(db, document_id, known_as)
+    seal(db, document_id)
 
 
 def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
     """Note a new stat of a file whose bytes did not change."""
     _update(db, "documents", document_id, _stat_columns(file))
     _put_date(db, document_id, file)
+    seal(db, document_id)
 
 
 def _put_date(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
@@ -389,19 +394,24 @@ ALL_TAKEN_OUT = (
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Remove chunks from their documents, which say so until their files are read again."""
     for document_id in chunks.take_out(db, ids):
-        row = db.execute(
-            "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
-            " FROM documents d WHERE id = ? AND state = 'indexed'",
-            (document_id,),
-        ).fetchone()
-        if row is None:  # the text of a failed file is its last good one; its row says why
-            continue
-        if row["has_text"]:
-            said = json.loads(row["warnings"])
-            warnings = said if TAKEN_OUT in said else [*said, TAKEN_OUT]
-            _update(db, "documents", document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
-            continue
-        known_as = _names(db, document_id)
-        _update(db, "documents", document_id, {**_NOTHING_READ, "state": "skipped", "reason": ALL_TAKEN_OUT})
-        _forget_contents(db, document_id)
-        resolve_links(db, document_id, known_as)
+        _say_taken_out(db, document_id)
+        seal(db, document_id)
+
+
+def _say_taken_out(db: sqlite3.Connection, document_id: int) -> None:
+    row = db.execute(
+        "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
+        " FROM documents d WHERE id = ? AND state = 'indexed'",
+        (document_id,),
+    ).fetchone()
+    if row is None:  # the text of a failed file is its last good one; its row says why
+        return
+    if row["has_text"]:
+        said = json.loads(row["warnings"])
+        warnings = said if TAKEN_OUT in said else [*said, TAKEN_OUT]
+        _update(db, "documents", document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
+        return
+    known_as = _names(db, document_id)
+    _update(db, "documents", document_id, {**_NOTHING_READ, "state": "skipped", "reason": ALL_TAKEN_OUT})
+    _forget_contents(db, document_id)
+    resolve_links(db, document_id, known_as)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag_core.store import checksums
 from rag_core.store.chunks import embed_hash
 from rag_core.store.identities import ACTIVE, TARGET
 from rag_core.types import DATA, Vectors, embedded_text
@@ -75,22 +76,23 @@ def lacking_count(db: sqlite3.Connection) -> int:
 
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
     """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue."""
-    rows = vectors.astype("<f2")
-    db.executemany(
-        "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector) VALUES (?, ?, ?)",
-        [(identity_id, item.hash, row.tobytes()) for item, row in zip(batch, rows, strict=True)],
-    )
-    db.executemany("DELETE FROM queue WHERE hash = ?", [(item.hash,) for item in batch])
+    rows = [row.tobytes() for row in vectors.astype("<f2")]
+    _put(db, identity_id, [(item.hash, row) for item, row in zip(batch, rows, strict=True)])
 
 
 def put_unreadable(db: sqlite3.Connection, identity_id: int, items: Sequence[Pending]) -> None:
     """Settle texts that the embedder cannot read, or no model: they get an empty vector and are found by
     words."""
+    _put(db, identity_id, [(item.hash, b"") for item in items])
+
+
+def _put(db: sqlite3.Connection, identity_id: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
+    """Keep (text hash, vector) rows and take their texts off the queue."""
     db.executemany(
-        "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector) VALUES (?, ?, x'')",
-        [(identity_id, item.hash) for item in items],
+        "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
+        [(identity_id, text, vector, checksums.of_vector(text, vector)) for text, vector in rows],
     )
-    db.executemany("DELETE FROM queue WHERE hash = ?", [(item.hash,) for item in items])
+    db.executemany("DELETE FROM queue WHERE hash = ?", [(text,) for text, _ in rows])
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rag_core.errors import StoreBusy, StoreError
-from rag_core.store import connection, lock, migrations
+from rag_core.errors import StoreBusy, StoreDamaged, StoreError
+from rag_core.store import connection, decisions, lock, migrations
 from rag_core.store.connection import (
     BUSY_TIMEOUT_S,
-    RESTORE,
+    MEND,
     STILL,
     OpenedFile,
     Readers,
     Writer,
     blames_file,
+    can_be_written,
     connect,
     is_damage,
     is_still,
@@ -32,6 +34,7 @@ from rag_core.types import ChunkSpec
 
 _PAGE_SIZE = 8192
 _RENAME_PATIENCE_MS = 1000
+_DAMAGED = ".damaged-"
 
 
 def nothing_in_the_way() -> None:
@@ -76,10 +79,10 @@ class Store:
             self._describe()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
-            raise StoreError(
-                f"Store {self.name!r} is damaged: it does not say what it is.",
-                RESTORE,
+            raise StoreDamaged(
+                f"Store {self.name!r} is damaged: it does not say what it is.", MEND
             ) from error
+        self.settle_decisions()
 
     def _describe(self) -> None:
         """Read what was decided for good when the store was made, and see that the rest can be read."""
@@ -172,7 +175,7 @@ class Store:
             return StoreError(said, "Copy the file to a folder that can be written.")
         if isinstance(error, sqlite3.Error) and not blames_file(error):
             return not_written(self.name, "brought up to date", self.path.parent, error, "nothing was lost")
-        return StoreError(f"Store {self.name!r} is damaged: {error}.", RESTORE)
+        return StoreDamaged(f"Store {self.name!r} is damaged: {error}.", MEND)
 
     def _write_ahead(self, db: sqlite3.Connection) -> None:
         """Have a write-ahead log, which an import and a rename leave the store without.
@@ -215,10 +218,30 @@ class Store:
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """``write`` for what nothing but its owner could say again: not even a power cut takes it back."""
+        """``write`` for what nothing but its owner could say again: not even a power cut takes it back, and
+        the copy of the decisions beside the store follows."""
         with self._writer.transaction(lasting=True) as db:
             yield db
             _move_on(db)
+            try:
+                decisions.announce(self.path, decisions.read(db))
+            except OSError as error:
+                raise connection.cannot_write(self.path, error) from error
+        with suppress(OSError, StoreError):  # or who opens it next does it
+            self.keep_decisions()
+
+    def keep_decisions(self) -> None:
+        """Let the copy of the owner's decisions be what the store says. Raises OSError, StoreError."""
+        with self._writer.transaction() as db:
+            decisions.publish(self.path, decisions.read(db))
+
+    def settle_decisions(self) -> None:
+        """Make the copy of the owner's decisions where there is none yet, or a killed process left it
+        unfinished; a store that cannot be written goes without."""
+        if decisions.is_settled(self.path) or not can_be_written(self.path.parent):
+            return
+        with suppress(OSError, StoreError), self._writer.transaction() as db:
+            decisions.settle(self.path, decisions.read(db))
 
     @contextmanager
     def note(self) -> Iterator[sqlite3.Connection]:
@@ -226,10 +249,6 @@ class Store:
         with self._writer.transaction() as db:
             yield db
         self._writer.fold_log(connection.LOG_LIMIT)
-
-    def replace(self, new: sqlite3.Connection, look: Callable[[], None]) -> None:
-        """Put what ``new`` holds in place of all that is here, as ``Writer.replace`` does."""
-        self._writer.replace(new, look)
 
     def fold_log(self) -> None:
         """Give back the room that the write-ahead log takes, as far as can be."""
@@ -273,8 +292,8 @@ def put_in_place(unfinished: Path, path: Path) -> None:
     The lock keeps others from making one of this name meanwhile.
     """
     with lock.hold(path, "make"):
-        if not path.exists():  # the log of a store that was deleted by hand is not this one's
-            _remove_log(path)
+        if not path.exists():  # what a store that was deleted by hand left is not this one's
+            _remove_beside(path)
         os.link(unfinished, path)
 
 
@@ -286,7 +305,7 @@ def remove(path: Path, close: Callable[[], None]) -> None:
     with lock.hold(path, "delete"):
         close()
         path.unlink(missing_ok=True)
-        _remove_log(path)
+        _remove_beside(path)
 
 
 def rename(
@@ -318,6 +337,7 @@ def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
         db.execute("BEGIN EXCLUSIVE")
         make_room()
         path.rename(target)
+        _rename_beside(path, target)
     except (sqlite3.DatabaseError, OSError) as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise StoreBusy(
@@ -330,9 +350,42 @@ def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
         db.close()
 
 
-def _remove_log(path: Path) -> None:
+def take_place(new: Path, path: Path) -> Path:
+    """Let the closed store file ``new`` be the store ``path`` from now on, which the caller holds; returns
+    where the damaged file is kept that was there before.
+
+    Others that have it open are told to open it again. Raises OSError.
+    """
+    kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
+    os.link(path, kept)
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        shutil.copyfile(log, kept.with_name(f"{kept.name}-wal"))
+    remove_log(path)  # or SQLite would take it for that of the new file
+    new.replace(path)
+    return kept
+
+
+def remove_log(path: Path) -> None:
+    """Remove the write-ahead log of a store that nobody has open."""
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _remove_beside(path: Path) -> None:
+    remove_log(path)
+    for file in (*decisions.files(path), *path.parent.glob(f"{path.name}{_DAMAGED}*")):
+        file.unlink(missing_ok=True)
+
+
+def _rename_beside(path: Path, target: Path) -> None:
+    for file, name in zip(decisions.files(path), decisions.files(target), strict=True):
+        if file.exists():
+            file.replace(name)
+        else:  # what a store that was deleted by hand left
+            name.unlink(missing_ok=True)
+    for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
+        file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
 
 
 def _write_new(

@@ -17,6 +17,7 @@ import sqlite3
 from collections.abc import Callable
 
 from rag_core.errors import StoreError
+from rag_core.store import checksums
 
 APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
 
@@ -310,6 +311,16 @@ def _version_6(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX documents_private ON documents (id) WHERE private")
 
 
+def _version_7(db: sqlite3.Connection) -> None:
+    """A damaged byte of a vector or a document is noticed."""
+    for table in ("embeddings", "documents"):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN crc32 INTEGER NOT NULL DEFAULT 0")
+    db.create_function("of_vector", 2, checksums.of_vector, deterministic=True)
+    db.execute("UPDATE embeddings SET crc32 = of_vector(hash, vector)")
+    for (document_id,) in db.execute("SELECT id FROM documents").fetchall():
+        checksums.seal(db, document_id)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _version_1,
     _version_2,
@@ -317,6 +328,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _version_4,
     _version_5,
     _version_6,
+    _version_7,
 )
 VERSION = len(MIGRATIONS)
 

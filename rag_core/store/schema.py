@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -48,29 +49,18 @@ def _plain(name: str, sql: str) -> str:
     return " ".join(_COMMENT.sub(lambda found: found[1] or "", sql).split())
 
 
-def statements() -> dict[str, str]:
-    """How a new store's parts are made, by name, in their order; without those that FTS5 makes."""
-    return {name: sql for name, sql in _new(migrations.MIGRATIONS)[1] if not name.startswith("words_")}
-
-
 @cache
-def _new(
-    steps: tuple[Callable[[sqlite3.Connection], None], ...],
-) -> tuple[dict[str, Part], list[tuple[str, str]]]:
-    """The parts of a store that ``steps`` have just made, and (name, statement) of each in their order."""
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    try:
+def _new(steps: tuple[Callable[[sqlite3.Connection], None], ...]) -> dict[str, Part]:
+    """The parts of a store that ``steps`` have just made."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         for step in steps:
             step(db)
-        rows = db.execute(f"SELECT name, sql FROM sqlite_master WHERE {_OURS} ORDER BY rowid").fetchall()
-        return parts(db), rows
-    finally:
-        db.close()
+        return parts(db)
 
 
 def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
     """What is not as in a new store, or in one of an older ``version`` of the schema, by name."""
-    found, new = parts(db), _new(migrations.MIGRATIONS[:version])[0]
+    found, new = parts(db), _new(migrations.MIGRATIONS[:version])
     for name in sorted(found.keys() | new.keys()):
         if name not in found:
             yield Difference(name, new[name].kind, "missing")
@@ -80,5 +70,5 @@ def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[
 
 def lost_tables(db: sqlite3.Connection) -> list[str]:
     """The tables of a new store that are not there as it has them."""
-    found, new = parts(db), _new(migrations.MIGRATIONS)[0]
+    found, new = parts(db), _new(migrations.MIGRATIONS)
     return [name for name, part in new.items() if part.kind == "table" and found.get(name) != part]

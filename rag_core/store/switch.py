@@ -44,12 +44,6 @@ def under_way(db: sqlite3.Connection) -> Switch | None:
     return Switch(embedder, int(identity_id), backend, found.get("next_remote", ""))
 
 
-def is_sound(db: sqlite3.Connection) -> bool:
-    """Whether what the store says of a change goes together."""
-    to = under_way(db)
-    return (to.backend == "local") == (not to.address) if to else not _next(db)
-
-
 def _next(db: sqlite3.Connection) -> dict[str, str]:
     marks = ", ".join("?" * len(_NEXT))
     return dict(db.execute(f"SELECT key, value FROM meta WHERE key IN ({marks})", _NEXT).fetchall())

@@ -188,6 +188,14 @@ def drop_requests(db: sqlite3.Connection, last: int) -> None:
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))
 
 
+def is_request(payload: object) -> bool:
+    """Whether ``payload`` can be that of a request."""
+    try:
+        return isinstance(payload, str) and isinstance(json.loads(payload), dict)
+    except ValueError:
+        return False
+
+
 def _request(row: sqlite3.Row) -> Request:
     payload = json.loads(row["payload"])
     sources = payload.get("sources")

@@ -53,7 +53,7 @@ def repair(found: Repair) -> dict[str, Any]:
     return {
         "store": found.store,
         "done": list(found.done),
-        "reread": found.reread,
+        "to_embed": found.to_embed,
         "took_ms": round(found.took_ms, 1),
     }
 

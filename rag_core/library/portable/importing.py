@@ -27,10 +27,9 @@ from rag_core.library.portable.exporting import one_file, without_runs
 from rag_core.library.portable.transfer import Report, Transfer, no_report
 from rag_core.models.embedders import known_facts
 from rag_core.store import Store, migrations, schema, switch
-from rag_core.store.check import check
 from rag_core.store.errors import not_written
 from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
-from rag_core.store.repair import repair
+from rag_core.store.health import check
 from rag_core.store.sources import all_sources, change_source, forget_whole_read
 from rag_core.store.workroom import sync, workroom
 from rag_core.types import METRICS, Outcome, Progress, Source
@@ -117,10 +116,10 @@ def _adopt(unpacked: Path, packed: Packed, report: Report) -> tuple[str, ...]:
         said = _require_usable(store, packed)
         with _refused_where_faulty(packed):
             without_runs(store)
-            with store.write() as db:
+            with store.decide() as db:
                 switch.keep_local(db)
-            said += _mended(store, report)
-        with store.write() as db:
+            _require_sound(store, report)
+        with store.decide() as db:
             db.execute("UPDATE meta SET value = ? WHERE key = 'id'", (str(uuid.uuid4()),))
             db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (unmet_generation(),))
             _drop_odd_jobs(db)
@@ -129,9 +128,11 @@ def _adopt(unpacked: Path, packed: Packed, report: Report) -> tuple[str, ...]:
         store.close()
 
 
-def _mended(store: Store, report: Report) -> tuple[str, ...]:
+def _require_sound(store: Store, report: Report) -> None:
     health = check(store, report=lambda done, total: report(Transfer("checking", done, total)))
-    return () if health.sound else (f"Faults in it were mended: {' '.join(repair(store).done)}",)
+    for finding in health.findings:
+        if finding.severity == "fault":
+            raise StoreError(f"its store is damaged: {finding.sentence.rstrip('.')}")
 
 
 def _require_usable(store: Store, packed: Packed) -> tuple[str, ...]:

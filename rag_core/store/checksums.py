@@ -1,0 +1,41 @@
+"""CRC32 sums of what a store holds, so that a damaged byte is noticed: one for each vector, one for each
+document with its passages, tags, names and links.
+
+What is sealed here is what an answer shows. A change of it needs a migration that seals every document anew.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+
+_OF_DOCUMENT = (
+    "SELECT source_id, path, display, folder, file_hash, state, reason, file_type, encoding, title,"
+    " title_from, date, date_from, private & 1, metadata, warnings FROM documents WHERE id = ?",
+    'SELECT key, chunk_index, start, "end", start_line, end_line, heading_path, anchor_type, anchor_ref,'
+    " split_part, prefix, embed_hash, title, headings, path, tags, text, title_terms, terms FROM chunks"
+    " WHERE document_id = ? ORDER BY chunk_index, id",
+    "SELECT folded, tag FROM tags WHERE document_id = ? ORDER BY folded",
+    "SELECT kind, key FROM names WHERE document_id = ? ORDER BY key, kind",
+    "SELECT type, target, key, heading, label, start FROM links WHERE document_id = ? ORDER BY id",
+)
+
+
+def of_vector(text_hash: bytes, vector: bytes) -> int:
+    """The sum of a stored vector and of the hash of the text that it belongs to."""
+    return zlib.crc32(vector, zlib.crc32(text_hash))
+
+
+def of_document(db: sqlite3.Connection, document_id: int) -> int:
+    """The sum of all that an answer may show of a document."""
+    crc = 0
+    for sql in _OF_DOCUMENT:
+        for row in db.execute(sql, (document_id,)):
+            crc = zlib.crc32(repr(tuple(row)).encode("utf-8", "surrogatepass"), crc)
+    return crc
+
+
+def seal(db: sqlite3.Connection, document_id: int) -> None:
+    """Keep the sum of a document as it is now, at the end of the transaction that changes it."""
+    crc = of_document(db, document_id)
+    db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (crc, document_id))

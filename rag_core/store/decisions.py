@@ -1,0 +1,178 @@
+"""What only its owner can say of a store: settings, embedders, folders, excluded files and private rules.
+
+All of it is in the store's file. A copy stands beside it (``NAME.decisions.json``), so that no damaged page
+can undo a decision: ``verify`` compares the two, and ``repair`` makes a new store from the copy.
+
+A decision is first written to ``NAME.decisions.next``, then committed to the store, then that file becomes
+the copy. When the process is killed between the last two steps, the next one that opens the store finds a
+``.next`` file that says what the store says, and ends the work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rag_core.store.workroom import sync
+
+Decisions = dict[str, list[list[Any]]]
+"""Rows by table, in the order of `_TABLES`; bytes as text."""
+
+_SETTINGS = (
+    "id", "created_at", "embedder", "backend", "metric", "max_tokens", "chunk_sizes", "identity_id", "remote",
+    "next_embedder", "next_identity_id", "next_backend", "next_remote", "attached", "sends_private",
+    "private_rules",
+)  # fmt: skip
+_TABLES: dict[str, tuple[str, ...]] = {
+    "meta": ("key", "value"),
+    "identities": ("id", "provider", "model", "digest", "dimension", "prompts", "canary"),
+    "sources": ("id", "root", "label", "include", "exclude", "paused", "created_at", "removed"),
+    "exclusions": ("source_id", "path", "reason", "created_at"),
+}
+_PATHS = ("root", "path")
+_NAMES = {
+    "meta": "the settings and private rules",
+    "identities": "the embedder of its vectors",
+    "sources": "the folders",
+    "exclusions": "the excluded files",
+}
+
+
+def copy_path(store: Path) -> Path:
+    """Where the copy of the decisions about the store file ``store`` is."""
+    return store.with_suffix(".decisions.json")
+
+
+def _next_path(store: Path) -> Path:
+    return store.with_suffix(".decisions.next")
+
+
+def files(store: Path) -> tuple[Path, Path]:
+    """The files beside a store that hold its decisions, there or not."""
+    return copy_path(store), _next_path(store)
+
+
+# --- in the store -----------------------------------------------------------------------
+
+
+def read(db: sqlite3.Connection) -> Decisions:
+    """The decisions as the store has them. Raises sqlite3.Error where they cannot be read."""
+    found: Decisions = {}
+    for table, columns in _TABLES.items():
+        where = f" WHERE key IN {_SETTINGS}" if table == "meta" else ""
+        sql = f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY 1, 2"
+        found[table] = [
+            [_written(column, value) for column, value in zip(columns, row, strict=True)]
+            for row in db.execute(sql)
+        ]
+    return found
+
+
+def write(db: sqlite3.Connection, found: Decisions) -> None:
+    """Put decisions into a new store, which has none."""
+    for table, columns in _TABLES.items():
+        marks = ", ".join("?" * len(columns))
+        db.executemany(
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})",
+            [
+                [_stored(column, value) for column, value in zip(columns, row, strict=True)]
+                for row in found[table]
+            ],
+        )
+
+
+def _written(column: str, value: Any) -> Any:
+    if column in _PATHS:
+        return os.fsdecode(value)
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _stored(column: str, value: Any) -> Any:
+    if column in _PATHS:
+        return os.fsencode(value)
+    return bytes.fromhex(value) if column == "canary" else value
+
+
+def settings(found: Decisions) -> dict[str, str]:
+    """The settings of a store by their keys."""
+    return dict(found["meta"])
+
+
+def folders(found: Decisions) -> dict[int, str]:
+    """The id → root of each folder that is not being removed."""
+    rows = (dict(zip(_TABLES["sources"], row, strict=True)) for row in found["sources"])
+    return {row["id"]: row["root"] for row in rows if not row["removed"]}
+
+
+# --- beside the store -------------------------------------------------------------------
+
+
+def kept(store: Path) -> Decisions | None:
+    """The decisions as the copy beside the store has them; None where it is missing or damaged."""
+    return _load(copy_path(store))
+
+
+def _load(path: Path) -> Decisions | None:
+    try:
+        value = json.loads(path.read_bytes())
+        found: Decisions = value["decisions"]
+        return found if value["crc32"] == _crc(found) else None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _crc(found: Decisions) -> int:
+    return zlib.crc32(json.dumps(found).encode())
+
+
+def announce(store: Path, found: Decisions) -> None:
+    """Write down decisions that are about to be committed. Raises OSError."""
+    path = _next_path(store)
+    unfinished = path.with_name(f"{path.name}.part")
+    with open(unfinished, "w", encoding="ascii", opener=_for_the_owner) as file:
+        json.dump({"version": 1, "crc32": _crc(found), "decisions": found}, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    sync(path.parent)  # a power cut may not leave a decision without it
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def publish(store: Path, found: Decisions) -> None:
+    """Let the copy be what the store says, while nobody else writes to it. Raises OSError."""
+    if _load(_next_path(store)) != found:
+        announce(store, found)
+    _next_path(store).replace(copy_path(store))
+
+
+def is_settled(store: Path) -> bool:
+    """Whether there is a copy and nothing was announced since it was made."""
+    return copy_path(store).exists() and not _next_path(store).exists()
+
+
+def settle(store: Path, found: Decisions) -> None:
+    """Make the copy where a killed process did not come to it; a damaged store overwrites none. Raises
+    OSError."""
+    if not copy_path(store).exists() or _load(_next_path(store)) == found:
+        publish(store, found)
+
+
+def differences(store: Path, db: sqlite3.Connection) -> Iterator[str]:
+    """What the store and the copy beside it disagree on; nothing where there is no copy yet."""
+    if not copy_path(store).exists():
+        return
+    copy, found = kept(store), read(db)
+    if copy is None:
+        yield "the copy of them beside the store is damaged"
+    else:
+        yield from (
+            f"{name} are not as decided" for table, name in _NAMES.items() if copy[table] != found[table]
+        )

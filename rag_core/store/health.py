@@ -1,0 +1,264 @@
+"""Whether a store is sound: each check looks at one promise, however damaged the file is.
+
+What can be told from the rows themselves is told by checksums; the others are what rows promise each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_core.errors import ExtractError, NotText, StoreError
+from rag_core.files import read_bytes
+from rag_core.reports import Finding, Health, Severity
+from rag_core.store import checksums, decisions, privacy, schema
+from rag_core.store.chunks import embed_hash
+from rag_core.store.connection import blames_file, can_be_written, damage
+from rag_core.store.documents import BEST_TARGET, storable
+from rag_core.store.file import Store, now
+from rag_core.store.identities import TARGET
+from rag_core.wording import plural
+
+EXAMPLES = 5
+DECISIONS = "decisions"
+_WORDS = "words"
+
+Find = Callable[[sqlite3.Connection], Iterator[str]]
+"""Names what breaks a promise, one text for each fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One promise. What breaks it is said as ``3 {noun}s {fault}.``"""
+
+    name: str
+    noun: str
+    fault: str
+    find: Find
+    severity: Severity = "fault"
+
+
+def check(store: Store, *, files: bool = False, report: Callable[[int, int], None] | None = None) -> Health:
+    """Make every check of ``store``; ``files`` also compares its documents with their files.
+
+    ``report`` gets the number of checks made so far and of all before each one; what it raises ends them.
+    Raises StoreError when the file cannot be read at all.
+    """
+    started = time.perf_counter()
+    store.settle_decisions()
+    found: list[Finding | None] = []
+    with store.read() as db, any_text(db):
+        has_tables = not schema.lost_tables(db)
+        wanted = (*CHECKS, _decided(store)) if has_tables else CHECKS[:1]
+        wanted += (FILES,) if has_tables and files else ()
+        for number, each in enumerate(wanted):
+            if report:
+                report(number, len(wanted))
+            found.append(_look(each, db))
+    names = tuple(each.name for each in wanted)
+    if has_tables:
+        names += (_WORDS,)
+        found.append(_words(store))
+    findings = tuple(finding for finding in found if finding)
+    return Health(store.name, now(), names, findings, (time.perf_counter() - started) * 1000)
+
+
+def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
+    count, examples = 0, []
+    try:
+        for shown in each.find(db):
+            count += 1
+            if count <= EXAMPLES:
+                examples.append(storable(shown))
+    except Exception as error:
+        if not damage(db, error):
+            raise
+        return Finding(each.name, "fault", f"The file is damaged in what the check of {each.name} reads.", 1)
+    if not count:
+        return None
+    sentence = f"{plural(count, each.noun)} {each.fault}."
+    return Finding(each.name, each.severity, sentence, count, tuple(examples))
+
+
+@contextmanager
+def any_text(db: sqlite3.Connection) -> Iterator[None]:
+    """Let ``db`` give also text whose bytes are no UTF-8, with lone surrogates for those."""
+    db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        db.text_factory = str
+
+
+def _rows(sql: str) -> Find:
+    """A finder that is one statement, whose rows name what is wrong."""
+    return lambda db: (str(row[0]) for row in db.execute(sql, {"nothing": embed_hash("")}))
+
+
+# --- the file ---------------------------------------------------------------------------
+
+
+def _schema(db: sqlite3.Connection) -> Iterator[str]:
+    return (f"{each.kind} {each.name}: {each.what}" for each in schema.differences(db))
+
+
+def _structure(db: sqlite3.Connection) -> Iterator[str]:
+    """What SQLite finds broken in its own file. Newer versions look at the words, too, which have a check
+    of their own here."""
+    rows = (row[0] for row in db.execute("PRAGMA integrity_check"))
+    yield from (text for text in rows if text != "ok" and "FTS5" not in text)
+    for table, row_id, parent, _ in db.execute("PRAGMA foreign_key_check"):
+        yield f"{table} {row_id or ''} without its row in {parent}"
+
+
+def _words(store: Store) -> Finding | None:
+    """Let FTS5 compare its words with those of every passage, which only a writer may ask for."""
+    try:
+        with store.note() as db:
+            db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+    except StoreError as error:
+        if blames_file(error):
+            return Finding(_WORDS, "fault", "The index of words does not match the passages.", 1)
+        if can_be_written(store.path) and can_be_written(store.path.parent):
+            raise
+        said = "The index of words was not compared with the passages, as nothing can be written here."
+        return Finding(_WORDS, "note", said, 1)
+    return None
+
+
+# --- what it holds ----------------------------------------------------------------------
+
+
+def _decided(store: Store) -> Check:
+    def find(db: sqlite3.Connection) -> Iterator[str]:
+        return decisions.differences(store.path, db)
+
+    return Check(DECISIONS, "kind", "of decisions that differ from the copy beside the store", find)
+
+
+def _is_not(kind: str, column: str) -> str:
+    """SQL for a column that does not hold JSON of a kind: an object, or an array of texts."""
+    items = f" AND NOT EXISTS (SELECT 1 FROM json_each({column}) WHERE type <> 'text')" * (kind == "array")
+    return f"NOT CASE WHEN json_valid({column}) THEN json_type({column}) = '{kind}'{items} ELSE 0 END"
+
+
+_JSON = {
+    "documents": {"metadata": "object", "warnings": "array"},
+    "chunks": {"heading_path": "array"},
+    "sources": {"include": "array", "exclude": "array"},
+    "requests": {"payload": "object"},
+    "jobs": {"counts": "object", "progress": "object"},
+}
+
+
+def _values(db: sqlite3.Connection) -> Iterator[str]:
+    """Rows that hold another kind of value than they must, and text that is no UTF-8."""
+    for table, columns in _JSON.items():
+        wrong = " OR ".join(_is_not(kind, column) for column, kind in columns.items())
+        yield from (f"{table} {row[0]}" for row in db.execute(f"SELECT id FROM {table} WHERE {wrong}"))
+    for table in ("meta", "requests", "jobs", "job_results", "queue", "outbox"):
+        for row in db.execute(f"SELECT * FROM {table}"):
+            if any(isinstance(value, str) and storable(value) != value for value in row):
+                yield f"{table} {row[0]}"
+    yield from _rows("SELECT 'meta ' || key FROM meta WHERE key = 'generation' AND value GLOB '*[^0-9]*'")(db)
+    if not privacy.are_sound(db):
+        yield "the rules that keep notes private"
+
+
+def _documents(db: sqlite3.Connection) -> Iterator[str]:
+    """Documents that are not as they were written: any of their passages, tags, names and links."""
+    for document_id, display, crc32 in db.execute("SELECT id, display, crc32 FROM documents").fetchall():
+        if checksums.of_document(db, document_id) != crc32:
+            yield display
+
+
+def _private(db: sqlite3.Connection) -> Iterator[str]:
+    return (each.display for each in privacy.misjudged(db))
+
+
+_places = _rows(
+    "SELECT d.display FROM documents d WHERE EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id"
+    ' AND ((c.path, c.title) <> (d.display, d.title) OR c.start < 0 OR c."end" < c.start'
+    " OR c.start_line < 1 OR c.end_line < c.start_line))"
+)
+_links = _rows(
+    "SELECT h.display || ': ' || links.target FROM links JOIN documents h ON h.id = links.document_id"
+    f" WHERE links.target_id IS NOT ({BEST_TARGET})"
+)
+
+
+# --- vectors ----------------------------------------------------------------------------
+
+
+def _vectors(db: sqlite3.Connection) -> Iterator[str]:
+    """Vectors that are not as they were stored. An empty one stands for a text that cannot be embedded."""
+    rows = db.execute(
+        "SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e"
+        " LEFT JOIN identities i ON i.id = e.identity_id"
+    )
+    for text_hash, vector, crc32, dimension in rows:
+        if not is_whole_vector(text_hash, vector, crc32, dimension):
+            yield text_hash[:6].hex()
+
+
+def is_whole_vector(text_hash: bytes, vector: bytes, crc32: int, dimension: int) -> bool:
+    """Whether a stored vector is as it was written, and of its embedder's dimension."""
+    if not (isinstance(text_hash, bytes) and isinstance(vector, bytes)):  # of a damaged row
+        return False
+    return checksums.of_vector(text_hash, vector) == crc32 and len(vector) in (0, 2 * (dimension or 0))
+
+
+# Passages that would never be found by meaning.
+_unembedded = _rows(
+    "SELECT d.display || ', passage ' || c.chunk_index FROM chunks c JOIN documents d ON d.id = c.document_id"
+    " WHERE embed_hash <> :nothing AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.hash = c.embed_hash)"
+    f" AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = c.embed_hash AND e.identity_id = {TARGET})"
+)
+# A killed run leaves some.
+_leftovers = _rows(
+    "SELECT lower(hex(substr(hash, 1, 6))) FROM embeddings"
+    " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"
+)
+
+# --- its files --------------------------------------------------------------------------
+
+
+def _files(db: sqlite3.Connection) -> Iterator[str]:
+    """Documents whose file is not the one that was read; those of an attached index have none here."""
+    rows = db.execute(
+        "SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d"
+        " JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"
+    )
+    for row in rows:
+        if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)
+            continue
+        try:
+            data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], max(row["size"], 0))
+        except NotText:  # it is larger now, or no file at all
+            yield f"{row['display']}: changed"
+        except ExtractError:
+            yield f"{row['display']}: gone, or not to be read"
+        else:
+            if hashlib.sha256(data).hexdigest() != row["file_hash"]:
+                yield f"{row['display']}: changed"
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("schema", "part", "of the schema missing, altered or unknown", _schema),
+    Check("structure", "fault", "in the structure of the file", _structure),
+    Check("values", "row", "with a value that cannot be read", _values),
+    Check("documents", "document", "with other content than was written", _documents),
+    Check("places", "document", "with passages at a place that cannot be", _places),
+    Check("private", "document", "with another mark than the rules for private notes give", _private),
+    Check("links", "link", "that should lead elsewhere", _links),
+    Check("vectors", "vector", "with other numbers than were written", _vectors),
+    Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),
+    Check("leftovers", "vector", "no passage needs; a later run drops them", _leftovers, "note"),
+)
+FILES = Check("files", "file", "no longer as it was read; the next run sees to it", _files, "note")
