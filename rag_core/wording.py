@@ -76,7 +76,7 @@ def fewer_vectors(job: Job) -> str:
         return ""
     if job.state != "done":
         return "The run ended before all of them were embedded."
-    return "Equal passages share a vector; those without text or prose have none."
+    return "Equal passages share a vector; those without prose have none."
 
 
 def unreadable(count: int) -> str:

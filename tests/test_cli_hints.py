@@ -310,7 +310,7 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
     result = run("index", "**/*", "--root", notes)
     assert result.out.splitlines() == [
         "Done in less than a second: 2 added, 4 skipped, 1 failed.",
-        "2 passages added, 1 text embedded. Equal passages share a vector; those without text or prose have none.",
+        "2 passages added, 1 text embedded. Equal passages share a vector; those without prose have none.",
         "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
         "  skipped  x.png, y.png, z.png and 1 more: It is a PNG image, not text.",
     ]
@@ -326,7 +326,7 @@ def test_a_run_over_notes_without_text_says_that_these_have_no_vector(run: Run, 
     run("store", "create", "s", "--embedder", "hashing")
     said = run("index", "**/*", "--root", notes).out
     assert "5 passages added, 3 texts embedded." in said
-    assert "those without text or prose have none." in said
+    assert "those without prose have none." in said
     assert "cannot read" not in said
 
 
