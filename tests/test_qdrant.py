@@ -15,13 +15,8 @@ from qdrant_client import models
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.types import Filters
 from rag_core.vectors import Receipt, unit
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import (
-    QdrantOptions,
-    QdrantPlace,
-)
-from rag_core.vectors.qdrant_points import INDEXED
-from tests.qdrant_index import ME, QUERY, opened, options, place, record
+from rag_core.vectors.qdrant import INDEXED, Qdrant, QdrantOptions
+from tests.qdrant_index import ME, QUERY, opened, options, record, unprepared
 from tests.qdrant_server import QdrantServer
 from tests.standin import Refusal
 from tests.vector_bench import vault, vectors
@@ -69,14 +64,14 @@ def test_in_this_process_nothing_is_indexed_and_nobody_is_warned(tmp_path: Path)
     ("changes", "difference"),
     [
         ({"dimension": 32}, "dimension 16 instead of 32"),
-        ({"metric": "Euclid"}, "distance 'Cosine' instead of 'Euclid'"),
+        ({"metric": "euclidean"}, "distance 'Cosine' instead of 'Euclid'"),
     ],
 )
 def test_a_collection_of_another_shape_is_refused_with_the_difference(
     qdrant: QdrantServer, changes: dict[str, Any], difference: str
 ) -> None:
     opened(options(qdrant))
-    with pytest.raises(VectorError, match=f"'notes'.* {difference}") as caught:
+    with pytest.raises(VectorError, match=f"notes#another'.* {difference}") as caught:
         opened(options(qdrant), "another", **changes)
     assert "qdrant_collection" in caught.value.suggestion
 
@@ -103,7 +98,7 @@ def test_notes_that_another_program_put_there_are_not_taken_for_ours(qdrant: Qdr
     opened(options(qdrant), "other")
     theirs = {"vault_name": "notes", "rel_path": "a.md"}
     qdrant.engine.upsert("notes", [models.PointStruct(id=7, vector=[1.0] * 16, payload=theirs)])
-    index = Qdrant(place(options(qdrant)), options(qdrant))
+    index = unprepared(options(qdrant))
     with pytest.raises(VectorError, match="belongs to somebody else"):
         index.prepare(ME)
     assert index.owner() == ""
@@ -112,11 +107,13 @@ def test_notes_that_another_program_put_there_are_not_taken_for_ours(qdrant: Qdr
 
 
 def test_two_that_take_the_same_store_at_once_do_not_both_have_it(qdrant: QdrantServer) -> None:
-    first, second = (Qdrant(place(options(qdrant)), options(qdrant)) for _ in range(2))
-    first._create()
-    second._create()  # found nothing a moment before
-    first._mark("owner-1", only_if_new=True)
-    second._mark("owner-2", only_if_new=True)  # so here
+    first, second = (unprepared(options(qdrant)) for _ in range(2))
+    first._create("owner-1", [])
+    second._create("owner-2", [])  # found nothing a moment before
+    assert first._adopt(first._describe(), "owner-1", []) == "owner-1"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(second, "_owner_of", lambda _: "")  # so here
+        second._adopt(second._describe(), "owner-2", [])
     assert first.owner() == second.owner() == "owner-1"
     with pytest.raises(VectorError, match="belongs to another installation"):
         second.prepare("owner-2")
@@ -140,8 +137,8 @@ def test_of_a_collection_that_was_there_before_a_failure_removes_only_its_own_ma
     qdrant.engine.create_collection("notes", shape)
     mark = Qdrant._mark
 
-    def fail(self: Qdrant, owner: str, *, only_if_new: bool = False) -> None:
-        mark(self, owner, only_if_new=only_if_new)
+    def fail(self: Qdrant, owner: str, **how: object) -> None:
+        mark(self, owner, **how)
         qdrant.fail("/points", Refusal(400, {"status": {"error": "not so"}}))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -152,32 +149,32 @@ def test_of_a_collection_that_was_there_before_a_failure_removes_only_its_own_ma
 
 
 def test_an_index_can_be_opened_by_its_address_alone(qdrant: QdrantServer) -> None:
-    there = opened(options(qdrant), "mine", metric="Euclid")
-    found = Qdrant.at(str(there.place), options(qdrant))
-    assert found.place == there.place
+    there = opened(options(qdrant), "mine", metric="euclidean")
+    found = Qdrant.existing(there.address, options(qdrant))
+    assert (found.dimension, found.metric) == (16, "Euclid")
     assert found.owner() == ME
     with pytest.raises(VectorError, match=r"There is no store at 'qdrant://.*#yours'"):
-        Qdrant.at(str(replace(there.place, store="yours")), options(qdrant))
+        Qdrant.existing(there.address.replace("#mine", "#yours"), options(qdrant))
     with pytest.raises(VectorError, match="`other` doesn't exist"):
-        Qdrant.at(str(replace(there.place, collection="other")), options(qdrant))
+        Qdrant.existing(there.address.replace("/notes#", "/other#"), options(qdrant))
 
 
 def test_an_address_sends_notes_and_keys_only_where_it_is_configured(qdrant: QdrantServer) -> None:
-    there = place(options(qdrant))
+    there = unprepared(options(qdrant)).address
     here = QdrantOptions(url="http://127.0.0.1:1", api_key=KEY)
     elsewhere = r"not where `qdrant_url` points to \(127\.0\.0\.1:1\)"
     with pytest.raises(VectorError, match=elsewhere):
-        Qdrant.at(str(there), here)
+        Qdrant.existing(there, here)
     with pytest.raises(VectorError, match=elsewhere):
-        Qdrant(there, here)
+        Qdrant(there, 16, "cosine", here)
     assert qdrant.asked == []
 
 
 def test_an_index_in_a_folder_is_not_looked_for_on_a_server() -> None:
     with pytest.raises(VectorError, match="Take `qdrant_url` away"):
-        Qdrant(QdrantPlace("", "notes", "work", 16), QdrantOptions(url="http://127.0.0.1:1"))
+        Qdrant("qdrant:///notes#work", 16, "cosine", QdrantOptions(url="http://127.0.0.1:1"))
     with pytest.raises(VectorError, match=r"points to \(nowhere\)"):
-        Qdrant(QdrantPlace("example.org:6333", "notes", "work", 16), QdrantOptions(path=Path("x")))
+        Qdrant("qdrant://example.org/notes#work", 16, "cosine", QdrantOptions(path=Path("x")))
 
 
 def test_the_server_that_gets_texts_is_named(qdrant: QdrantServer, tmp_path: Path) -> None:
@@ -268,7 +265,7 @@ def test_a_note_in_the_root_has_no_folder_and_its_chunks_share_its_id(qdrant: Qd
     assert len({payload["note_id"] for payload in payloads}) == 2
 
 
-@pytest.mark.parametrize("metric", ["Cosine", "Euclid", "Dot"])
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot_product"])
 def test_vectors_have_the_length_one_there(qdrant: QdrantServer, metric: str) -> None:
     index = opened(options(qdrant), metric=metric)
     note = record(vector=vectors(1, 16)[0] * np.float32(7))
@@ -414,6 +411,6 @@ def test_searching_a_collection_that_is_not_there_says_so(
     qdrant: QdrantServer, tmp_path: Path, in_process: bool
 ) -> None:
     here = QdrantOptions(path=tmp_path / "qdrant") if in_process else options(qdrant)
-    with pytest.raises(VectorError, match=r"(?i)collection .notes.") as caught:
-        Qdrant(place(here), here).search(QUERY, 5)
+    with pytest.raises(VectorError, match=r"(?i)collection .?notes") as caught:
+        unprepared(here).search(QUERY, 5)
     assert not isinstance(caught.value, VectorsUnreachable)

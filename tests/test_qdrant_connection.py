@@ -12,9 +12,8 @@ import pytest
 from qdrant_client import QdrantClient
 
 from rag_core.errors import VectorError, VectorsUnreachable
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import QdrantOptions
-from tests.qdrant_index import ME, QUERY, opened, options, place, record
+from rag_core.vectors.qdrant import QdrantOptions
+from tests.qdrant_index import ME, QUERY, opened, options, record, unprepared
 from tests.qdrant_server import QdrantServer
 from tests.standin import Asked, Refusal, StandIn, nobody, serving
 
@@ -67,7 +66,7 @@ def test_an_answer_that_never_comes_is_not_waited_for() -> None:
             time.sleep(1.5)
 
     with serving(Silent()) as silent:
-        index = Qdrant(place(options(silent)), options(silent, timeout=0.5, attempts=1))
+        index = unprepared(options(silent, timeout=0.5, attempts=1))
         with pytest.raises(VectorsUnreachable, match="ReadTimeout"):
             index.search(QUERY, 5)
 
@@ -75,7 +74,7 @@ def test_an_answer_that_never_comes_is_not_waited_for() -> None:
 def test_a_server_that_is_not_there_is_unreachable() -> None:
     there = QdrantOptions(url=nobody(), backoff=0.01, attempts=2)
     with pytest.raises(VectorsUnreachable, match="cannot be used: ConnectError") as caught:
-        Qdrant(place(there), there).prepare(ME)
+        unprepared(there).prepare(ME)
     assert "is sent with the next run" in caught.value.suggestion
 
 
@@ -83,8 +82,8 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
 def test_a_key_that_is_refused_is_told_with_where_to_set_it(qdrant: QdrantServer, status: int) -> None:
     qdrant.fail("", Refusal(status, f"The key {KEY} is wrong"))
     there = options(qdrant, api_key=KEY)
-    with pytest.raises(VectorError, match=f"refuses the key \\(status {status}\\)") as caught:
-        Qdrant(place(there), there).prepare(ME)
+    with pytest.raises(VectorError, match=f"refuses access \\(status {status}\\)") as caught:
+        unprepared(there).prepare(ME)
     assert not isinstance(caught.value, VectorsUnreachable)
     assert "COMMONPLACE_QDRANT_API_KEY" in caught.value.suggestion
     assert len(qdrant.asked) == 1
