@@ -20,7 +20,7 @@ import pytest
 
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.types import Filters, Metric
-from rag_core.vectors import Receipt, VectorRecord, unit
+from rag_core.vectors import Receipt, VectorRecord
 from rag_core.vectors.chroma import KEYS, MAX_ALTERNATIVES, Chroma, ChromaOptions
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
 from tests.relay import Relay
@@ -83,34 +83,6 @@ def test_a_collection_is_created_with_its_shape_and_no_embedder(server: Relay, i
     assert index.owner() == ME
 
 
-def test_a_collection_of_the_same_shape_and_owner_is_adopted_with_what_is_in_it(index: Chroma) -> None:
-    index.put([record()])
-    index.prepare(ME)
-    assert [*index.keys()] == ["k"]
-
-
-def test_a_collection_of_another_shape_is_refused_with_the_difference(server: Relay, index: Chroma) -> None:
-    for changes, difference in (
-        ({"dimension": 32}, "dimension 16 instead of 32"),
-        ({"metric": "euclidean"}, "distance 'cosine' instead of 'l2'"),
-    ):
-        shape: Any = {"dimension": 16, "metric": "cosine", **changes}
-        with pytest.raises(VectorError, match=f"{index._collection}.*{difference}"):
-            Chroma(index.address, options=options(server), **shape).prepare(ME)
-
-
-def test_a_collection_of_another_owner_is_refused_until_it_is_taken_over(index: Chroma) -> None:
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare("owner-2")
-    assert index.owner() == ME
-    index.put([record()])
-    index.prepare("owner-2", take_over=True)
-    assert index.owner() == "owner-2"
-    assert [*index.keys()] == ["k"]
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare(ME)
-
-
 def test_a_collection_that_another_program_made_is_not_taken_for_ours(
     services: Services, server: Relay, address: str
 ) -> None:
@@ -136,39 +108,6 @@ def test_two_that_create_the_same_collection_at_once_share_it(server: Relay, ind
     second = unprepared(options(server), index.address)
     second._create("owner-2", [])  # found nothing a moment before
     assert second.owner() == ME
-
-
-def test_an_index_can_be_opened_by_its_address_alone(server: Relay, address: str) -> None:
-    made = unprepared(options(server), address, "euclidean")
-    made.prepare(ME)
-    there = Chroma.existing(address, options(server))
-    assert (there.dimension, there.metric) == (16, "l2")
-    assert there.owner() == ME
-    made.drop(ME)
-    with pytest.raises(VectorError, match="does not exist"):
-        Chroma.existing(address, options(server))
-
-
-def test_an_address_sends_notes_only_where_it_is_configured(server: Relay, address: str) -> None:
-    here = ChromaOptions(url="http://127.0.0.1:1")
-    elsewhere = r"not where `chroma_url` points to \(127\.0\.0\.1:1\)"
-    with pytest.raises(VectorError, match=elsewhere):
-        Chroma.existing(address, here)
-    with pytest.raises(VectorError, match=elsewhere):
-        unprepared(here, address)
-    assert server.asked == []
-
-
-def test_an_index_in_a_folder_is_not_looked_for_on_a_server() -> None:
-    with pytest.raises(VectorError, match="Take `chroma_url` away"):
-        unprepared(ChromaOptions(url="http://127.0.0.1:1"), "chroma:///notes")
-    with pytest.raises(VectorError, match=r"points to \(nowhere\)"):
-        unprepared(ChromaOptions(path=Path("x")), "chroma://example.org/notes")
-
-
-def test_the_server_that_gets_texts_is_named(server: Relay, address: str) -> None:
-    assert unprepared(options(server), address).server == server.url
-    assert unprepared(ChromaOptions(path=Path("x"))).server == ""
 
 
 def test_a_dropped_collection_is_gone_and_dropping_it_again_is_no_error(index: Chroma) -> None:
@@ -208,17 +147,6 @@ def test_an_exact_search_looks_at_everything_and_can_be_changed_back(server: Rel
 # --- what is sent -----------------------------------------------------------------------
 
 
-def test_everything_comes_back_as_it_was_put(index: Chroma) -> None:
-    notes = vault(300, 16)
-    index.put(note.record for note in notes)
-    found = {each.key: each for each in index.records()}
-    assert len(found) == 300
-    for note in notes:
-        there, put = found[note.key], note.record
-        assert (there.text, there.doc, there.metadata) == (put.text, put.doc, put.metadata)
-        assert np.abs(there.vector - note.vector).max() < 1e-3
-
-
 def test_what_a_record_has_not_any_more_is_gone(index: Chroma) -> None:
     index.put([record(metadata={"tags": ("a",), "page": "1", "date": 20260101})])
     index.put([record(metadata={"date": 20260102})])
@@ -239,20 +167,6 @@ def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
     assert undated["unfiltered"] == (*MAY_BE_UNFILTERED,)
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot_product"])
-def test_vectors_have_the_length_one_there(server: Relay, address: str, metric: Any) -> None:
-    index = unprepared(options(server), address, metric)
-    index.prepare(ME)
-    note = record(vector=vectors(1, 16)[0] * np.float32(7))
-    index.put([note])
-    [there] = index.records()
-    assert np.linalg.norm(there.vector) == pytest.approx(1, abs=1e-6)
-    for query in (note.vector * np.float32(3), -note.vector, QUERY):
-        [match] = index.search(query, 1)
-        assert match.similarity == pytest.approx(float(unit(query) @ unit(note.vector)), abs=1e-6)
-    index.drop(ME)
-
-
 def test_requests_hold_as_many_records_as_the_server_takes(
     server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,34 +185,6 @@ def test_requests_stay_below_what_a_server_takes(server: Relay, index: Chroma) -
     receipt = index.put(record(f"{n}", text="ü" * 600_000) for n in range(7))  # 3.6 MB to send, each
     assert len(receipt.sent) == 7
     assert [len(body["ids"]) for body in sent(server, "/upsert")] == [4, 3]
-
-
-def test_halves_of_characters_are_replaced_before_they_fail_a_request(index: Chroma) -> None:
-    odd = record(
-        text="a\ud800b", doc={"path": "\udcff.md"}, metadata={"folder": "x\udfff", "tags": ("\ud800",)}
-    )
-    assert index.put([odd]).sent == ("k",)
-    [there] = index.records()
-    assert (there.text, there.doc["path"], there.metadata) == (
-        "a?b",
-        "?.md",
-        {"folder": "x?", "tags": ("?",)},
-    )
-
-
-def test_one_bad_record_is_refused_alone(server: Relay, index: Chroma) -> None:
-    good = [note.record for note in vault(20, 16)]
-    bad = {
-        "nan": record("nan", vector=np.full(16, np.nan, np.float32)),
-        "zero": record("zero", vector=np.zeros(16, np.float32)),
-        "short": record("short", vector=np.ones(8, np.float32)),
-        "": record(""),
-        "\ud800": record("\ud800"),
-    }
-    receipt = index.put([*good[:10], *bad.values(), *good[10:]])
-    assert {*receipt.refused} == {*bad}
-    assert {*index.keys()} == {*receipt.sent} == {each.key for each in good}
-    assert len(sent(server, "/upsert")) == 1
 
 
 def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(
@@ -340,27 +226,6 @@ def test_more_alternatives_than_it_looks_up_are_left_to_the_local_check(server: 
     assert index.search(QUERY, 5, Filters(tags=many)) == []
     assert len(index.search(QUERY, 5, Filters(tags=many, files=tuple(f"{n}" for n in range(20))))) == 0
     assert len(index.search(QUERY, 5, Filters(tags=(*many, *many)))) == 1
-
-
-def test_a_note_whose_date_cannot_be_asked_for_is_not_missed(index: Chroma) -> None:
-    index.put([record("odd", metadata={"unfiltered": ("date",)}), record("old", metadata={"date": 20200101})])
-    assert [match.key for match in index.search(QUERY, 5, Filters(after="2026-01-01"))] == ["odd"]
-
-
-def test_what_has_no_length_finds_nothing(index: Chroma) -> None:
-    index.put([record()])
-    assert index.search(np.zeros(16, np.float32), 5) == []
-    assert index.search(np.full(16, np.nan, np.float32), 5) == []
-
-
-@pytest.mark.parametrize("in_process", [True, False])
-def test_searching_a_collection_that_is_not_there_says_so(
-    server: Relay, tmp_path: Path, address: str, in_process: bool
-) -> None:
-    here = ChromaOptions(path=tmp_path / "chroma") if in_process else options(server)
-    with pytest.raises(VectorError, match="does not exist") as caught:
-        unprepared(here).search(QUERY, 5)
-    assert not isinstance(caught.value, VectorsUnreachable)
 
 
 # --- failures ---------------------------------------------------------------------------

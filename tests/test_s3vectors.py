@@ -39,29 +39,6 @@ def test_bucket_and_index_are_created_as_configured(amazon: Server) -> None:
     assert index.tags == {"team": "notes", "commonplace:owner": ME}
 
 
-def test_an_index_of_the_same_shape_and_owner_is_adopted_with_what_is_in_it(amazon: Server) -> None:
-    opened(amazon).put([record()])
-    again = opened(amazon)
-    assert [*again.keys()] == ["k"]
-    assert amazon.count("CreateIndex") == 1
-
-
-@pytest.mark.parametrize(
-    ("shape", "difference"),
-    [
-        ({"dimension": 32}, "dimension 16 instead of 32"),
-        ({"metric": "euclidean"}, "distance 'cosine' instead of 'euclidean'"),
-    ],
-)
-def test_an_index_of_another_shape_is_refused_with_the_difference(
-    amazon: Server, shape: dict[str, Any], difference: str
-) -> None:
-    opened(amazon)
-    with pytest.raises(VectorError, match=difference) as caught:
-        opened(amazon, **shape)
-    assert "s3vectors://commonplace-notes/main" in caught.value.message
-
-
 def test_an_index_whose_texts_are_filterable_is_refused(amazon: Server) -> None:
     client = raw(amazon)
     client.create_vector_bucket(vectorBucketName=BUCKET)
@@ -70,31 +47,12 @@ def test_an_index_whose_texts_are_filterable_is_refused(amazon: Server) -> None:
         opened(amazon)
 
 
-def test_an_index_of_another_owner_is_refused_until_it_is_taken_over(amazon: Server) -> None:
-    index = opened(amazon)
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare("owner-2")
-    assert index.owner() == ME
-    index.prepare("owner-2", take_over=True)
-    assert index.owner() == "owner-2"
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare(ME)
-
-
 def test_two_that_create_the_same_index_at_once_share_it(amazon: Server) -> None:
     first, second = (S3Vectors(ADDRESS, 16, "cosine", options(amazon)) for _ in range(2))
     first._create(ME, [])
     second._create(ME, [])  # found nothing a moment before
     second.prepare(ME)
     assert amazon.count("CreateIndex", 409) == 1
-
-
-def test_an_index_can_be_opened_by_its_address_alone(amazon: Server) -> None:
-    opened(amazon, metric="euclidean")
-    there = S3Vectors.existing(ADDRESS, options(amazon))
-    assert (there.dimension, there.metric) == (16, "euclidean")
-    with pytest.raises(VectorError, match="could not be found"):
-        S3Vectors.existing("s3vectors://commonplace-notes/other", options(amazon))
 
 
 def test_a_dropped_index_takes_its_bucket_with_it_unless_another_is_there(amazon: Server) -> None:
@@ -107,28 +65,7 @@ def test_a_dropped_index_takes_its_bucket_with_it_unless_another_is_there(amazon
         [*new.keys()]
 
 
-def test_only_its_owner_drops_an_index(amazon: Server) -> None:
-    index = opened(amazon)
-    index.drop("owner-2")
-    assert index.owner() == ME
-
-
 # --- what is sent -----------------------------------------------------------------------
-
-
-def test_everything_comes_back_as_it_was_put(amazon: Server) -> None:
-    index = opened(amazon)
-    notes = vault(30, 16)
-    index.put(note.record for note in notes)
-    found = {each.key: each for each in index.records()}
-    for note in notes:
-        there = found[note.key]
-        assert (there.text, there.doc, there.metadata) == (
-            note.record.text,
-            note.record.doc,
-            note.record.metadata,
-        )
-        assert np.abs(there.vector - note.vector).max() < 1e-3
 
 
 def test_many_records_are_listed_page_by_page(amazon: Server) -> None:
@@ -162,17 +99,6 @@ def test_a_receipt_is_given_for_each_request(amazon: Server) -> None:
     total = opened(amazon).put((note.record for note in vault(600, 16)), receipts.append)
     assert [len(receipt.sent) for receipt in receipts] == [500, 100]
     assert [*itertools.chain(*(receipt.sent for receipt in receipts))] == [*total.sent]
-
-
-def test_halves_of_characters_are_replaced_before_they_fail_a_request(amazon: Server) -> None:
-    index = opened(amazon)
-    odd = record(
-        text="a\ud800b", doc={"path": "\udcff.md"}, metadata={"folder": "x\udfff", "tags": ("\ud800",)}
-    )
-    assert index.put([odd]).sent == ("k",)
-    [there] = index.records()
-    assert (there.text, there.doc["path"]) == ("a?b", "?.md")
-    assert there.metadata == {"folder": "x?", "tags": ("?",)}
 
 
 def test_keys_without_a_value_are_not_sent(amazon: Server) -> None:
@@ -285,11 +211,6 @@ def test_filters_are_sent_as_the_service_takes_them(amazon: Server) -> None:
     }
     index.search(vectors(1, 16)[0], 5)
     assert "filter" not in amazon.asked("QueryVectors")[1]
-
-
-def test_searching_an_index_that_is_not_there_says_so(amazon: Server) -> None:
-    with pytest.raises(VectorError, match="vector bucket could not be found"):
-        S3Vectors(ADDRESS, 16, "cosine", options(amazon)).search(vectors(1, 16)[0], 5)
 
 
 def test_no_filter_leaves_out_what_fits(tmp_path: Path) -> None:

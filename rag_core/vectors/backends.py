@@ -53,8 +53,8 @@ def destination(backend: str, options: VectorOptions) -> str:
 
     Raises InvalidInput for a kind that does not exist, VectorError when its package is broken.
     """
-    if index := BUILT_IN.get(backend):
-        return index.destination(options[backend])
+    if backend in BUILT_IN:
+        return str(options[backend].destination)
     return destination_of("" if backend == LOCAL else _foreign(backend).server)
 
 

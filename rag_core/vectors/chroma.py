@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rag_core.config import Settings
 from rag_core.errors import VectorError
-from rag_core.models.servers.addresses import destination, straight_to
+from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, unit
 from rag_core.vectors.payload import (
@@ -72,6 +72,7 @@ class ChromaOptions(ProgramOptions):
     """How to reach Chroma. A search that is not ``exact`` looks at ``ef_search`` candidates at least."""
 
     ef_search: int = 400
+    port = 8000
 
 
 class Item(NamedTuple):
@@ -82,9 +83,106 @@ class Item(NamedTuple):
     metadata: dict[str, Value | None]
 
 
-class Chroma(Remote["ChromaService"]):
+# --- calls --------------------------------------------------------------------------------------
+
+
+class Engine(NamedTuple):
+    """The package's parts, wired: what it is asked through, and all of it, to be ended."""
+
+    api: Any
+    system: Any
+
+
+class ChromaService(Program[ChromaOptions]):
+    """Chroma on a server, or in this process."""
+
+    name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
+    example = "http://127.0.0.1:8000"
+    access = "Use a server without a key, or let a proxy on this machine add it."
+
+    def _once(self, act: Callable[[Any], _T]) -> _T:
+        return super()._once(lambda engine: act(engine.api))
+
+    def _connect(self) -> Engine:
+        import httpx
+
+        engine = self._wired(
+            chroma_api_impl="chromadb.api.fastapi.FastAPI",
+            chroma_server_host=self.options.server,
+            chroma_server_http_port=self.options.port,
+        )
+        engine.api._session.close()
+        engine.api._session = session = httpx.Client(
+            headers=engine.api._session.headers,
+            timeout=httpx.Timeout(self.options.timeout, connect=min(self.options.timeout, _CONNECT_S)),
+            **straight_to(self.options.server),
+            event_hooks={"response": [self._check]},
+        )
+        weakref.finalize(self, session.close)
+        return engine
+
+    def _start(self, folder: Path) -> Engine:
+        errors = self.imported("chromadb.errors")
+        try:
+            return self._wired(
+                chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+                is_persistent=True,
+                persist_directory=str(folder),
+            )
+        except errors.ChromaError as error:
+            raise VectorError(
+                f"The folder {str(folder)!r} of Chroma cannot be opened: {quoted(str(error))}.",
+                "Check the disk; if the folder is damaged, remove it and send everything again.",
+            ) from error
+
+    def _wired(self, **settings: Any) -> Engine:
+        config = self.imported("chromadb.config")
+        quiet = {"_env_file": None, "anonymized_telemetry": False, "chroma_otel_collection_endpoint": ""}
+        system = config.System(config.Settings(**settings, **quiet))
+        api = system.instance(self.imported("chromadb.api").ServerAPI)
+        system.start()
+        return Engine(api, system)
+
+    @staticmethod
+    def _stop(engine: Engine) -> None:
+        if session := getattr(engine.api, "_session", None):
+            session.close()
+        engine.system.stop()
+
+    def explained(self, error: Exception) -> Exception:
+        import httpx
+
+        errors = self.imported("chromadb.errors")
+        match error:
+            case httpx.UnsupportedProtocol():
+                return self.mistaken()
+            case httpx.TransportError():
+                return Busy(type(error).__name__)
+            case errors.InternalError():  # of the engine in this process; a server's comes as an answer
+                return self.damage(error)
+            case errors.ChromaError():
+                return self.refusal(error.code(), str(error))
+            case ValueError() if not (self.options.url and isinstance(error, json.JSONDecodeError)):
+                return self.refusal(400, str(error))  # the package refuses what it is given
+            case ValueError() | TypeError() | LookupError() | AttributeError():
+                return self.mistaken() if self.options.url else self.refusal(400, str(error))
+        return error
+
+    def _check(self, response: httpx.Response) -> None:
+        if response.status_code >= 300:
+            response.read()
+            after = response.headers.get("Retry-After", "")  # a number of seconds, or a day
+            wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
+            raise self.answered(response.status_code, response.text, wait_s)
+
+
+# --- the index ---------------------------------------------------------------
+
+
+class Chroma(Remote[ChromaService]):
     """See RemoteIndex."""
 
+    service_type = ChromaService
     form = "chroma://HOST:PORT/COLLECTION"
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
     metrics = {"cosine": "cosine", "euclidean": "l2", "dot_product": "ip"}  # noqa: RUF012
@@ -96,7 +194,6 @@ class Chroma(Remote["ChromaService"]):
 
     @classmethod
     def options(cls, settings: Settings) -> ChromaOptions:
-        """See Remote.options."""
         return ChromaOptions(
             url=settings.chroma_url or "",
             path=settings.chroma_path or settings.data_dir / "chroma",
@@ -107,35 +204,16 @@ class Chroma(Remote["ChromaService"]):
     def address_of(store: str, variant: str, options: ChromaOptions) -> str:
         """See Remote.address_of. The collection has the store's name where Chroma takes it."""
         name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{mark(store)}"
-        return f"chroma://{ChromaService.server_of(options)}/{name}{variant and f'-{variant}'}"
-
-    @classmethod
-    def destination(cls, options: ChromaOptions) -> str:
-        """See Remote.destination."""
-        return destination(options.url)
-
-    @classmethod
-    def _service(cls, options: ChromaOptions) -> ChromaService:
-        return ChromaService(options)
+        return f"chroma://{options.host}/{name}{variant and f'-{variant}'}"
 
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])
         self._collection = names["collection"]
         self._known: Any = None
 
-    @property
-    def server(self) -> str:
-        """See RemoteIndex.server."""
-        return self.service.url
-
-    def close(self) -> None:
-        """See RemoteIndex.close. Another process may use the folder then."""
-        self.service.close()
-
     # --- the index itself -------------------------------------------------------------------
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """See RemoteIndex.prepare."""
         super().prepare(owner, take_over=take_over)
         if self._known.configuration_json["hnsw"].get("ef_search") != self._ef_search:
             self._modify(new_configuration={"hnsw": {"ef_search": self._ef_search}})
@@ -197,7 +275,6 @@ class Chroma(Remote["ChromaService"]):
         self._with(lambda collection: collection._client._modify(id=collection.id, **changes))
 
     def drop(self, owner: str) -> None:
-        """See RemoteIndex.drop."""
         if self.owner() == owner:
             self._delete_collection()
 
@@ -241,12 +318,10 @@ class Chroma(Remote["ChromaService"]):
             yield key, 1 - distance / 2 if self.metric == "l2" else 1 - distance  # l2 is squared
 
     def keys(self) -> Iterator[str]:
-        """See RemoteIndex.keys."""
         for page in self._pages(_KEYS_A_PAGE, []):
             yield from page["ids"]
 
     def records(self) -> Iterator[VectorRecord]:
-        """See RemoteIndex.records."""
         for page in self._pages(_RECORDS_A_PAGE, ["embeddings", "documents", "metadatas"]):
             columns = page["ids"], page["embeddings"], page["documents"], page["metadatas"]
             for key, vector, text, metadata in zip(*columns, strict=True):
@@ -278,109 +353,3 @@ class Chroma(Remote["ChromaService"]):
         if self._known is None:
             self._known = api.get_collection(self._collection)
         return Collection(client=api, model=self._known, embedding_function=None)
-
-
-# --- calls --------------------------------------------------------------------------------------
-
-
-class Engine(NamedTuple):
-    """The package's parts, wired: what it is asked through, and all of it, to be ended."""
-
-    api: Any
-    system: Any
-
-
-class _Answer(Exception):
-    """An answer of the server that is not success."""
-
-    def __init__(self, status: int, said: str, wait_s: float) -> None:
-        super().__init__(status)
-        self.status = status
-        self.said = said
-        self.wait_s = wait_s
-
-
-class ChromaService(Program[ChromaOptions]):
-    """Chroma on a server, or in this process."""
-
-    name, extra, package, module, port = "Chroma", "chroma", "chromadb", "chromadb", 8000
-    access = "Use a server without a key, or let a proxy on this machine add it."
-
-    def _once(self, act: Callable[[Any], _T]) -> _T:
-        return super()._once(lambda engine: act(engine.api))
-
-    def _connect(self) -> Engine:
-        import httpx
-
-        engine = self._wired(
-            chroma_api_impl="chromadb.api.fastapi.FastAPI",
-            chroma_server_host=self.url,
-            chroma_server_http_port=self.port,
-        )
-        engine.api._session.close()
-        engine.api._session = session = httpx.Client(
-            headers=engine.api._session.headers,
-            timeout=httpx.Timeout(self.options.timeout, connect=min(self.options.timeout, _CONNECT_S)),
-            **straight_to(self.url),
-            event_hooks={"response": [_raise_unless_success]},
-        )
-        weakref.finalize(self, session.close)
-        return engine
-
-    def _start(self, folder: Path) -> Engine:
-        errors = self.imported("chromadb.errors")
-        try:
-            return self._wired(
-                chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
-                is_persistent=True,
-                persist_directory=str(folder),
-            )
-        except errors.ChromaError as error:
-            raise VectorError(
-                f"The folder {str(folder)!r} of Chroma cannot be opened: {quoted(str(error))}.",
-                "Check the disk; if the folder is damaged, remove it and send everything again.",
-            ) from error
-
-    def _wired(self, **settings: Any) -> Engine:
-        config = self.imported("chromadb.config")
-        quiet = {"_env_file": None, "anonymized_telemetry": False, "chroma_otel_collection_endpoint": ""}
-        system = config.System(config.Settings(**settings, **quiet))
-        api = system.instance(self.imported("chromadb.api").ServerAPI)
-        system.start()
-        return Engine(api, system)
-
-    @staticmethod
-    def _stop(engine: Engine) -> None:
-        if session := getattr(engine.api, "_session", None):
-            session.close()
-        engine.system.stop()
-
-    def explained(self, error: Exception) -> Exception:
-        """See Service.explained."""
-        import httpx
-
-        errors = self.imported("chromadb.errors")
-        match error:
-            case _Answer():
-                return self.answered(error.status, error.said, error.wait_s)
-            case httpx.UnsupportedProtocol():
-                return self.mistaken()
-            case httpx.TransportError():
-                return Busy(type(error).__name__)
-            case errors.InternalError():  # of the engine in this process; a server's comes as an answer
-                return self.damage(error)
-            case errors.ChromaError():
-                return self.refusal(error.code(), str(error))
-            case ValueError() if not (self.server and isinstance(error, json.JSONDecodeError)):
-                return self.refusal(400, str(error))  # the package refuses what it is given
-            case ValueError() | TypeError() | LookupError() | AttributeError():
-                return self.mistaken() if self.server else self.refusal(400, str(error))
-        return error
-
-
-def _raise_unless_success(response: httpx.Response) -> None:
-    if response.status_code >= 300:
-        response.read()
-        after = response.headers.get("Retry-After", "")  # a number of seconds, or a day
-        wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
-        raise _Answer(response.status_code, response.text, wait_s)

@@ -26,7 +26,7 @@ from typing import Any
 
 from rag_core.config import Settings
 from rag_core.errors import VectorError
-from rag_core.models.servers.addresses import destination, straight_to
+from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, unit
 from rag_core.vectors.payload import (
@@ -69,7 +69,6 @@ INDEXED = {
 _BATCH = 500
 _KEYS_A_PAGE = 5000
 _RECORDS_A_PAGE = 256
-_SEARCH_S = 10.0
 _RECORD_BYTES = 128  # names, braces and commas of one point
 _SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
 
@@ -84,11 +83,83 @@ class QdrantOptions(ProgramOptions):
     collection: str = "notes"
     api_key: str = field(default="", repr=False)
     hnsw_ef: int = 400
+    port = 6333
 
 
-class Qdrant(Remote["QdrantService"]):
+class QdrantService(Program[QdrantOptions]):
+    """Qdrant on a server, or in this process."""
+
+    name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
+    example = "http://127.0.0.1:6333"
+    takes_turns = True
+    access = f"Set {KEY_VARIABLE}, best in .env."
+
+    @property
+    def models(self) -> Any:
+        """The package's values. Raises VectorError when it is not installed."""
+        return self.imported().models
+
+    def _connect(self) -> Any:
+        key = self.options.api_key
+        return self.imported().QdrantClient(
+            url=self.options.server,
+            headers={"api-key": key} if key else None,
+            timeout=math.ceil(self.options.timeout),
+            check_compatibility=False,  # it asks the server in the background, and warns on standard error
+            **straight_to(self.options.server),
+        )
+
+    def _start(self, folder: Path) -> Any:
+        client = self.imported().QdrantClient
+        try:
+            return client(path=str(folder), force_disable_check_same_thread=True)  # we take turns
+        except RuntimeError as error:
+            raise VectorError(
+                f"The folder {str(folder)!r} of Qdrant is in use by another program.",
+                "End that program, or run a server that both can use.",
+            ) from error
+        except (ValueError, sqlite3.Error, OSError) as error:
+            raise self.damage(error) from error
+
+    @staticmethod
+    def _stop(engine: Any) -> None:
+        engine.close()
+
+    def explained(self, error: Exception) -> Exception:
+        if self.options.url:
+            return self._explained_answer(error)
+        match error:
+            case ValueError():
+                said = str(error)
+                return self.refusal(404 if re.fullmatch("Collection .* not found", said) else 400, said)
+            case sqlite3.Error() | OSError():
+                return self.damage(error)
+        return error
+
+    def _explained_answer(self, error: Exception) -> Exception:
+        from httpx import TransportError, UnsupportedProtocol
+
+        busy = self.imported("qdrant_client.common.client_exceptions")
+        http = self.imported("qdrant_client.http.exceptions")
+        if isinstance(error, http.UnexpectedResponse):
+            content = error.content.decode("utf-8", "replace")
+            return self.answered(error.status_code or 0, content, secret=self.options.api_key)
+        if isinstance(error, busy.QdrantException):  # without a number of seconds it named a day to wait for
+            return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
+        if isinstance(error, http.ResponseHandlingException):
+            error = error.source
+            if isinstance(error, TransportError) and not isinstance(error, UnsupportedProtocol):
+                return Busy(type(error).__name__)
+            return self.mistaken()
+        if isinstance(error, ValueError | AssertionError):  # what came is no JSON, or not all of it
+            return self.mistaken()
+        return error
+
+
+class Qdrant(Remote[QdrantService]):
     """See RemoteIndex."""
 
+    service_type = QdrantService
     form = "qdrant://HOST:PORT/COLLECTION#STORE"
     pattern = re.compile(
         r"qdrant://(?P<server>[^#]*)/(?P<collection>[A-Za-z0-9_][\w.-]{0,199})"
@@ -103,7 +174,6 @@ class Qdrant(Remote["QdrantService"]):
 
     @classmethod
     def options(cls, settings: Settings) -> QdrantOptions:
-        """See Remote.options."""
         return QdrantOptions(
             url=settings.qdrant_url or "",
             path=settings.qdrant_path or settings.data_dir / "qdrant",
@@ -114,18 +184,8 @@ class Qdrant(Remote["QdrantService"]):
 
     @staticmethod
     def address_of(store: str, variant: str, options: QdrantOptions) -> str:
-        """See Remote.address_of."""
         collection = f"{options.collection}-{variant}" if variant else options.collection
-        return f"qdrant://{QdrantService.server_of(options)}/{collection}#{store}"
-
-    @classmethod
-    def destination(cls, options: QdrantOptions) -> str:
-        """See Remote.destination."""
-        return destination(options.url)
-
-    @classmethod
-    def _service(cls, options: QdrantOptions) -> QdrantService:
-        return QdrantService(options)
+        return f"qdrant://{options.host}/{collection}#{store}"
 
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])
@@ -133,20 +193,10 @@ class Qdrant(Remote["QdrantService"]):
         self._mine = {"key": STORE, "match": {"value": self._store}}
         self._marker = str(uuid.uuid5(_SPACE, f"owner of {self._store}"))
 
-    @property
-    def server(self) -> str:
-        """See RemoteIndex.server."""
-        return self.service.url
-
-    def close(self) -> None:
-        """See RemoteIndex.close. Another process may use the folder then."""
-        self.service.close()
-
     # --- the index itself -------------------------------------------------------------------
 
     @classmethod
     def existing(cls, address: str, options: QdrantOptions) -> Qdrant:
-        """See Remote.existing."""
         index = super().existing(address, options)
         if not index.owner():
             raise Refused(
@@ -203,7 +253,7 @@ class Qdrant(Remote["QdrantService"]):
 
     def _index_keys(self, found: Any) -> None:
         """Have a server index what filters ask for; in this process indexes have no effect."""
-        if not self.server:
+        if not self.service.options.url:
             return
         models = self.service.models
         tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
@@ -305,22 +355,17 @@ class Qdrant(Remote["QdrantService"]):
 
     def _how(self) -> dict[str, object]:
         """How a server searches; in this process every vector is compared."""
-        if not self.server:
-            return {}
         options = self.service.options
-        ef = None if options.exact else options.hnsw_ef
-        return {
-            "search_params": self.service.models.SearchParams(exact=options.exact, hnsw_ef=ef),
-            "timeout": math.ceil(min(options.timeout, _SEARCH_S)),
-        }
+        if not options.url:
+            return {}
+        exact, ef = options.exact, None if options.exact else options.hnsw_ef
+        return {"search_params": self.service.models.SearchParams(exact=exact, hnsw_ef=ef)}
 
     def keys(self) -> Iterator[str]:
-        """See RemoteIndex.keys."""
         for point in self._points(_KEYS_A_PAGE, with_payload=False, with_vectors=False):
             yield point.id
 
     def records(self) -> Iterator[VectorRecord]:
-        """See RemoteIndex.records."""
         for point in self._points(_RECORDS_A_PAGE, with_payload=[TEXT, DOC, FILTER], with_vectors=True):
             kept = point.payload
             text, doc, metadata = kept.get(TEXT, ""), kept.get(DOC, "{}"), kept.get(FILTER, {})
@@ -364,73 +409,3 @@ def _either(condition: Condition) -> Filter:
     if condition.key not in MAY_BE_UNFILTERED:
         return asked
     return {"should": [asked, {"key": f"{FILTER}.{UNFILTERED}", "match": {"value": condition.key}}]}
-
-
-class QdrantService(Program[QdrantOptions]):
-    """Qdrant on a server, or in this process."""
-
-    name, extra, package, module, port = "Qdrant", "qdrant", "qdrant-client", "qdrant_client", 6333
-    takes_turns = True
-    access = f"Set {KEY_VARIABLE}, best in .env."
-
-    @property
-    def models(self) -> Any:
-        """The package's values. Raises VectorError when it is not installed."""
-        return self.imported().models
-
-    def _connect(self) -> Any:
-        key = self.options.api_key
-        return self.imported().QdrantClient(
-            url=self.url,
-            headers={"api-key": key} if key else None,
-            timeout=math.ceil(self.options.timeout),
-            check_compatibility=False,  # it asks the server in the background, and warns on standard error
-            **straight_to(self.url),
-        )
-
-    def _start(self, folder: Path) -> Any:
-        client = self.imported().QdrantClient
-        try:
-            return client(path=str(folder), force_disable_check_same_thread=True)  # we take turns
-        except RuntimeError as error:
-            raise VectorError(
-                f"The folder {str(folder)!r} of Qdrant is in use by another program.",
-                "End that program, or run a server that both can use.",
-            ) from error
-        except (ValueError, sqlite3.Error, OSError) as error:
-            raise self.damage(error) from error
-
-    @staticmethod
-    def _stop(engine: Any) -> None:
-        engine.close()
-
-    def explained(self, error: Exception) -> Exception:
-        """See Service.explained."""
-        if self.server:
-            return self._explained_answer(error)
-        match error:
-            case ValueError():
-                said = str(error)
-                return self.refusal(404 if re.fullmatch("Collection .* not found", said) else 400, said)
-            case sqlite3.Error() | OSError():
-                return self.damage(error)
-        return error
-
-    def _explained_answer(self, error: Exception) -> Exception:
-        from httpx import TransportError, UnsupportedProtocol
-
-        busy = self.imported("qdrant_client.common.client_exceptions")
-        http = self.imported("qdrant_client.http.exceptions")
-        if isinstance(error, http.UnexpectedResponse):
-            content = error.content.decode("utf-8", "replace")
-            return self.answered(error.status_code or 0, content, secret=self.options.api_key)
-        if isinstance(error, busy.QdrantException):  # without a number of seconds it named a day to wait for
-            return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
-        if isinstance(error, http.ResponseHandlingException):
-            error = error.source
-            if isinstance(error, TransportError) and not isinstance(error, UnsupportedProtocol):
-                return Busy(type(error).__name__)
-            return self.mistaken()
-        if isinstance(error, ValueError | AssertionError):  # what came is no JSON, or not all of it
-            return self.mistaken()
-        return error

@@ -41,6 +41,7 @@ _Service = TypeVar("_Service", bound=Service[Any])
 class Remote(ABC, Generic[_Service]):
     """An index outside the store's file; see RemoteIndex. Making one reaches nothing yet."""
 
+    service_type: ClassVar[Any]
     form: ClassVar[str]
     """How an address is written."""
     pattern: ClassVar[re.Pattern[str]]
@@ -63,7 +64,7 @@ class Remote(ABC, Generic[_Service]):
         self.address = address
         self.dimension = dimension
         self.metric = self.metrics[metric]
-        self.service = self._service(options)
+        self.service: _Service = self.service_type(options)
         if not (match := self.pattern.fullmatch(address)):
             raise InvalidInput(f"{shown(address)} is not the address of an index.", f"Write {self.form}.")
         self._locate(match.groupdict(""))
@@ -80,24 +81,9 @@ class Remote(ABC, Generic[_Service]):
     def address_of(store: str, variant: str, options: Any) -> str:
         """The address that the index of ``store`` gets; see foreign.Backend.address. Raises InvalidInput."""
 
-    @classmethod
-    @abstractmethod
-    def destination(cls, options: Any) -> str:
-        """Where texts go, in words."""
-
-    @classmethod
-    @abstractmethod
-    def _service(cls, options: Any) -> _Service:
-        """What the index is asked through."""
-
     @abstractmethod
     def _locate(self, names: Mapping[str, str]) -> None:
         """Keep the ``names`` in the address. Raises InvalidInput, VectorError."""
-
-    @property
-    @abstractmethod
-    def server(self) -> str:
-        """See RemoteIndex.server."""
 
     @abstractmethod
     def _describe(self) -> Any:
@@ -156,10 +142,16 @@ class Remote(ABC, Generic[_Service]):
     def records(self) -> Iterator[VectorRecord]:
         """See RemoteIndex.records."""
 
+    # --- the index itself -------------------------------------------------------------------
+
+    @property
+    def server(self) -> str:
+        """See RemoteIndex.server."""
+        return str(self.service.options.server)
+
     def close(self) -> None:
         """See RemoteIndex.close."""
-
-    # --- the index itself -------------------------------------------------------------------
+        self.service.close()
 
     @classmethod
     def existing(cls, address: str, options: Any) -> Self:

@@ -83,10 +83,138 @@ class S3Options(Options):
     kms_key: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def server(self) -> str:
+        return self.endpoint_url or f"https://s3vectors.{self.region or 'aws'}.api.aws"
 
-class S3Vectors(Remote["S3Service"]):
+    @property
+    def destination(self) -> str:
+        return destination(self.endpoint_url) if self.endpoint_url else "goes to Amazon S3 Vectors"
+
+
+# --- calls ----------------------------------------------------------------------------------
+
+
+class S3Service(Service[S3Options]):
+    """Amazon S3 Vectors. Every operation that is used may be repeated."""
+
+    remedy = "Check the network"
+
+    def __init__(self, options: S3Options) -> None:
+        super().__init__(options)
+        self._written = threading.local()
+
+    @property
+    def endpoint(self) -> str:
+        """The address of the service. Raises VectorError when this machine is not set up for it."""
+        address: str = self.opened().meta.endpoint_url
+        return address
+
+    @property
+    def called(self) -> str:
+        return f"Amazon S3 Vectors at {host_of(self.endpoint)}"
+
+    def call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> dict[str, Any]:
+        """The answer to ``operation``, a method of boto3's client. Raises as ``ask``."""
+        return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
+
+    def put_vectors(self, where: Mapping[str, str], written: Iterable[bytes]) -> None:
+        """Put records that are JSON already. Raises as ``ask``.
+
+        boto3 takes two thirds of all the time that sending takes to write numbers one by one, so it is given
+        a record in their place, and the body before it is signed.
+        """
+        self._written.body = json.dumps(where).encode()[:-1] + b',"vectors":[%s]}' % b",".join(written)
+        instead = [{"key": "-", "data": {"float32": [1.0]}}]
+        try:
+            self.call("put_vectors", **where, vectors=instead)
+        finally:
+            del self._written.body
+
+    def _fill_in(self, params: dict[str, Any], **_: object) -> None:
+        params["body"] = self._written.body
+
+    def _open(self) -> Any:
+        import boto3
+        import botocore
+        from botocore import config
+
+        if tuple(int(part) for part in botocore.__version__.split(".")[:3]) < MIN_BOTOCORE:
+            raise VectorError(
+                f"The vector index 's3vectors' needs botocore {'.'.join(map(str, MIN_BOTOCORE))} or newer,"
+                f" this is {botocore.__version__}.",
+                f"Run `{shlex.quote(sys.executable)} -m pip install 'boto3>=1.44.5'`.",
+            )
+        options = self.options
+        settings = config.Config(
+            retries={
+                "mode": "standard",
+                "total_max_attempts": 1,
+            },  # botocore retries less than the service asks
+            connect_timeout=min(options.timeout, 10.0),
+            read_timeout=options.timeout,
+            proxies={} if is_loopback(options.endpoint_url) else None,
+        )
+        try:
+            session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
+            client = session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
+        except Exception as error:
+            raise self.explained(error) from None
+        client.meta.events.register("before-call.s3vectors.PutVectors", self._fill_in)
+        return client
+
+    def explained(self, error: Exception) -> Exception:
+        from botocore import exceptions
+
+        match error:
+            case exceptions.ClientError():
+                return _refusal(error.operation_name, error.response)
+            case exceptions.HTTPClientError() | exceptions.ConnectionError():
+                return Busy(type(error).__name__)
+            case exceptions.BotoCoreError() | ValueError():
+                return VectorError(
+                    f"Amazon S3 Vectors cannot be used from here: {str(error).rstrip('.')}.",
+                    "Set region, profile and endpoint in the configuration, credentials as for the AWS CLI.",
+                )
+        return error
+
+
+def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
+    """What an answer that is an error means."""
+    said: Mapping[str, Any] = response.get("Error", {})
+    code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
+    if code in _BUSY or status >= 500:
+        return Busy(f"it answered {code}")
+    reason = str(said.get("Message") or response.get("message") or code)
+    reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
+    paths = (str(each.get("path", "")) for each in response.get("fieldList", ()))
+    named = sorted({int(match[1]) for path in paths if (match := _RECORD.match(path))})
+    message = f"Amazon S3 Vectors refused {operation}: {reason}."
+    is_record = code in _ABOUT_RECORDS
+    return Refused(message, _advice(operation, code), status, reason, code, named, about_records=is_record)
+
+
+def _advice(operation: str, code: str) -> str:
+    """What to do about a refusal."""
+    if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
+        return (
+            f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
+            " and ListTagsForResource, which it may need too."
+        )
+    if code.startswith("Kms"):
+        return "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
+    if code == "ServiceQuotaExceededException":
+        return "Ask AWS for a higher quota, or delete what is not needed there."
+    return "Check the bucket, the index and the region in the configuration."
+
+
+# --- the index ---------------------------------------------------------------
+
+
+class S3Vectors(Remote[S3Service]):
     """See RemoteIndex."""
 
+    service_type = S3Service
     form = "s3vectors://BUCKET/INDEX"
     pattern = re.compile(
         rf"s3vectors://(?P<bucket>{_BUCKET.pattern})(/(?P<index>[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9]))?"
@@ -100,7 +228,6 @@ class S3Vectors(Remote["S3Service"]):
 
     @classmethod
     def options(cls, settings: Settings) -> S3Options:
-        """See Remote.options."""
         return S3Options(
             region=settings.s3_region or "",
             profile=settings.s3_profile or "",
@@ -127,24 +254,9 @@ class S3Vectors(Remote["S3Service"]):
             )
         return f"s3vectors://{bucket}/main{variant and f'-{variant}'}"
 
-    @classmethod
-    def destination(cls, options: S3Options) -> str:
-        """See Remote.destination."""
-        return destination(options.endpoint_url) if options.endpoint_url else "goes to Amazon S3 Vectors"
-
-    @classmethod
-    def _service(cls, options: S3Options) -> S3Service:
-        return S3Service(options)
-
     def _locate(self, names: Mapping[str, str]) -> None:
         self._bucket = {"vectorBucketName": names["bucket"]}
         self._here = {**self._bucket, "indexName": names["index"] or "main"}
-
-    @property
-    def server(self) -> str:
-        """See RemoteIndex.server."""
-        options = self.service.options
-        return options.endpoint_url or f"https://s3vectors.{options.region or 'aws'}.api.aws"
 
     # --- the index itself -------------------------------------------------------------------
 
@@ -262,11 +374,9 @@ class S3Vectors(Remote["S3Service"]):
         return iter(found.items())
 
     def keys(self) -> Iterator[str]:
-        """See RemoteIndex.keys."""
         return (item["key"] for item in self._listed("list_vectors", maxResults=_PAGE))
 
     def records(self) -> Iterator[VectorRecord]:
-        """See RemoteIndex.records."""
         for item in self._listed("list_vectors", maxResults=_PAGE, returnData=True, returnMetadata=True):
             kept = dict(item.get("metadata", {}))
             text, doc = kept.pop(TEXT, ""), kept.pop(DOC, "{}")
@@ -319,121 +429,3 @@ def compiled(filters: Filters) -> dict[str, Any] | None:
     """The filter that lets pass whatever fits ``filters``, None when nothing need be asked. Lists are only
     documented to be compared by ``$eq``."""
     return filter_objects(filters, MAX_CONSTRAINTS, "$eq")
-
-
-# --- calls ----------------------------------------------------------------------------------
-
-
-class S3Service(Service[S3Options]):
-    """Amazon S3 Vectors. Every operation that is used may be repeated."""
-
-    remedy = "Check the network"
-
-    def __init__(self, options: S3Options) -> None:
-        super().__init__(options)
-        self._written = threading.local()
-
-    @property
-    def endpoint(self) -> str:
-        """The address of the service. Raises VectorError when this machine is not set up for it."""
-        address: str = self.opened().meta.endpoint_url
-        return address
-
-    @property
-    def called(self) -> str:
-        """See Service.called."""
-        return f"Amazon S3 Vectors at {host_of(self.endpoint)}"
-
-    def call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> dict[str, Any]:
-        """The answer to ``operation``, a method of boto3's client. Raises as ``ask``."""
-        return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
-
-    def put_vectors(self, where: Mapping[str, str], written: Iterable[bytes]) -> None:
-        """Put records that are JSON already. Raises as ``ask``.
-
-        boto3 takes two thirds of all the time that sending takes to write numbers one by one, so it is given
-        a record in their place, and the body before it is signed.
-        """
-        self._written.body = json.dumps(where).encode()[:-1] + b',"vectors":[%s]}' % b",".join(written)
-        instead = [{"key": "-", "data": {"float32": [1.0]}}]
-        try:
-            self.call("put_vectors", **where, vectors=instead)
-        finally:
-            del self._written.body
-
-    def _fill_in(self, params: dict[str, Any], **_: object) -> None:
-        params["body"] = self._written.body
-
-    def _open(self) -> Any:
-        import boto3
-        import botocore
-        from botocore import config
-
-        if tuple(int(part) for part in botocore.__version__.split(".")[:3]) < MIN_BOTOCORE:
-            raise VectorError(
-                f"The vector index 's3vectors' needs botocore {'.'.join(map(str, MIN_BOTOCORE))} or newer,"
-                f" this is {botocore.__version__}.",
-                f"Run `{shlex.quote(sys.executable)} -m pip install 'boto3>=1.44.5'`.",
-            )
-        options = self.options
-        settings = config.Config(
-            retries={
-                "mode": "standard",
-                "total_max_attempts": 1,
-            },  # botocore retries less than the service asks
-            connect_timeout=min(options.timeout, 10.0),
-            read_timeout=options.timeout,
-            proxies={} if is_loopback(options.endpoint_url) else None,
-        )
-        try:
-            session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
-            client = session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
-        except Exception as error:
-            raise self.explained(error) from None
-        client.meta.events.register("before-call.s3vectors.PutVectors", self._fill_in)
-        return client
-
-    def explained(self, error: Exception) -> Exception:
-        """See Service.explained."""
-        from botocore import exceptions
-
-        match error:
-            case exceptions.ClientError():
-                return _refusal(error.operation_name, error.response)
-            case exceptions.HTTPClientError() | exceptions.ConnectionError():
-                return Busy(type(error).__name__)
-            case exceptions.BotoCoreError() | ValueError():
-                return VectorError(
-                    f"Amazon S3 Vectors cannot be used from here: {str(error).rstrip('.')}.",
-                    "Set region, profile and endpoint in the configuration, credentials as for the AWS CLI.",
-                )
-        return error
-
-
-def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
-    """What an answer that is an error means."""
-    said: Mapping[str, Any] = response.get("Error", {})
-    code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
-    if code in _BUSY or status >= 500:
-        return Busy(f"it answered {code}")
-    reason = str(said.get("Message") or response.get("message") or code)
-    reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
-    paths = (str(each.get("path", "")) for each in response.get("fieldList", ()))
-    named = sorted({int(match[1]) for path in paths if (match := _RECORD.match(path))})
-    message = f"Amazon S3 Vectors refused {operation}: {reason}."
-    is_record = code in _ABOUT_RECORDS
-    return Refused(message, _advice(operation, code), status, reason, code, named, about_records=is_record)
-
-
-def _advice(operation: str, code: str) -> str:
-    """What to do about a refusal."""
-    if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
-        return (
-            f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
-            " and ListTagsForResource, which it may need too."
-        )
-    if code.startswith("Kms"):
-        return "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
-    if code == "ServiceQuotaExceededException":
-        return "Ask AWS for a higher quota, or delete what is not needed there."
-    return "Check the bucket, the index and the region in the configuration."

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.extensions import install_line
-from rag_core.models.servers.addresses import server_name, shown, whole_url
+from rag_core.models.servers.addresses import destination, server_name, shown, whole_url
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3
@@ -36,6 +36,16 @@ class Options:
     attempts: int = 7
     timeout: float = 30.0
     backoff: float = 0.25
+
+    @property
+    def server(self) -> str:
+        """The address of the server that gets the texts, '' when they stay in this process."""
+        raise NotImplementedError
+
+    @property
+    def destination(self) -> str:
+        """Where texts go, in words."""
+        return destination(self.server)
 
 
 class Busy(Exception):
@@ -104,6 +114,9 @@ class Service(ABC, Generic[_Options]):
     def explained(self, error: Exception) -> Exception:
         """The ``error`` of a client as Busy or VectorError; as it is when it is not the client's."""
 
+    def close(self) -> None:
+        """Release what it holds on this machine; the next request opens it again."""
+
     def opened(self) -> Any:
         """What is asked, opened when first needed."""
         with self._lock:
@@ -150,6 +163,17 @@ class ProgramOptions(Options):
     url: str = ""
     path: Path | None = None
     exact: bool = False
+    port: ClassVar[int]
+
+    @property
+    def server(self) -> str:
+        """See Options.server."""
+        return whole_url(self.url, self.port)
+
+    @property
+    def host(self) -> str:
+        """``HOST:PORT`` of the server, '' without one."""
+        return server_name(self.url, self.port) if self.url else ""
 
 
 _Settings = TypeVar("_Settings", bound=ProgramOptions)
@@ -165,20 +189,16 @@ class Program(Service[_Settings]):
     extra: ClassVar[str]
     package: ClassVar[str]
     module: ClassVar[str]
-    port: ClassVar[int]
-    takes_turns: ClassVar[bool] = False
+    example: ClassVar[str]
+    """The address of a server on this machine."""
     access: ClassVar[str]
     """What to do when the server refuses access."""
+    takes_turns: ClassVar[bool] = False
 
     @classmethod
     def url_setting(cls) -> str:
         """The setting that says where its server is."""
         return f"{cls.extra}_url"
-
-    @classmethod
-    def example(cls) -> str:
-        """The address of a server on this machine."""
-        return f"http://127.0.0.1:{cls.port}"
 
     @classmethod
     def imported(cls, module: str = "") -> Any:
@@ -191,43 +211,28 @@ class Program(Service[_Settings]):
             ) from None
 
     @property
-    def url(self) -> str:
-        """The address of its server with the port; '' in this process."""
-        return whole_url(self.options.url, self.port)
-
-    @property
-    def server(self) -> str:
-        """``HOST:PORT`` of its server; '' in this process."""
-        return self.server_of(self.options)
-
-    @classmethod
-    def server_of(cls, options: ProgramOptions) -> str:
-        """``HOST:PORT`` of the server that ``options`` name; '' in this process."""
-        return server_name(options.url, cls.port) if options.url else ""
-
-    @property
     def called(self) -> str:
-        """See Service.called."""
-        return f"{self.name} {f'at {self.server}' if self.server else f'in {str(self.options.path)!r}'}"
+        host = self.options.host
+        return f"{self.name} {f'at {host}' if host else f'in {str(self.options.path)!r}'}"
 
     def require(self, address: str, server: str) -> None:
         """Raise VectorError unless ``server``, of the index at ``address``, is the configured one: notes and
         keys go nowhere else."""
-        named = server_name(f"http://{server}", self.port) if server else ""
-        if named != self.server:
-            setting = f"`{self.url_setting()}`"
+        host, setting = self.options.host, f"`{self.url_setting()}`"
+        named = server_name(f"http://{server}", self.options.port) if server else ""
+        if named != host:
             raise VectorError(
-                f"The index {shown(address)} is not where {setting} points to ({self.server or 'nowhere'}).",
+                f"The index {shown(address)} is not where {setting} points to ({host or 'nowhere'}).",
                 f"Set {setting} to its server."
                 if named
                 else f"Take {setting} away: the index is in a folder of this computer.",
             )
 
     def close(self) -> None:
-        """Release the server or the folder; the next request opens it again."""
+        """See Service.close."""
         with self._lock:
             found, self._opened = self._opened, None
-        if found is not None and self.server:
+        if found is not None and self.options.url:
             self._stop(found.engine)
 
     # --- what each program does -----------------------------------------------------------
@@ -246,7 +251,7 @@ class Program(Service[_Settings]):
         """End what ``_connect`` or ``_start`` gave."""
 
     def _open(self) -> Running[Any]:
-        if self.server:
+        if self.options.url:
             return Running(self._connect(), takes_turns=False)
         assert self.options.path is not None  # noqa: S101 - settings have one
         return running(self.options.path, self.name, self._start, self._stop, takes_turns=self.takes_turns)
@@ -288,7 +293,7 @@ class Program(Service[_Settings]):
     def mistaken(self) -> VectorError:
         """The server is another program's."""
         return VectorError(
-            f"What answers at {self.server} is not {self.name}.",
+            f"What answers at {self.options.host} is not {self.name}.",
             f"Set `{self.url_setting()}` to where it is.",
         )
 
