@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,13 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.errors import VectorError
 from rag_core.types import Filters, Metric
 from rag_core.vectors import Receipt, VectorRecord
 from rag_core.vectors.chroma import KEYS, MAX_ALTERNATIVES, Chroma, ChromaOptions
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
 from tests.relay import Relay
-from tests.standin import Asked, Refusal, StandIn, nobody, serving
+from tests.standin import Refusal, StandIn, serving
 from tests.vector_bench import vault, vectors
 from tests.vector_services import Services
 
@@ -226,103 +225,6 @@ def test_more_alternatives_than_it_looks_up_are_left_to_the_local_check(server: 
     assert index.search(QUERY, 5, Filters(tags=many)) == []
     assert len(index.search(QUERY, 5, Filters(tags=many, files=tuple(f"{n}" for n in range(20))))) == 0
     assert len(index.search(QUERY, 5, Filters(tags=(*many, *many)))) == 1
-
-
-# --- failures ---------------------------------------------------------------------------
-
-
-def test_a_busy_server_is_asked_again_until_it_has_time(server: Relay, index: Chroma) -> None:
-    server.fail("/query", Refusal(429, {"error": "RateLimitError", "message": ""}), Refusal(503, "<html>"))
-    assert index.search(QUERY, 5) == []
-    server.fail(
-        "/upsert", Refusal(500, {"error": "InternalError", "message": "x"}), Refusal(0, ""), Refusal(502, "")
-    )
-    assert index.put([record()]).sent == ("k",)
-
-
-def test_a_server_asks_to_wait_and_is_given_the_time(
-    server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr(time, "sleep", waits.append)
-    server.fail("/query", Refusal(429, {}, Retry_After="3"), Refusal(503, {}, Retry_After="9999"))
-    index.search(QUERY, 5)
-    assert waits == [3, 20]
-
-
-@pytest.mark.parametrize("attempts", [1, 4])
-def test_a_server_that_stays_busy_is_given_up_after_so_many_attempts(
-    server: Relay, address: str, attempts: int
-) -> None:
-    server.fail("", *[Refusal(503, "busy")] * 9)
-    with pytest.raises(
-        VectorsUnreachable, match=r"Chroma at 127\.0\.0\.1:\d+ cannot be used: it answered 503"
-    ):
-        unprepared(options(server, attempts=attempts), address).prepare(ME)
-    assert len(server.asked) == attempts
-
-
-def test_an_answer_that_never_comes_is_not_waited_for() -> None:
-    class Silent(StandIn):
-        def answer(self, asked: Asked) -> None:
-            time.sleep(0.6)
-
-    with serving(Silent()) as silent:
-        there = options(silent, timeout=0.2, attempts=2)
-        with pytest.raises(VectorsUnreachable, match="ReadTimeout"):
-            unprepared(there).prepare(ME)
-
-
-def test_a_server_that_is_not_there_is_unreachable() -> None:
-    there = ChromaOptions(url=nobody(), backoff=0.01, attempts=2)
-    with pytest.raises(VectorsUnreachable, match="cannot be used: ConnectError"):
-        unprepared(there).prepare(ME)
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_wants_a_key_is_told(server: Relay, address: str, status: int) -> None:
-    server.fail("", Refusal(status, {"error": "AuthError", "message": "Forbidden"}))
-    with pytest.raises(VectorError, match=f"refuses access \\(status {status}\\)") as caught:
-        unprepared(options(server), address).prepare(ME)
-    assert not isinstance(caught.value, VectorsUnreachable)
-    assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize("answer", ["<html>Welcome</html>", {}, {"id": None}, [1], b"null"])
-def test_a_server_that_is_not_chroma_is_told(answer: Any) -> None:
-    class Other(StandIn):
-        def answer(self, asked: Asked) -> Any:
-            return answer
-
-    with serving(Other()) as other, pytest.raises(VectorError, match="is not Chroma") as caught:
-        unprepared(options(other)).prepare(ME)
-    assert not isinstance(caught.value, VectorsUnreachable)
-
-
-def test_a_server_that_sends_us_elsewhere_is_not_followed(server: Relay, address: str) -> None:
-    with serving(StandIn()) as elsewhere:
-        server.fail("", Refusal(307, "", Location=f"{elsewhere.url}/collections"))
-        with pytest.raises(VectorError, match="sends us elsewhere"):
-            unprepared(options(server), address).prepare(ME)
-    assert elsewhere.asked == []
-
-
-def test_a_proxy_learns_nothing_of_what_stays_on_this_machine(
-    server: Relay, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(variable, nobody())
-    index = unprepared(options(server), address)
-    index.prepare(ME)
-    assert index.owner() == ME
-    index.drop(ME)
-
-
-def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
-    (tmp_path / "chroma").mkdir()
-    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"no database" * 100)
-    with pytest.raises(VectorError, match="cannot be opened"):
-        unprepared(ChromaOptions(path=tmp_path / "chroma")).prepare(ME)
 
 
 # --- what it does not do ----------------------------------------------------------------

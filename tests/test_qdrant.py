@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import logging
 import uuid
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 
 from rag_core.errors import VectorError
 from rag_core.types import Filters
@@ -302,3 +304,35 @@ def test_filters_are_asked_of_this_store_only(qdrant: QdrantServer) -> None:
             {"key": "filter.unfiltered", "match": {"value": "date"}},
         ]},
     ]  # fmt: skip
+
+
+# --- keys and folders -------------------------------------------------------------------
+
+
+def test_a_key_travels_in_a_header_and_is_never_logged_or_quoted(
+    qdrant: QdrantServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    qdrant.key = KEY
+    with caplog.at_level(logging.DEBUG):
+        index = opened(options(qdrant, api_key=KEY))
+        qdrant.fail("/points/query", Refusal(400, {"status": {"error": f"not with {KEY}"}}))
+        with pytest.raises(VectorError, match="not with …") as caught:
+            index.search(QUERY, 5)
+    assert {asked.headers["api-key"] for asked in qdrant.asked} == {KEY}
+    assert KEY not in caplog.text
+    assert KEY not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert not [asked for asked in qdrant.asked if KEY in asked.path]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # which the package leaves
+def test_a_folder_that_another_program_has_open_in_qdrant_is_told(tmp_path: Path) -> None:
+    here = QdrantOptions(path=tmp_path / "qdrant")
+    other = QdrantClient(path=str(here.path))
+    try:
+        with pytest.raises(VectorError, match="in use by another program"):
+            opened(here)
+    finally:
+        other.close()
+        gc.collect()
+    assert opened(here).owner() == ME

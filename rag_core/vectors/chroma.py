@@ -38,7 +38,7 @@ from rag_core.vectors.payload import (
     whole,
 )
 from rag_core.vectors.remote import Remote, Shape, Undo, mark
-from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused, quoted
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
 
 if TYPE_CHECKING:
     import httpx
@@ -97,7 +97,7 @@ class ChromaService(Program[ChromaOptions]):
     """Chroma on a server, or in this process."""
 
     name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
-    example = "http://127.0.0.1:8000"
+    url_setting, example = "chroma_url", "http://127.0.0.1:8000"
     access = "Use a server without a key, or let a proxy on this machine add it."
 
     def _once(self, act: Callable[[Any], _T]) -> _T:
@@ -130,10 +130,7 @@ class ChromaService(Program[ChromaOptions]):
                 persist_directory=str(folder),
             )
         except errors.ChromaError as error:
-            raise VectorError(
-                f"The folder {str(folder)!r} of Chroma cannot be opened: {quoted(str(error))}.",
-                "Check the disk; if the folder is damaged, remove it and send everything again.",
-            ) from error
+            raise self.damage(error) from error
 
     def _wired(self, **settings: Any) -> Engine:
         config = self.imported("chromadb.config")

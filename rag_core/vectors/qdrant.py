@@ -90,7 +90,7 @@ class QdrantService(Program[QdrantOptions]):
     """Qdrant on a server, or in this process."""
 
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
-    example = "http://127.0.0.1:6333"
+    url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
     takes_turns = True
     access = f"Set {KEY_VARIABLE}, best in .env."
 

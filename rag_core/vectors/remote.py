@@ -34,7 +34,6 @@ from rag_core.vectors.service import Options, Refused, Service
 Undo = list[Callable[[], object]]
 Shape = dict[str, object]
 
-_T = TypeVar("_T")
 _Service = TypeVar("_Service", bound=Service[Any])
 
 

@@ -180,25 +180,19 @@ _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
 class Program(Service[_Settings]):
-    """A program that works on a server or, without one, in a folder and this process.
-
-    ``extra`` installs the ``package`` that talks to it, and begins the names of its settings.
-    """
+    """A program that works on a server or, without one, in a folder and this process. ``extra`` installs the
+    ``package`` that talks to it."""
 
     name: ClassVar[str]
     extra: ClassVar[str]
     package: ClassVar[str]
     module: ClassVar[str]
+    url_setting: ClassVar[str]
     example: ClassVar[str]
     """The address of a server on this machine."""
     access: ClassVar[str]
     """What to do when the server refuses access."""
     takes_turns: ClassVar[bool] = False
-
-    @classmethod
-    def url_setting(cls) -> str:
-        """The setting that says where its server is."""
-        return f"{cls.extra}_url"
 
     @classmethod
     def imported(cls, module: str = "") -> Any:
@@ -218,7 +212,7 @@ class Program(Service[_Settings]):
     def require(self, address: str, server: str) -> None:
         """Raise VectorError unless ``server``, of the index at ``address``, is the configured one: notes and
         keys go nowhere else."""
-        host, setting = self.options.host, f"`{self.url_setting()}`"
+        host, setting = self.options.host, f"`{self.url_setting}`"
         named = server_name(f"http://{server}", self.options.port) if server else ""
         if named != host:
             raise VectorError(
@@ -275,7 +269,7 @@ class Program(Service[_Settings]):
         if status < 400:
             return VectorError(
                 f"{self.called} sends us elsewhere (status {status}).",
-                f"Set `{self.url_setting()}` to where it is.",
+                f"Set `{self.url_setting}` to where it is.",
             )
         return self.refusal(status, _said(content), secret)
 
@@ -294,7 +288,7 @@ class Program(Service[_Settings]):
         """The server is another program's."""
         return VectorError(
             f"What answers at {self.options.host} is not {self.name}.",
-            f"Set `{self.url_setting()}` to where it is.",
+            f"Set `{self.url_setting}` to where it is.",
         )
 
     def damage(self, error: Exception) -> VectorError:

@@ -141,7 +141,7 @@ def chroma(options: ChromaOptions, config_file: Path | None = None) -> Found:
 
 
 def _remedy(kind: Kind) -> str:
-    return f"Start it, or set `{kind.url_setting()}` to where it is."
+    return f"Start it, or set `{kind.url_setting}` to where it is."
 
 
 def _without_server(kind: Kind, folder: Path | None, config_file: Path | None) -> Found:
@@ -151,7 +151,7 @@ def _without_server(kind: Kind, folder: Path | None, config_file: Path | None) -
         sentence = f"{here}; its folder is {str(folder)!r}, for one process at a time."
         goes = destination("")
         return Found("ready", sentence, goes=goes) if number else Found("not set up", sentence, f"{install}.")
-    step = f"{written(kind.url_setting(), kind.example, config_file)}."
+    step = f"{written(kind.url_setting, kind.example, config_file)}."
     if number:
         return Found("not set up", f"{here}; no server is set.", step[:1].upper() + step[1:])
     sentence = f"The package {kind.package!r} is not installed, and no server is set."
