@@ -35,8 +35,7 @@ from rag_core.models.embedders.hashing import Hashing
 from rag_core.types import OWNER
 from rag_core.vectors import VectorRecord
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.s3_place import S3Options, S3Place
-from rag_core.vectors.s3vectors import S3Vectors
+from rag_core.vectors.s3vectors import S3Options, S3Vectors
 from tests.s3vectors.http import REGION
 from tests.vector_bench import FILTERS, Bench, bench_store, vault, vectors
 
@@ -65,8 +64,9 @@ def stand_in(*arguments: str) -> Iterator[tuple[str, dict[str, int]]]:
         counts |= json.loads(output.readline())
 
 
-def opened(url: str, place: S3Place, timeout: float = 30.0) -> S3Vectors:
-    index = S3Vectors(place, S3Options(REGION, endpoint_url=url, timeout=timeout))
+def opened(url: str, bucket: str, dimension: int, timeout: float = 30.0) -> S3Vectors:
+    options = S3Options(region=REGION, endpoint_url=url, timeout=timeout)
+    index = S3Vectors(f"s3vectors://{bucket}/main", dimension, "cosine", options)
     index.prepare("benchmark")
     return index
 
@@ -82,7 +82,7 @@ def same_hits(count: int, dimension: int) -> Figures:
         stand_in() as (url, _),
         bench_store(Path(folder), dimension) as store,
     ):
-        remote = opened(url, S3Place("same-hits", "main", dimension))
+        remote = opened(url, "same-hits", dimension)
         bench = Bench(store, lambda _: (remote, remote), dimension)
         bench.put(*notes)
         local = Bench(store, lambda bench: (LocalVectors(bench.store), None), dimension)
@@ -123,7 +123,7 @@ def put(count: int, dimension: int) -> Figures:
     """Records straight into an index."""
     made = records(count, dimension)
     with stand_in() as (url, counts):
-        index = opened(url, S3Place("put", "main", dimension))
+        index = opened(url, "put", dimension)
         time = took(lambda: index.put(made))
     body = sum(
         len(json.dumps([r.text, dict(r.doc), dict(r.metadata)])) + dimension * BYTES_A_NUMBER for r in made
@@ -183,7 +183,7 @@ def failing(count: int, seed: int) -> Figures:
     made = records(count, 64)
     gone = count // 10
     with stand_in("0.05", str(seed)) as (url, counts):
-        index = opened(url, S3Place("failing", "main", 64), timeout=2.0)
+        index = opened(url, "failing", 64, timeout=2.0)
         for start in range(0, count, 50):
             index.put(made[start : start + 50])
         for start in range(0, gone, 50):

@@ -6,9 +6,9 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+from rag_core.types import Metric
 from rag_core.vectors import VectorRecord
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
+from rag_core.vectors.qdrant import Qdrant, QdrantOptions
 from tests.standin import StandIn
 from tests.vector_bench import vectors
 
@@ -20,12 +20,14 @@ def options(server: StandIn, **changes: Any) -> QdrantOptions:
     return replace(QdrantOptions(url=server.url, backoff=0.01), **changes)
 
 
-def place(options: QdrantOptions, store: str = "notes", **changes: Any) -> QdrantPlace:
-    return replace(QdrantPlace(options.server, options.collection, store, 16), **changes)
+def unprepared(
+    options: QdrantOptions, store: str = "notes", dimension: int = 16, metric: Metric = "cosine"
+) -> Qdrant:
+    return Qdrant(Qdrant.address_of(store, "", options), dimension, metric, options)
 
 
-def opened(options: QdrantOptions, store: str = "notes", owner: str = ME, **changes: Any) -> Qdrant:
-    index = Qdrant(place(options, store, **changes), options)
+def opened(options: QdrantOptions, store: str = "notes", owner: str = ME, **shape: Any) -> Qdrant:
+    index = unprepared(options, store, **shape)
     index.prepare(owner)
     return index
 

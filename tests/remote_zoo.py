@@ -29,7 +29,7 @@ def remote_library(library: Library, amazon: Server, tmp_path: Path) -> Iterator
     at = replace(library.settings, backend="s3vectors", s3_region=REGION, s3_endpoint_url=amazon.url)
     opened = Library(at)
     options = opened._vector_options
-    opened._vector_options = replace(options, s3=replace(options.s3, attempts=2, backoff=0.01))
+    options["s3vectors"] = replace(options["s3vectors"], attempts=2, backoff=0.01)
     yield opened
     opened.close()
 

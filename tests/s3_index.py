@@ -8,24 +8,27 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from rag_core.types import Metric
 from rag_core.vectors import VectorRecord
-from rag_core.vectors.s3_place import S3Options, S3Place
-from rag_core.vectors.s3vectors import S3Vectors
+from rag_core.vectors.s3vectors import S3Options, S3Vectors
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
 from tests.vector_bench import vectors
 
 ME = "owner-1"
-PLACE = S3Place("commonplace-notes", "main", 16)
-HERE = {"vectorBucketName": PLACE.bucket, "indexName": PLACE.index}
+BUCKET = "commonplace-notes"
+ADDRESS = f"s3vectors://{BUCKET}/main"
+HERE = {"vectorBucketName": BUCKET, "indexName": "main"}
 
 
 def options(amazon: Server, **changes: Any) -> S3Options:
     return replace(S3Options(region=REGION, endpoint_url=amazon.url, backoff=0.01), **changes)
 
 
-def opened(amazon: Server, place: S3Place = PLACE, **changes: Any) -> S3Vectors:
-    index = S3Vectors(place, options(amazon, **changes))
+def opened(
+    amazon: Server, address: str = ADDRESS, dimension: int = 16, metric: Metric = "cosine", **changes: Any
+) -> S3Vectors:
+    index = S3Vectors(address, dimension, metric, options(amazon, **changes))
     index.prepare(ME)
     return index
 

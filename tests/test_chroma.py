@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,18 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_core.errors import VectorError, VectorsUnreachable
-from rag_core.types import Filters
-from rag_core.vectors import Receipt, VectorRecord, unit
-from rag_core.vectors.chroma import Chroma
-from rag_core.vectors.chroma_place import (
-    ChromaOptions,
-    ChromaPlace,
-)
-from rag_core.vectors.chroma_records import KEYS, MAX_ALTERNATIVES
+from rag_core.errors import VectorError
+from rag_core.types import Filters, Metric
+from rag_core.vectors import Receipt, VectorRecord
+from rag_core.vectors.chroma import KEYS, MAX_ALTERNATIVES, Chroma, ChromaOptions
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
 from tests.relay import Relay
-from tests.standin import Asked, Refusal, StandIn, nobody, serving
+from tests.standin import Refusal, StandIn, serving
 from tests.vector_bench import vault, vectors
 from tests.vector_services import Services
 
@@ -48,14 +42,18 @@ def options(server: StandIn, **changes: Any) -> ChromaOptions:
 
 
 @pytest.fixture
-def place(server: Relay) -> ChromaPlace:
+def address(server: Relay) -> str:
     """A collection that no other test has."""
-    return ChromaPlace(options(server).server, f"contract-{uuid.uuid4().hex[:12]}", 16)
+    return Chroma.address_of(f"contract-{uuid.uuid4().hex[:12]}", "", options(server))
+
+
+def unprepared(options: ChromaOptions, address: str = "", metric: Metric = "cosine") -> Chroma:
+    return Chroma(address or Chroma.address_of("notes", "", options), 16, metric, options)
 
 
 @pytest.fixture
-def index(server: Relay, place: ChromaPlace) -> Iterator[Chroma]:
-    index = Chroma(place, options(server))
+def index(server: Relay, address: str) -> Iterator[Chroma]:
+    index = unprepared(options(server), address)
     index.prepare(ME)
     yield index
     server.faults.clear()
@@ -76,7 +74,7 @@ def sent(server: Relay, what: str) -> list[Any]:
 
 def test_a_collection_is_created_with_its_shape_and_no_embedder(server: Relay, index: Chroma) -> None:
     [made] = [body for body in sent(server, "/collections") if body]
-    assert made["name"] == index.place.collection
+    assert made["name"] == index._collection
     assert made["configuration"]["hnsw"] == {
         "space": "cosine", "ef_search": 400, "ef_construction": 200, "max_neighbors": 32,
     }  # fmt: skip
@@ -84,46 +82,19 @@ def test_a_collection_is_created_with_its_shape_and_no_embedder(server: Relay, i
     assert index.owner() == ME
 
 
-def test_a_collection_of_the_same_shape_and_owner_is_adopted_with_what_is_in_it(index: Chroma) -> None:
-    index.put([record()])
-    index.prepare(ME)
-    assert [*index.keys()] == ["k"]
-
-
-def test_a_collection_of_another_shape_is_refused_with_the_difference(server: Relay, index: Chroma) -> None:
-    for changes, difference in (
-        ({"dimension": 32}, "dimension 16 instead of 32"),
-        ({"metric": "l2"}, "distance 'cosine' instead of 'l2'"),
-    ):
-        with pytest.raises(VectorError, match=f"{index.place.collection}.*{difference}"):
-            Chroma(replace(index.place, **changes), options(server)).prepare(ME)
-
-
-def test_a_collection_of_another_owner_is_refused_until_it_is_taken_over(index: Chroma) -> None:
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare("owner-2")
-    assert index.owner() == ME
-    index.put([record()])
-    index.prepare("owner-2", take_over=True)
-    assert index.owner() == "owner-2"
-    assert [*index.keys()] == ["k"]
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare(ME)
-
-
 def test_a_collection_that_another_program_made_is_not_taken_for_ours(
-    services: Services, server: Relay, place: ChromaPlace
+    services: Services, server: Relay, address: str
 ) -> None:
     import chromadb
     from chromadb.config import Settings
 
-    host, _, port = services.chroma.server.rpartition(":")
+    _, host, port = services.chroma.url.replace("/", "").split(":")
     theirs = chromadb.HttpClient(host, int(port), settings=Settings(anonymized_telemetry=False))
     made = theirs.create_collection(
-        place.collection, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+        address.rpartition("/")[2], embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
     )
     made.add(ids=["1"], embeddings=np.ones((1, 16), np.float32))
-    index = Chroma(place, options(server))
+    index = unprepared(options(server), address)
     with pytest.raises(VectorError, match="belongs to somebody else"):
         index.prepare(ME)
     index.prepare(ME, take_over=True)
@@ -133,42 +104,9 @@ def test_a_collection_that_another_program_made_is_not_taken_for_ours(
 
 
 def test_two_that_create_the_same_collection_at_once_share_it(server: Relay, index: Chroma) -> None:
-    second = Chroma(index.place, options(server))
-    second._create("owner-2")  # found nothing a moment before
+    second = unprepared(options(server), index.address)
+    second._create("owner-2", [])  # found nothing a moment before
     assert second.owner() == ME
-
-
-def test_an_index_can_be_opened_by_its_address_alone(server: Relay, place: ChromaPlace) -> None:
-    made = Chroma(replace(place, metric="l2"), options(server))
-    made.prepare(ME)
-    there = Chroma.at(str(place), options(server))
-    assert there.place == made.place
-    assert there.owner() == ME
-    made.drop(ME)
-    with pytest.raises(VectorError, match="does not exist"):
-        Chroma.at(str(place), options(server))
-
-
-def test_an_address_sends_notes_only_where_it_is_configured(server: Relay, place: ChromaPlace) -> None:
-    here = ChromaOptions(url="http://127.0.0.1:1")
-    elsewhere = r"not where `chroma_url` points to \(127\.0\.0\.1:1\)"
-    with pytest.raises(VectorError, match=elsewhere):
-        Chroma.at(str(place), here)
-    with pytest.raises(VectorError, match=elsewhere):
-        Chroma(place, here)
-    assert server.asked == []
-
-
-def test_an_index_in_a_folder_is_not_looked_for_on_a_server() -> None:
-    with pytest.raises(VectorError, match="Take `chroma_url` away"):
-        Chroma(ChromaPlace("", "notes", 16), ChromaOptions(url="http://127.0.0.1:1"))
-    with pytest.raises(VectorError, match=r"points to \(nowhere\)"):
-        Chroma(ChromaPlace("example.org:8000", "notes", 16), ChromaOptions(path=Path("x")))
-
-
-def test_the_server_that_gets_texts_is_named(server: Relay, place: ChromaPlace) -> None:
-    assert Chroma(place, options(server)).server == server.url
-    assert Chroma(replace(place, server=""), ChromaOptions(path=Path("x"))).server == ""
 
 
 def test_a_dropped_collection_is_gone_and_dropping_it_again_is_no_error(index: Chroma) -> None:
@@ -181,7 +119,7 @@ def test_a_dropped_collection_is_gone_and_dropping_it_again_is_no_error(index: C
 
 def test_a_collection_that_was_made_anew_meanwhile_is_found(server: Relay, index: Chroma) -> None:
     index.put([record()])
-    other = Chroma(index.place, options(server))
+    other = unprepared(options(server), index.address)
     other.drop(ME)
     other.prepare(ME)
     with pytest.raises(VectorError, match="does not exist"):
@@ -189,11 +127,11 @@ def test_a_collection_that_was_made_anew_meanwhile_is_found(server: Relay, index
     assert index.put([record()]).sent == ("k",)
 
 
-def test_a_server_that_cannot_filter_by_lists_is_told(server: Relay, place: ChromaPlace) -> None:
+def test_a_server_that_cannot_filter_by_lists_is_told(server: Relay, address: str) -> None:
     server.fail(
         "/get", Refusal(422, {"error": "InvalidArgumentError", "message": "Unknown operator $contains"})
     )
-    index = Chroma(place, options(server))
+    index = unprepared(options(server), address)
     with pytest.raises(VectorError, match=r"is too old.* Use Chroma 1\.5 or newer"):
         index.prepare(ME)
     index.drop(ME)
@@ -201,22 +139,11 @@ def test_a_server_that_cannot_filter_by_lists_is_told(server: Relay, place: Chro
 
 def test_an_exact_search_looks_at_everything_and_can_be_changed_back(server: Relay, index: Chroma) -> None:
     for exact, candidates in ((True, 1_000_000), (False, 400)):
-        Chroma(index.place, options(server, exact=exact)).prepare(ME)
-        assert index._model().configuration_json["hnsw"]["ef_search"] == candidates
+        unprepared(options(server, exact=exact), index.address).prepare(ME)
+        assert index._describe().configuration_json["hnsw"]["ef_search"] == candidates
 
 
 # --- what is sent -----------------------------------------------------------------------
-
-
-def test_everything_comes_back_as_it_was_put(index: Chroma) -> None:
-    notes = vault(300, 16)
-    index.put(note.record for note in notes)
-    found = {each.key: each for each in index.records()}
-    assert len(found) == 300
-    for note in notes:
-        there, put = found[note.key], note.record
-        assert (there.text, there.doc, there.metadata) == (put.text, put.doc, put.metadata)
-        assert np.abs(there.vector - note.vector).max() < 1e-3
 
 
 def test_what_a_record_has_not_any_more_is_gone(index: Chroma) -> None:
@@ -236,21 +163,7 @@ def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
         for date in ("2026-01-01", "some day")
     )  # fmt: skip
     assert dated.keys() | undated.keys() == {*KEYS}
-    assert undated["unfiltered"] == MAY_BE_UNFILTERED
-
-
-@pytest.mark.parametrize("metric", ["cosine", "l2", "ip"])
-def test_vectors_have_the_length_one_there(server: Relay, place: ChromaPlace, metric: Any) -> None:
-    index = Chroma(replace(place, metric=metric), options(server))
-    index.prepare(ME)
-    note = record(vector=vectors(1, 16)[0] * np.float32(7))
-    index.put([note])
-    [there] = index.records()
-    assert np.linalg.norm(there.vector) == pytest.approx(1, abs=1e-6)
-    for query in (note.vector * np.float32(3), -note.vector, QUERY):
-        [match] = index.search(query, 1)
-        assert match.similarity == pytest.approx(float(unit(query) @ unit(note.vector)), abs=1e-6)
-    index.drop(ME)
+    assert undated["unfiltered"] == (*MAY_BE_UNFILTERED,)
 
 
 def test_requests_hold_as_many_records_as_the_server_takes(
@@ -262,7 +175,7 @@ def test_requests_hold_as_many_records_as_the_server_takes(
     assert [len(body["ids"]) for body in sent(server, "/upsert")] == [50, 50, 1]
     assert [len(receipt.sent) for receipt in receipts] == [50, 50, 1]
     assert len(sent(server, "/pre-flight-checks")) == 1  # there it says how many it takes
-    index._connection._served.api.pre_flight_checks = {"max_batch_size": 40}  # type: ignore[union-attr]
+    index.service.opened().engine.api.pre_flight_checks = {"max_batch_size": 40}
     index.delete([note.key for note in vault(101, 16)])
     assert [len(body["ids"]) for body in sent(server, "/delete")] == [40, 40, 21]
 
@@ -271,34 +184,6 @@ def test_requests_stay_below_what_a_server_takes(server: Relay, index: Chroma) -
     receipt = index.put(record(f"{n}", text="ü" * 600_000) for n in range(7))  # 3.6 MB to send, each
     assert len(receipt.sent) == 7
     assert [len(body["ids"]) for body in sent(server, "/upsert")] == [4, 3]
-
-
-def test_halves_of_characters_are_replaced_before_they_fail_a_request(index: Chroma) -> None:
-    odd = record(
-        text="a\ud800b", doc={"path": "\udcff.md"}, metadata={"folder": "x\udfff", "tags": ("\ud800",)}
-    )
-    assert index.put([odd]).sent == ("k",)
-    [there] = index.records()
-    assert (there.text, there.doc["path"], there.metadata) == (
-        "a?b",
-        "?.md",
-        {"folder": "x?", "tags": ("?",)},
-    )
-
-
-def test_one_bad_record_is_refused_alone(server: Relay, index: Chroma) -> None:
-    good = [note.record for note in vault(20, 16)]
-    bad = {
-        "nan": record("nan", vector=np.full(16, np.nan, np.float32)),
-        "zero": record("zero", vector=np.zeros(16, np.float32)),
-        "short": record("short", vector=np.ones(8, np.float32)),
-        "": record(""),
-        "\ud800": record("\ud800"),
-    }
-    receipt = index.put([*good[:10], *bad.values(), *good[10:]])
-    assert {*receipt.refused} == {*bad}
-    assert {*index.keys()} == {*receipt.sent} == {each.key for each in good}
-    assert len(sent(server, "/upsert")) == 1
 
 
 def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(
@@ -342,124 +227,6 @@ def test_more_alternatives_than_it_looks_up_are_left_to_the_local_check(server: 
     assert len(index.search(QUERY, 5, Filters(tags=(*many, *many)))) == 1
 
 
-def test_a_note_whose_date_cannot_be_asked_for_is_not_missed(index: Chroma) -> None:
-    index.put([record("odd", metadata={"unfiltered": ("date",)}), record("old", metadata={"date": 20200101})])
-    assert [match.key for match in index.search(QUERY, 5, Filters(after="2026-01-01"))] == ["odd"]
-
-
-def test_what_has_no_length_finds_nothing(index: Chroma) -> None:
-    index.put([record()])
-    assert index.search(np.zeros(16, np.float32), 5) == []
-    assert index.search(np.full(16, np.nan, np.float32), 5) == []
-
-
-@pytest.mark.parametrize("in_process", [True, False])
-def test_searching_a_collection_that_is_not_there_says_so(
-    server: Relay, tmp_path: Path, place: ChromaPlace, in_process: bool
-) -> None:
-    here = ChromaOptions(path=tmp_path / "chroma") if in_process else options(server)
-    with pytest.raises(VectorError, match="does not exist") as caught:
-        Chroma(replace(place, server=here.server), here).search(QUERY, 5)
-    assert not isinstance(caught.value, VectorsUnreachable)
-
-
-# --- failures ---------------------------------------------------------------------------
-
-
-def test_a_busy_server_is_asked_again_until_it_has_time(server: Relay, index: Chroma) -> None:
-    server.fail("/query", Refusal(429, {"error": "RateLimitError", "message": ""}), Refusal(503, "<html>"))
-    assert index.search(QUERY, 5) == []
-    server.fail(
-        "/upsert", Refusal(500, {"error": "InternalError", "message": "x"}), Refusal(0, ""), Refusal(502, "")
-    )
-    assert index.put([record()]).sent == ("k",)
-
-
-def test_a_server_asks_to_wait_and_is_given_the_time(
-    server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr(time, "sleep", waits.append)
-    server.fail("/query", Refusal(429, {}, Retry_After="3"), Refusal(503, {}, Retry_After="9999"))
-    index.search(QUERY, 5)
-    assert waits == [3, 20]
-
-
-@pytest.mark.parametrize("attempts", [1, 4])
-def test_a_server_that_stays_busy_is_given_up_after_so_many_attempts(
-    server: Relay, place: ChromaPlace, attempts: int
-) -> None:
-    server.fail("", *[Refusal(503, "busy")] * 9)
-    with pytest.raises(
-        VectorsUnreachable, match=r"Chroma at 127\.0\.0\.1:\d+ cannot be used: it answered 503"
-    ):
-        Chroma(place, options(server, attempts=attempts)).prepare(ME)
-    assert len(server.asked) == attempts
-
-
-def test_an_answer_that_never_comes_is_not_waited_for() -> None:
-    class Silent(StandIn):
-        def answer(self, asked: Asked) -> None:
-            time.sleep(0.6)
-
-    with serving(Silent()) as silent:
-        there = options(silent, timeout=0.2, attempts=2)
-        with pytest.raises(VectorsUnreachable, match="ReadTimeout"):
-            Chroma(ChromaPlace(there.server, "notes", 16), there).prepare(ME)
-
-
-def test_a_server_that_is_not_there_is_unreachable() -> None:
-    there = ChromaOptions(url=nobody(), backoff=0.01, attempts=2)
-    with pytest.raises(VectorsUnreachable, match="cannot be used: ConnectError"):
-        Chroma(ChromaPlace(there.server, "notes", 16), there).prepare(ME)
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_wants_a_key_is_told(server: Relay, place: ChromaPlace, status: int) -> None:
-    server.fail("", Refusal(status, {"error": "AuthError", "message": "Forbidden"}))
-    with pytest.raises(VectorError, match=f"lets nobody in \\(status {status}\\)") as caught:
-        Chroma(place, options(server)).prepare(ME)
-    assert not isinstance(caught.value, VectorsUnreachable)
-    assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize("answer", ["<html>Welcome</html>", {}, {"id": None}, [1], b"null"])
-def test_a_server_that_is_not_chroma_is_told(answer: Any) -> None:
-    class Other(StandIn):
-        def answer(self, asked: Asked) -> Any:
-            return answer
-
-    with serving(Other()) as other, pytest.raises(VectorError, match="is not Chroma") as caught:
-        Chroma(ChromaPlace(options(other).server, "notes", 16), options(other)).prepare(ME)
-    assert not isinstance(caught.value, VectorsUnreachable)
-
-
-def test_a_server_that_sends_us_elsewhere_is_not_followed(server: Relay, place: ChromaPlace) -> None:
-    with serving(StandIn()) as elsewhere:
-        server.fail("", Refusal(307, "", Location=f"{elsewhere.url}/collections"))
-        with pytest.raises(VectorError, match="sends us elsewhere"):
-            Chroma(place, options(server)).prepare(ME)
-    assert elsewhere.asked == []
-
-
-def test_a_proxy_learns_nothing_of_what_stays_on_this_machine(
-    server: Relay, place: ChromaPlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(variable, nobody())
-    index = Chroma(place, options(server))
-    index.prepare(ME)
-    assert index.owner() == ME
-    index.drop(ME)
-
-
-def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
-    (tmp_path / "chroma").mkdir()
-    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"no database" * 100)
-    with pytest.raises(VectorError, match="cannot be opened"):
-        Chroma(ChromaPlace("", "notes", 16), ChromaOptions(path=tmp_path / "chroma")).prepare(ME)
-
-
 # --- what it does not do ----------------------------------------------------------------
 
 QUIETLY = """
@@ -471,18 +238,17 @@ def no_network(*_: object) -> None:
 
 socket.socket.connect = socket.getaddrinfo = no_network
 
-from rag_core.vectors.chroma import Chroma
-from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
+from rag_core.vectors.chroma import Chroma, ChromaOptions
 from tests.vector_bench import vault
 
-index = Chroma(ChromaPlace("", "notes", 16), ChromaOptions(path=Path(sys.argv[1])))
+index = Chroma("chroma:///notes", 16, "cosine", ChromaOptions(path=Path(sys.argv[1])))
 index.prepare("me")
 notes = vault(10, 16)
 index.put(note.record for note in notes)
 assert len(index.search(notes[0].vector, 5)) == 5
 assert len([*index.records()]) == 10
 from chromadb.telemetry.product import ProductTelemetryClient
-system = index._connection._running.engine.system
+system = index.service.opened().engine.system
 assert system.settings.anonymized_telemetry is False
 """
 

@@ -16,11 +16,10 @@ from rag_core.config import Settings
 from rag_core.errors import StoreError, VectorsUnreachable
 from rag_core.extract.chunk import CHUNK_SIZES
 from rag_core.library import Library
-from rag_core.library.reader import vector_options
 from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import find
 from rag_core.types import OWNER, Vectors
-from rag_core.vectors.backends import VectorOptions, address_of, open_remote
+from rag_core.vectors.backends import address_of, open_remote, vector_options
 from rag_core.vectors.local import LocalVectors
 from tests.command import Run
 from tests.configured import configure, settings
@@ -245,8 +244,7 @@ def test_vectors_timeout_is_how_long_an_index_may_take_to_answer(aws: None, home
     with serving(Late()) as late:
         urls = f"s3_endpoint_url: {late.url}\nqdrant_url: {late.url}\nchroma_url: {late.url}\n"
         known = vector_options(settings(home, f"{urls}s3_region: eu-central-1\nvectors_timeout_s: 1\n"))
-        qdrant, chroma = replace(known.qdrant, attempts=1), replace(known.chroma, attempts=1)
-        once = VectorOptions(replace(known.s3, attempts=1), qdrant, chroma)
+        once = {kind: replace(known[kind], attempts=1)}
         there = open_remote(address_of(kind, "notes", once), 16, "cosine", once)
         with pytest.raises(VectorsUnreachable, match="ReadTimeout"):
             there.prepare("me")

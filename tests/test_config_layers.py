@@ -23,9 +23,9 @@ from rag_core.library import Library
 from rag_core.library.reader import MAX_TOP_K
 from rag_core.models.embedders import DEFAULT_EMBEDDER
 from rag_core.types import OWNER, Mode
-from rag_core.vectors.chroma_place import ChromaOptions
-from rag_core.vectors.qdrant_place import QdrantOptions
-from rag_core.vectors.s3_place import S3Options
+from rag_core.vectors.chroma import ChromaOptions
+from rag_core.vectors.qdrant import QdrantOptions
+from rag_core.vectors.s3vectors import S3Options
 from tests.configured import configure, refusal, settings
 
 

@@ -57,7 +57,7 @@ def opened(settings: Settings) -> Library:
     """A library that is not patient with the stand-in."""
     library = Library(settings)
     options = library._vector_options
-    library._vector_options = replace(options, s3=replace(options.s3, attempts=3, backoff=0.001))
+    options["s3vectors"] = replace(options["s3vectors"], attempts=3, backoff=0.001)
     return library
 
 

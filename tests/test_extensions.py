@@ -15,7 +15,7 @@ from rag_core.extract import extract, file_type
 from rag_core.library import Library
 from rag_core.models.embedders import EmbedderOptions, open_embedder
 from rag_core.types import OWNER, Filters
-from rag_core.vectors.backends import VectorOptions, address_of, destination, existing, kinds, open_remote
+from rag_core.vectors.backends import address_of, destination, existing, kinds, open_remote
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.doc_pages import ROOT, fences
@@ -170,7 +170,7 @@ def test_two_packages_with_one_name_are_both_refused_and_named(install: Install,
     with pytest.raises(EmbedderError, match=both):
         open_embedder("twin:model", EmbedderOptions())
     with pytest.raises(VectorError, match=both):
-        open_remote("twin://there", 8, "cosine", VectorOptions())
+        open_remote("twin://there", 8, "cosine", {})
 
 
 def test_names_that_no_package_brings_are_said_to_be_none(example_package: None) -> None:
@@ -179,7 +179,7 @@ def test_names_that_no_package_brings_are_said_to_be_none(example_package: None)
     ):
         open_embedder("other:x", EmbedderOptions())
     with pytest.raises(InvalidInput, match=r"There is no vector index called 'other'. Use local, .*shelf"):
-        address_of("other", "s", VectorOptions())
+        address_of("other", "s", {})
 
 
 # --- packages that are broken -----------------------------------------------------------
@@ -214,7 +214,7 @@ def test_a_package_that_cannot_be_imported_costs_only_its_own_names(
     with pytest.raises(EmbedderError, match=r"'broken' to commonplace.embedders, cannot be loaded"):
         open_embedder("broken:x", EmbedderOptions())
     with pytest.raises(VectorError, match=r"'broken' to commonplace.vector_indexes, cannot be loaded"):
-        address_of("broken", "s", VectorOptions())
+        address_of("broken", "s", {})
     assert "broken" not in kinds()
     assert len(sentences(library, "no")) == 3
 
@@ -385,24 +385,24 @@ def test_a_backend_that_does_not_say_where_texts_go_is_not_used(install: Install
     backend(install, server="'somewhere'")
     assert "odd" not in kinds()
     with pytest.raises(VectorError, match="does not say where texts go"):
-        open_remote("odd://here", 8, "cosine", VectorOptions())
+        open_remote("odd://here", 8, "cosine", {})
 
 
 def test_where_texts_go_with_a_backend_can_be_said(install: Install) -> None:
     backend(install, server="'https://vectors.example.org'")
-    assert destination("odd", VectorOptions()) == "goes to vectors.example.org"
-    assert open_remote("odd://here", 8, "cosine", VectorOptions()).server == "https://vectors.example.org"
+    assert destination("odd", {}) == "goes to vectors.example.org"
+    assert open_remote("odd://here", 8, "cosine", {}).server == "https://vectors.example.org"
 
 
 def test_an_address_must_lead_back_to_its_backend(install: Install) -> None:
     backend(install, address="'s3vectors://bucket'")
     with pytest.raises(VectorError, match="gave an address that does not begin with odd://"):
-        address_of("odd", "s", VectorOptions())
+        address_of("odd", "s", {})
 
 
 def test_only_what_was_given_to_an_index_is_settled_and_once(install: Install) -> None:
     backend(install)
-    remote = open_remote("odd://here", 8, "cosine", VectorOptions())
+    remote = open_remote("odd://here", 8, "cosine", {})
     heard: list[str] = []
     receipt = remote.delete(iter(["a", "b"]), lambda each: heard.extend(each.sent))
     assert (heard, receipt.sent) == (["a", "b"], ("a", "b"))
@@ -413,7 +413,7 @@ def test_whatever_goes_wrong_in_an_index_is_one_error_without_what_it_holds(
     install: Install, search: str
 ) -> None:
     backend(install, search=search)
-    remote = open_remote("odd://here", 8, "cosine", VectorOptions())
+    remote = open_remote("odd://here", 8, "cosine", {})
     with pytest.raises(VectorError, match="The package 'odd' 1"):
         remote.search(None, 3)  # type: ignore[arg-type]
     with pytest.raises(VectorError, match=r"failed at listing \(KeyError\)\.") as caught:
@@ -423,7 +423,7 @@ def test_whatever_goes_wrong_in_an_index_is_one_error_without_what_it_holds(
 
 def test_an_index_that_is_there_is_opened_by_its_address(example_package: None, tmp_path: Path) -> None:
     address = f"shelf://{tmp_path}/here.db"
-    open_remote(address, 16, "cosine", VectorOptions()).prepare("me")
-    assert existing(address, VectorOptions()).owner() == "me"
+    open_remote(address, 16, "cosine", {}).prepare("me")
+    assert existing(address, {}).owner() == "me"
     with pytest.raises(VectorError, match="There is no shelf"):
-        existing(f"shelf://{tmp_path}/elsewhere.db", VectorOptions())
+        existing(f"shelf://{tmp_path}/elsewhere.db", {})

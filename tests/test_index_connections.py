@@ -10,8 +10,8 @@ import pytest
 
 from rag_core.library.connections import indexes
 from rag_core.types import OWNER
-from rag_core.vectors.chroma_place import ChromaOptions
-from rag_core.vectors.qdrant_place import QdrantOptions
+from rag_core.vectors.chroma import ChromaOptions
+from rag_core.vectors.qdrant import QdrantOptions
 from tests.conftest import index
 from tests.connected import KEY, Make, connection
 from tests.s3vectors import Server

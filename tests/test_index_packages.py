@@ -11,10 +11,8 @@ import pytest
 
 from rag_core.errors import VectorError
 from rag_core.vectors import RemoteIndex
-from rag_core.vectors.chroma import Chroma
-from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
+from rag_core.vectors.chroma import Chroma, ChromaOptions
+from rag_core.vectors.qdrant import Qdrant, QdrantOptions
 from tests.standin import nobody
 from tests.vector_bench import vectors
 
@@ -37,9 +35,9 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(
 def _index(extra: str, url: str, folder: Path) -> RemoteIndex:
     if extra == "chroma":
         there = ChromaOptions(url=url, path=folder)
-        return Chroma(ChromaPlace(there.server, "notes", 16), there)
+        return Chroma(Chroma.address_of("notes", "", there), 16, "cosine", there)
     here = QdrantOptions(url=url, path=folder)
-    return Qdrant(QdrantPlace(here.server, "notes", "notes", 16), here)
+    return Qdrant(Qdrant.address_of("notes", "", here), 16, "cosine", here)
 
 
 def test_the_packages_are_imported_when_they_are_needed() -> None:

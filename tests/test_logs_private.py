@@ -64,9 +64,10 @@ def make(home: Path, tmp_path: Path, notes: Path) -> Iterator[Make]:
         made.append(Library.open(Settings(home / "data", home / "models", (tmp_path,), **settings)))
         own = made[-1]
         own._embedders.options = replace(own._embedders.options, retry_s=0)
-        own._vector_options = replace(
-            own._vector_options, s3=replace(own._vector_options.s3, attempts=2, backoff=0.01)
-        )
+        own._vector_options = {
+            **own._vector_options,
+            "s3vectors": replace(own._vector_options["s3vectors"], attempts=2, backoff=0.01),
+        }
         return own
 
     yield make

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,18 +22,22 @@ from rag_core.store import Store, migrations
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Filters
 from rag_core.vectors import Receipt, Settled, unnoticed
-from rag_core.vectors.s3_place import S3Options, S3Place
-from rag_core.vectors.s3vectors import S3Vectors
+from rag_core.vectors.s3vectors import S3Options, S3Vectors
 from tests.conftest import index as read
 from tests.killing import KILLS
 from tests.s3vectors import Faults, Server
 from tests.s3vectors.http import REGION
 
-PLACE = S3Place("commonplace-zoo", "main", 256)
+ADDRESS = "s3vectors://commonplace-zoo/main"
 
 
-def remote(amazon: Server, **changes: float) -> S3Vectors:
-    return S3Vectors(PLACE, S3Options(REGION, endpoint_url=amazon.url, backoff=0.01, **changes))  # type: ignore[arg-type]
+def remote(amazon: Server, **changes: Any) -> S3Vectors:
+    known = {"backoff": 0.01, **changes}
+    return at(S3Options(region=REGION, endpoint_url=amazon.url, **known))
+
+
+def at(options: S3Options, kind: type[S3Vectors] = S3Vectors) -> S3Vectors:
+    return kind(ADDRESS, 256, "cosine", options)
 
 
 @pytest.fixture
@@ -43,7 +48,7 @@ def store(library: Library, notes: Path) -> Iterator[Store]:
     read(library, "zoo", notes)
     opened = Store(library.settings.store_dir / "zoo.db")
     with opened.write() as db:
-        rows.connect(db, str(PLACE))
+        rows.connect(db, ADDRESS)
     yield opened
     opened.close()
 
@@ -225,12 +230,12 @@ def test_a_change_made_while_its_chunk_is_under_way_is_sent_after_it(store: Stor
     class Slow(S3Vectors):
         """Sends; and before the receipt comes, every chunk changes again."""
 
-        def _put_items(self, items: dict[str, bytes]) -> None:
-            super()._put_items(items)
+        def _put(self, items: dict[str, bytes]) -> None:
+            super()._put(items)
             with store.write() as db:
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
 
-    slow = Slow(PLACE, index._options)
+    slow = at(index.service.options, Slow)
     outbox.flush(store, slow)
     assert backlog(store) == rows.Backlog(12, 0)
     outbox.flush(store, index)
@@ -253,7 +258,7 @@ def test_a_note_deleted_between_the_two_passes_is_deleted_there_by_the_next_flus
 
     (notes / "9.md").write_text("The badger dug.", "utf-8")
     read(library, "zoo")
-    assert outbox.flush(store, Late(PLACE, index._options)) == outbox.Flushed(put=1, deleted=1)
+    assert outbox.flush(store, at(index.service.options, Late)) == outbox.Flushed(put=1, deleted=1)
     assert backlog(store) == rows.Backlog(1, 0)
     outbox.flush(store, index)
     assert_alike(store, index)
@@ -265,13 +270,13 @@ def test_a_flush_sends_each_chunk_once_however_often_it_changes_meanwhile(
     class Slow(S3Vectors):
         """Sends three at once; and while they are under way, every chunk changes again."""
 
-        def _put_items(self, items: dict[str, bytes]) -> None:
-            super()._put_items(items)
+        def _put(self, items: dict[str, bytes]) -> None:
+            super()._put(items)
             with store.write() as db:
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
 
     monkeypatch.setattr("rag_core.vectors.s3vectors._BATCH", 3)
-    assert outbox.flush(store, Slow(PLACE, index._options)).put <= 12
+    assert outbox.flush(store, at(index.service.options, Slow)).put <= 12
     assert backlog(store) == rows.Backlog(12, 0)
     outbox.flush(store, index)
     assert {record.doc["chunk_index"] for record in index.records()} == {4}
@@ -340,21 +345,21 @@ from pathlib import Path
 from rag_core.index import outbox
 from rag_core.store import Store
 from rag_core.vectors import Receipt, Settled, unnoticed
-from rag_core.vectors.s3_place import S3Options, S3Place
-from rag_core.vectors.s3vectors import S3Vectors
+from rag_core.vectors.s3vectors import S3Options, S3Vectors
 path, url, region, after = sys.argv[1:]
 store = Store(Path(path))
-index = S3Vectors(S3Place("commonplace-zoo", "main", 256), S3Options(region, endpoint_url=url))
+options = S3Options(region=region, endpoint_url=url)
+index = S3Vectors("s3vectors://commonplace-zoo/main", 256, "cosine", options)
 sends = 0
-call = index._client.call
-def counted(operation, **arguments):
+call = index.service.call
+def counted(operation, *attempts, **arguments):
     global sends
-    answer = call(operation, **arguments)
+    answer = call(operation, *attempts, **arguments)
     sends += 1
     if sends == int(after):
         os.kill(os.getpid(), 9)
     return answer
-index._client.call = counted
+index.service.call = counted
 import rag_core.vectors.s3vectors as module
 module._BATCH = 3
 outbox.flush(store, index)

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core.library import jobs
 from rag_core.reports import Connection
 from rag_core.types import OWNER
+from rag_core.vectors.s3vectors import S3Options
 from rag_core.wording import the_embedder
 from tests import pages
 from tests.conftest import index
@@ -69,7 +70,7 @@ def test_each_choice_says_where_text_goes() -> None:
     app = page()
     assert said(app).count("stays on this machine") == 2
     assert "Private notes, too" not in [box.label for box in app.checkbox]
-    library()._vector_options = type(library()._vector_options)()
+    library()._vector_options["s3vectors"] = S3Options()
     app.selectbox(key="stores_backend").set_value("s3vectors").run()
     assert "goes to Amazon S3 Vectors" in said(app)
     assert "Private notes, too" in [box.label for box in app.checkbox]
@@ -161,11 +162,11 @@ def test_a_switch_to_what_a_store_has_already_is_a_note_and_no_error() -> None:
 
 
 def test_private_notes_alone_can_be_let_out() -> None:
-    here = library()._vector_options
-    library()._vector_options = type(here)()  # Amazon's own servers
+    options = library()._vector_options
+    here, options["s3vectors"] = options["s3vectors"], S3Options()  # Amazon's own servers
     app = page(store="sea")
     app.checkbox(key="placement_sea_private").set_value(True).run()
-    library()._vector_options = here
+    options["s3vectors"] = here
     press(app, "placement_sea_start")
     assert not app.error
     assert not app.info
@@ -201,7 +202,7 @@ def test_an_index_is_attached_and_taken_over() -> None:
 def test_a_backlog_is_seen(amazon_configured: Server, notes: Path) -> None:
     amazon_configured.faults = Faults(1.0, 1, ("503",))
     options = library()._vector_options
-    object.__setattr__(options.s3, "attempts", 1)
+    options["s3vectors"] = replace(options["s3vectors"], attempts=1)
     library()._stores._remotes.clear()
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     index(library(), "sea")

@@ -15,8 +15,8 @@ from rag_core.library import Library, jobs
 from rag_core.store import lock
 from rag_core.types import OWNER
 from rag_core.vectors.backends import address_of
-from rag_core.vectors.chroma_place import ChromaOptions
-from rag_core.vectors.qdrant_place import QdrantOptions
+from rag_core.vectors.chroma import ChromaOptions
+from rag_core.vectors.qdrant import QdrantOptions
 from tests.conftest import index
 from tests.remote_zoo import ANIMALS, GUEST, calls, cut_off, keys_here, keys_there, meant
 from tests.s3vectors import Faults, Server
@@ -334,12 +334,12 @@ def test_a_silent_index_holds_nobody_for_long(remote_zoo: Library, monkeypatch: 
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         options = remote_zoo._vector_options
         for backend, theirs in (
-            ("s3vectors", replace(options, s3=replace(options.s3, endpoint_url=url))),
-            ("chroma", replace(options, chroma=ChromaOptions(url=url))),
-            ("qdrant", replace(options, qdrant=QdrantOptions(url=url))),
+            ("s3vectors", replace(options["s3vectors"], endpoint_url=url)),
+            ("chroma", ChromaOptions(url=url)),
+            ("qdrant", QdrantOptions(url=url)),
         ):
-            remote_zoo._vector_options = theirs
-            address = address_of(backend, "zoo", theirs)
+            options[backend] = theirs
+            address = address_of(backend, "zoo", options)
             remote_zoo._stores._remotes.clear()
             opened = store_of(remote_zoo, "zoo")
             with opened.decide() as db:
@@ -432,7 +432,7 @@ def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
 def hurried(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Searches that always ask the index, and wait for it a fifth of a second."""
     monkeypatch.setattr("rag_core.search.search._FEW", 0)
-    monkeypatch.setattr("rag_core.vectors.hurried.SEARCH_S", 0.2)
+    monkeypatch.setattr("rag_core.vectors.deadline.SEARCH_S", 0.2)
     monkeypatch.setattr("rag_core.models.servers.patience._LONG_S", 0.1)
     return remote_zoo
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import logging
 import uuid
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 
-from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.errors import VectorError
 from rag_core.types import Filters
-from rag_core.vectors import Receipt, unit
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import (
-    QdrantOptions,
-    QdrantPlace,
-)
-from rag_core.vectors.qdrant_points import INDEXED
-from tests.qdrant_index import ME, QUERY, opened, options, place, record
+from rag_core.vectors import Receipt
+from rag_core.vectors.qdrant import INDEXED, Qdrant, QdrantOptions
+from tests.qdrant_index import ME, QUERY, opened, options, record, unprepared
 from tests.qdrant_server import QdrantServer
 from tests.standin import Refusal
-from tests.vector_bench import vault, vectors
+from tests.vector_bench import vault
 
 KEY = "sesame-opens"
 SEED_KEYS = {
@@ -65,22 +61,6 @@ def test_in_this_process_nothing_is_indexed_and_nobody_is_warned(tmp_path: Path)
     assert len(index.search(QUERY, 5, Filters(tags=("aws",)))) == 5
 
 
-@pytest.mark.parametrize(
-    ("changes", "difference"),
-    [
-        ({"dimension": 32}, "dimension 16 instead of 32"),
-        ({"metric": "Euclid"}, "distance 'Cosine' instead of 'Euclid'"),
-    ],
-)
-def test_a_collection_of_another_shape_is_refused_with_the_difference(
-    qdrant: QdrantServer, changes: dict[str, Any], difference: str
-) -> None:
-    opened(options(qdrant))
-    with pytest.raises(VectorError, match=f"'notes'.* {difference}") as caught:
-        opened(options(qdrant), "another", **changes)
-    assert "qdrant_collection" in caught.value.suggestion
-
-
 def test_a_collection_of_another_kind_is_refused(qdrant: QdrantServer) -> None:
     named = {"image": models.VectorParams(size=16, distance=models.Distance.COSINE)}
     qdrant.engine.create_collection("notes", named)
@@ -103,7 +83,7 @@ def test_notes_that_another_program_put_there_are_not_taken_for_ours(qdrant: Qdr
     opened(options(qdrant), "other")
     theirs = {"vault_name": "notes", "rel_path": "a.md"}
     qdrant.engine.upsert("notes", [models.PointStruct(id=7, vector=[1.0] * 16, payload=theirs)])
-    index = Qdrant(place(options(qdrant)), options(qdrant))
+    index = unprepared(options(qdrant))
     with pytest.raises(VectorError, match="belongs to somebody else"):
         index.prepare(ME)
     assert index.owner() == ""
@@ -112,11 +92,13 @@ def test_notes_that_another_program_put_there_are_not_taken_for_ours(qdrant: Qdr
 
 
 def test_two_that_take_the_same_store_at_once_do_not_both_have_it(qdrant: QdrantServer) -> None:
-    first, second = (Qdrant(place(options(qdrant)), options(qdrant)) for _ in range(2))
-    first._create()
-    second._create()  # found nothing a moment before
-    first._mark("owner-1", only_if_new=True)
-    second._mark("owner-2", only_if_new=True)  # so here
+    first, second = (unprepared(options(qdrant)) for _ in range(2))
+    first._create("owner-1", [])
+    second._create("owner-2", [])  # found nothing a moment before
+    assert first._adopt(first._describe(), "owner-1", []) == "owner-1"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(second, "_owner_of", lambda _: "")  # so here
+        second._adopt(second._describe(), "owner-2", [])
     assert first.owner() == second.owner() == "owner-1"
     with pytest.raises(VectorError, match="belongs to another installation"):
         second.prepare("owner-2")
@@ -140,8 +122,8 @@ def test_of_a_collection_that_was_there_before_a_failure_removes_only_its_own_ma
     qdrant.engine.create_collection("notes", shape)
     mark = Qdrant._mark
 
-    def fail(self: Qdrant, owner: str, *, only_if_new: bool = False) -> None:
-        mark(self, owner, only_if_new=only_if_new)
+    def fail(self: Qdrant, owner: str, **how: object) -> None:
+        mark(self, owner, **how)
         qdrant.fail("/points", Refusal(400, {"status": {"error": "not so"}}))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -149,40 +131,6 @@ def test_of_a_collection_that_was_there_before_a_failure_removes_only_its_own_ma
         with pytest.raises(VectorError, match="not so"):
             opened(options(qdrant))
     assert qdrant.engine.count("notes").count == 0
-
-
-def test_an_index_can_be_opened_by_its_address_alone(qdrant: QdrantServer) -> None:
-    there = opened(options(qdrant), "mine", metric="Euclid")
-    found = Qdrant.at(str(there.place), options(qdrant))
-    assert found.place == there.place
-    assert found.owner() == ME
-    with pytest.raises(VectorError, match=r"There is no store at 'qdrant://.*#yours'"):
-        Qdrant.at(str(replace(there.place, store="yours")), options(qdrant))
-    with pytest.raises(VectorError, match="`other` doesn't exist"):
-        Qdrant.at(str(replace(there.place, collection="other")), options(qdrant))
-
-
-def test_an_address_sends_notes_and_keys_only_where_it_is_configured(qdrant: QdrantServer) -> None:
-    there = place(options(qdrant))
-    here = QdrantOptions(url="http://127.0.0.1:1", api_key=KEY)
-    elsewhere = r"not where `qdrant_url` points to \(127\.0\.0\.1:1\)"
-    with pytest.raises(VectorError, match=elsewhere):
-        Qdrant.at(str(there), here)
-    with pytest.raises(VectorError, match=elsewhere):
-        Qdrant(there, here)
-    assert qdrant.asked == []
-
-
-def test_an_index_in_a_folder_is_not_looked_for_on_a_server() -> None:
-    with pytest.raises(VectorError, match="Take `qdrant_url` away"):
-        Qdrant(QdrantPlace("", "notes", "work", 16), QdrantOptions(url="http://127.0.0.1:1"))
-    with pytest.raises(VectorError, match=r"points to \(nowhere\)"):
-        Qdrant(QdrantPlace("example.org:6333", "notes", "work", 16), QdrantOptions(path=Path("x")))
-
-
-def test_the_server_that_gets_texts_is_named(qdrant: QdrantServer, tmp_path: Path) -> None:
-    assert opened(options(qdrant)).server == qdrant.url
-    assert opened(QdrantOptions(path=tmp_path / "qdrant")).server == ""
 
 
 def test_a_dropped_store_takes_the_collection_with_it_unless_another_is_there(qdrant: QdrantServer) -> None:
@@ -268,29 +216,6 @@ def test_a_note_in_the_root_has_no_folder_and_its_chunks_share_its_id(qdrant: Qd
     assert len({payload["note_id"] for payload in payloads}) == 2
 
 
-@pytest.mark.parametrize("metric", ["Cosine", "Euclid", "Dot"])
-def test_vectors_have_the_length_one_there(qdrant: QdrantServer, metric: str) -> None:
-    index = opened(options(qdrant), metric=metric)
-    note = record(vector=vectors(1, 16)[0] * np.float32(7))
-    index.put([note])
-    [point] = qdrant.engine.retrieve("notes", [note.key], with_vectors=True)
-    assert np.linalg.norm(np.array(point.vector)) == pytest.approx(1, abs=1e-6)
-    for query in (note.vector * np.float32(3), -note.vector, QUERY):
-        [match] = index.search(query, 1)
-        assert match.similarity == pytest.approx(float(unit(query) @ unit(note.vector)), abs=1e-6)
-
-
-def test_everything_comes_back_as_it_was_put(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    notes = vault(30, 16)
-    index.put(note.record for note in notes)
-    found = {each.key: each for each in index.records()}
-    for note in notes:
-        there, put = found[note.key], note.record
-        assert (there.text, there.doc, there.metadata) == (put.text, put.doc, put.metadata)
-        assert np.abs(there.vector - note.vector).max() < 1e-3
-
-
 def test_many_records_are_listed_page_by_page(qdrant: QdrantServer) -> None:
     index = opened(options(qdrant))
     notes = vault(600, 16)
@@ -327,20 +252,6 @@ def test_requests_stay_below_what_a_server_takes(qdrant: QdrantServer) -> None:
     assert len(sizes(qdrant)) == 2
 
 
-def test_halves_of_characters_are_replaced_before_they_fail_a_request(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    odd = record(
-        text="a\ud800b", doc={"path": "\udcff.md"}, metadata={"folder": "x\udfff", "tags": ("\ud800",)}
-    )
-    assert index.put([odd]).sent == (odd.key,)
-    [there] = index.records()
-    assert (there.text, there.doc["path"], there.metadata) == (
-        "a?b",
-        "?.md",
-        {"folder": "x?", "tags": ("?",)},
-    )
-
-
 def test_one_bad_record_is_refused_alone(qdrant: QdrantServer) -> None:
     index = opened(options(qdrant))
     good = [note.record for note in vault(20, 16)]
@@ -365,13 +276,6 @@ def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(qdrant
     assert {*receipt.refused} == {records[3].key, records[17].key}
     assert "poisoned" in receipt.refused[records[3].key]
     assert {*index.keys()} == {each.key for each in records} - receipt.refused.keys()
-
-
-def test_what_has_no_length_finds_nothing(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    index.put([record()])
-    assert index.search(np.zeros(16, np.float32), 5) == []
-    assert index.search(np.full(16, np.nan, np.float32), 5) == []
 
 
 def test_keys_that_are_no_ids_are_gone_already(qdrant: QdrantServer) -> None:
@@ -402,18 +306,33 @@ def test_filters_are_asked_of_this_store_only(qdrant: QdrantServer) -> None:
     ]  # fmt: skip
 
 
-def test_a_note_whose_date_cannot_be_asked_for_is_not_missed(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    odd = record(metadata={"unfiltered": ("date",)})
-    index.put([odd, record(metadata={"date": 20200101})])
-    assert [match.key for match in index.search(QUERY, 5, Filters(after="2026-01-01"))] == [odd.key]
+# --- keys and folders -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("in_process", [True, False])
-def test_searching_a_collection_that_is_not_there_says_so(
-    qdrant: QdrantServer, tmp_path: Path, in_process: bool
+def test_a_key_travels_in_a_header_and_is_never_logged_or_quoted(
+    qdrant: QdrantServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    here = QdrantOptions(path=tmp_path / "qdrant") if in_process else options(qdrant)
-    with pytest.raises(VectorError, match=r"(?i)collection .notes.") as caught:
-        Qdrant(place(here), here).search(QUERY, 5)
-    assert not isinstance(caught.value, VectorsUnreachable)
+    qdrant.key = KEY
+    with caplog.at_level(logging.DEBUG):
+        index = opened(options(qdrant, api_key=KEY))
+        qdrant.fail("/points/query", Refusal(400, {"status": {"error": f"not with {KEY}"}}))
+        with pytest.raises(VectorError, match="not with …") as caught:
+            index.search(QUERY, 5)
+    assert {asked.headers["api-key"] for asked in qdrant.asked} == {KEY}
+    assert KEY not in caplog.text
+    assert KEY not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert not [asked for asked in qdrant.asked if KEY in asked.path]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # which the package leaves
+def test_a_folder_that_another_program_has_open_in_qdrant_is_told(tmp_path: Path) -> None:
+    here = QdrantOptions(path=tmp_path / "qdrant")
+    other = QdrantClient(path=str(here.path))
+    try:
+        with pytest.raises(VectorError, match="in use by another program"):
+            opened(here)
+    finally:
+        other.close()
+        gc.collect()
+    assert opened(here).owner() == ME

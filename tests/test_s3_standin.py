@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.s3_index import HERE, PLACE, opened, raw
+from tests.s3_index import BUCKET, HERE, opened, raw
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
 
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 ONE = {"key": "k", "data": {"float32": [1.0] * 16}}
 Ask = Callable[[Any], object]
-ARN = f"arn:aws:s3vectors:{REGION}:123456789012:bucket/{PLACE.bucket}/index/main"
+ARN = f"arn:aws:s3vectors:{REGION}:123456789012:bucket/{BUCKET}/index/main"
 BAD: dict[str, tuple[str, Ask]] = {
     "bucket with capitals": ("ValidationException", lambda s: s.create_vector_bucket(vectorBucketName="Abc")),
-    "bucket twice": ("ConflictException", lambda s: s.create_vector_bucket(vectorBucketName=PLACE.bucket)),
+    "bucket twice": ("ConflictException", lambda s: s.create_vector_bucket(vectorBucketName=BUCKET)),
     "index with underscore": (
         "ValidationException",
         lambda s: make(s, "a_b", 1, "cosine"),
@@ -41,11 +41,11 @@ BAD: dict[str, tuple[str, Ask]] = {
     ),
     "bucket that is not empty": (
         "ConflictException",
-        lambda s: s.delete_vector_bucket(vectorBucketName=PLACE.bucket),
+        lambda s: s.delete_vector_bucket(vectorBucketName=BUCKET),
     ),
     "no such index": (
         "NotFoundException",
-        lambda s: s.get_index(vectorBucketName=PLACE.bucket, indexName="other"),
+        lambda s: s.get_index(vectorBucketName=BUCKET, indexName="other"),
     ),
     "empty list": ("ValidationException", lambda s: put(s, {"a": []})),
     "null": ("ValidationException", lambda s: put(s, {"a": None})),
@@ -85,7 +85,7 @@ BAD: dict[str, tuple[str, Ask]] = {
 
 
 def make(client: Any, name: str, dimension: int, metric: str) -> None:
-    where = {"vectorBucketName": PLACE.bucket, "indexName": name}
+    where = {"vectorBucketName": BUCKET, "indexName": name}
     client.create_index(**where, dataType="float32", dimension=dimension, distanceMetric=metric)
 
 

@@ -17,10 +17,8 @@ from rag_core.store import find
 from rag_core.types import OWNER, Filters, Query
 from rag_core.vectors import Receipt
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.s3_metadata import MAX_FILTERABLE, compiled, fitted, size
-from rag_core.vectors.s3_place import S3Place
-from rag_core.vectors.s3vectors import S3Vectors
-from tests.s3_index import HERE, ME, PLACE, opened, options, raw, record
+from rag_core.vectors.s3vectors import MAX_FILTERABLE, S3Vectors, compiled, fitted, size
+from tests.s3_index import ADDRESS, BUCKET, HERE, ME, opened, options, raw, record
 from tests.s3vectors import Faults, Server, rules
 from tests.s3vectors.faults import Throttle
 from tests.vector_bench import Bench, Note, bench_store, vault, vectors
@@ -33,7 +31,7 @@ FIELDS = [field.name for field in fields(Filters)]
 def test_bucket_and_index_are_created_as_configured(amazon: Server) -> None:
     key = "arn:aws:kms:eu-central-1:123456789012:key/1234"
     opened(amazon, kms_key=key, tags={"team": "notes"})
-    index = amazon.service.index(PLACE.bucket, "main")
+    index = amazon.service.index(BUCKET, "main")
     assert index.about["dimension"] == 16
     assert index.about["distanceMetric"] == "cosine"
     assert {*index.about["metadataConfiguration"]["nonFilterableMetadataKeys"]} == {"text", "doc"}
@@ -41,66 +39,24 @@ def test_bucket_and_index_are_created_as_configured(amazon: Server) -> None:
     assert index.tags == {"team": "notes", "commonplace:owner": ME}
 
 
-def test_an_index_of_the_same_shape_and_owner_is_adopted_with_what_is_in_it(amazon: Server) -> None:
-    opened(amazon).put([record()])
-    again = opened(amazon)
-    assert [*again.keys()] == ["k"]
-    assert amazon.count("CreateIndex") == 1
-
-
-@pytest.mark.parametrize(
-    ("place", "difference"),
-    [
-        (replace(PLACE, dimension=32), "dimension 16 instead of 32"),
-        (replace(PLACE, metric="euclidean"), "distance metric 'cosine' instead of 'euclidean'"),
-    ],
-)
-def test_an_index_of_another_shape_is_refused_with_the_difference(
-    amazon: Server, place: S3Place, difference: str
-) -> None:
-    opened(amazon)
-    with pytest.raises(VectorError, match=difference) as caught:
-        opened(amazon, place)
-    assert "s3vectors://commonplace-notes/main" in caught.value.message
-
-
 def test_an_index_whose_texts_are_filterable_is_refused(amazon: Server) -> None:
     client = raw(amazon)
-    client.create_vector_bucket(vectorBucketName=PLACE.bucket)
+    client.create_vector_bucket(vectorBucketName=BUCKET)
     client.create_index(**HERE, dataType="float32", dimension=16, distanceMetric="cosine")
     with pytest.raises(VectorError, match="non-filterable keys '' instead of 'doc, text'"):
         opened(amazon)
 
 
-def test_an_index_of_another_owner_is_refused_until_it_is_taken_over(amazon: Server) -> None:
-    index = opened(amazon)
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare("owner-2")
-    assert index.owner() == ME
-    index.prepare("owner-2", take_over=True)
-    assert index.owner() == "owner-2"
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        index.prepare(ME)
-
-
 def test_two_that_create_the_same_index_at_once_share_it(amazon: Server) -> None:
-    first, second = S3Vectors(PLACE, options(amazon)), S3Vectors(PLACE, options(amazon))
+    first, second = (S3Vectors(ADDRESS, 16, "cosine", options(amazon)) for _ in range(2))
     first._create(ME, [])
     second._create(ME, [])  # found nothing a moment before
     second.prepare(ME)
     assert amazon.count("CreateIndex", 409) == 1
 
 
-def test_an_index_can_be_opened_by_its_address_alone(amazon: Server) -> None:
-    opened(amazon, replace(PLACE, metric="euclidean"))
-    there = S3Vectors.at("s3vectors://commonplace-notes/main", options(amazon))
-    assert there.place == replace(PLACE, metric="euclidean")
-    with pytest.raises(VectorError, match="could not be found"):
-        S3Vectors.at("s3vectors://commonplace-notes/other", options(amazon))
-
-
 def test_a_dropped_index_takes_its_bucket_with_it_unless_another_is_there(amazon: Server) -> None:
-    old, new = opened(amazon), opened(amazon, replace(PLACE, index="main-2"))
+    old, new = opened(amazon), opened(amazon, f"{ADDRESS}-2")
     old.drop(ME)
     assert [*new.keys()] == []
     new.drop(ME)
@@ -109,28 +65,7 @@ def test_a_dropped_index_takes_its_bucket_with_it_unless_another_is_there(amazon
         [*new.keys()]
 
 
-def test_only_its_owner_drops_an_index(amazon: Server) -> None:
-    index = opened(amazon)
-    index.drop("owner-2")
-    assert index.owner() == ME
-
-
 # --- what is sent -----------------------------------------------------------------------
-
-
-def test_everything_comes_back_as_it_was_put(amazon: Server) -> None:
-    index = opened(amazon)
-    notes = vault(30, 16)
-    index.put(note.record for note in notes)
-    found = {each.key: each for each in index.records()}
-    for note in notes:
-        there = found[note.key]
-        assert (there.text, there.doc, there.metadata) == (
-            note.record.text,
-            note.record.doc,
-            note.record.metadata,
-        )
-        assert np.abs(there.vector - note.vector).max() < 1e-3
 
 
 def test_many_records_are_listed_page_by_page(amazon: Server) -> None:
@@ -166,21 +101,10 @@ def test_a_receipt_is_given_for_each_request(amazon: Server) -> None:
     assert [*itertools.chain(*(receipt.sent for receipt in receipts))] == [*total.sent]
 
 
-def test_halves_of_characters_are_replaced_before_they_fail_a_request(amazon: Server) -> None:
-    index = opened(amazon)
-    odd = record(
-        text="a\ud800b", doc={"path": "\udcff.md"}, metadata={"folder": "x\udfff", "tags": ("\ud800",)}
-    )
-    assert index.put([odd]).sent == ("k",)
-    [there] = index.records()
-    assert (there.text, there.doc["path"]) == ("a?b", "?.md")
-    assert there.metadata == {"folder": "x?", "tags": ("?",)}
-
-
 def test_keys_without_a_value_are_not_sent(amazon: Server) -> None:
     index = opened(amazon)
     index.put([replace(Note("a.md", vectors(1, 16)[0], tags=()).record, key="k")])
-    metadata = amazon.service.index(PLACE.bucket, "main").records["k"][1]
+    metadata = amazon.service.index(BUCKET, "main").records["k"][1]
     assert "tags" not in metadata
     assert "page" not in metadata
 
@@ -289,11 +213,6 @@ def test_filters_are_sent_as_the_service_takes_them(amazon: Server) -> None:
     assert "filter" not in amazon.asked("QueryVectors")[1]
 
 
-def test_searching_an_index_that_is_not_there_says_so(amazon: Server) -> None:
-    with pytest.raises(VectorError, match="vector bucket could not be found"):
-        S3Vectors(PLACE, options(amazon)).search(vectors(1, 16)[0], 5)
-
-
 def test_no_filter_leaves_out_what_fits(tmp_path: Path) -> None:
     """Ten thousand pairs of odd notes and odd filters: whatever the store lets pass, the index does."""
     random = Random(4)
@@ -390,7 +309,7 @@ def test_with_every_fifth_request_failing_nothing_is_lost_and_nothing_doubled(am
 def test_an_answer_that_never_comes_is_not_waited_for(amazon: Server) -> None:
     index = opened(amazon, timeout=0.3)
     amazon.faults = Faults(1.0, seed=1, kinds=("silent",))
-    index._options, index._client._options = (options(amazon, timeout=0.3, attempts=2),) * 2
+    index.service.options = options(amazon, timeout=0.3, attempts=2)
     with pytest.raises(VectorsUnreachable, match="ReadTimeoutError"):
         index.put([record()])
     assert amazon.count("PutVectors") == 2
@@ -414,7 +333,7 @@ def test_a_service_that_stays_busy_is_given_up_after_so_many_attempts(amazon: Se
 
 
 def test_a_service_that_is_not_there_is_unreachable(amazon: Server) -> None:
-    index = S3Vectors(PLACE, options(amazon, attempts=2))
+    index = S3Vectors(ADDRESS, 16, "cosine", options(amazon, attempts=2))
     amazon.stop()
     with pytest.raises(VectorsUnreachable, match=r"at 127\.0\.0\.1 cannot be used"):
         index.search(vectors(1, 16)[0], 5)

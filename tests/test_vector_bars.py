@@ -14,13 +14,10 @@ import pytest
 
 from rag_core.store import Store
 from rag_core.vectors import Match, RemoteIndex, VectorRecord
-from rag_core.vectors.chroma import Chroma
-from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
+from rag_core.vectors.chroma import Chroma, ChromaOptions
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
-from rag_core.vectors.s3_place import S3Options, S3Place, bucket_name
-from rag_core.vectors.s3vectors import S3Vectors
+from rag_core.vectors.qdrant import Qdrant, QdrantOptions
+from rag_core.vectors.s3vectors import S3Options, S3Vectors
 from tests.vector_bench import FILTERS, Bench, Note, assert_same, bench_store, vault, vectors
 from tests.vector_fixtures import CREDENTIALS
 from tests.vector_services import QDRANT_SWITCH, S3_SWITCH, Services
@@ -32,19 +29,23 @@ QUERIES = vectors(20, DIMENSION, seed=99)  # random directions are harder to tel
 Open = Callable[[bool], RemoteIndex]
 
 
+def named() -> str:
+    return f"contract-{uuid.uuid4().hex[:12]}"
+
+
 def qdrant(options: QdrantOptions) -> Open:
-    place = QdrantPlace(options.server, f"contract-{uuid.uuid4().hex[:12]}", "notes", DIMENSION)
-    return lambda exact: Qdrant(place, replace(options, exact=exact))
+    address = Qdrant.address_of("notes", "", replace(options, collection=named()))
+    return lambda exact: Qdrant(address, DIMENSION, "cosine", replace(options, exact=exact))
 
 
 def chroma(options: ChromaOptions) -> Open:
-    place = ChromaPlace(options.server, f"contract-{uuid.uuid4().hex[:12]}", DIMENSION)
-    return lambda exact: Chroma(place, replace(options, exact=exact))
+    address = Chroma.address_of(named(), "", options)
+    return lambda exact: Chroma(address, DIMENSION, "cosine", replace(options, exact=exact))
 
 
 def s3vectors(options: S3Options) -> Open:
-    bucket = bucket_name(options.bucket_prefix, f"contract-{uuid.uuid4().hex[:12]}")
-    return lambda _: S3Vectors(S3Place(bucket, "main", DIMENSION), options)
+    address = S3Vectors.address_of(named(), "", options)
+    return lambda _: S3Vectors(address, DIMENSION, "cosine", options)
 
 
 KINDS: dict[str, Callable[[Services], Open]] = {

@@ -19,16 +19,14 @@ import numpy as np
 import pytest
 
 from rag_core.errors import VectorsUnreachable
-from rag_core.types import Filters
+from rag_core.types import Filters, Metric
 from rag_core.vectors import RemoteIndex, VectorIndex
-from rag_core.vectors.backends import VectorOptions, open_remote
-from rag_core.vectors.chroma import Chroma
-from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
+from rag_core.vectors.backends import open_remote
+from rag_core.vectors.builtin import BUILT_IN
+from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
-from rag_core.vectors.s3_place import S3Metric, S3Place, bucket_name
-from rag_core.vectors.s3vectors import S3Vectors
+from rag_core.vectors.qdrant import QdrantOptions
+from rag_core.vectors.service import Options
 from tests.command import pytest_of_its_own
 from tests.qdrant_server import QdrantServer
 from tests.relay import Relay
@@ -72,28 +70,29 @@ def remote(make: Callable[[int], RemoteIndex]) -> Iterator[Opener]:
 
 
 @contextmanager
-def s3vectors(services: Services, metric: S3Metric) -> Iterator[Opener]:
-    bucket = bucket_name(services.s3.bucket_prefix, f"contract-{uuid.uuid4().hex[:12]}")
-    with remote(lambda size: S3Vectors(S3Place(bucket, "main", size, metric), services.s3)) as opener:
+def built_in(kind: str, options: Options, metric: Metric = "cosine") -> Iterator[Opener]:
+    index = BUILT_IN[kind]
+    address = index.address_of(f"contract-{uuid.uuid4().hex[:12]}", "", options)
+    with remote(lambda size: index(address, size, metric, options)) as opener:
         yield opener
 
 
 @contextmanager
 def s3vectors_cosine(services: Services) -> Iterator[Opener]:
-    with s3vectors(services, "cosine") as opener:
+    with built_in("s3vectors", services.s3) as opener:
         yield opener
 
 
 @contextmanager
 def s3vectors_euclidean(services: Services) -> Iterator[Opener]:
-    with s3vectors(services, "euclidean") as opener:
+    with built_in("s3vectors", services.s3, "euclidean") as opener:
         yield opener
 
 
 @contextmanager
 def qdrant(options: QdrantOptions) -> Iterator[Opener]:
-    name = f"contract-{uuid.uuid4().hex[:12]}"
-    with remote(lambda size: Qdrant(QdrantPlace(options.server, name, "notes", size), options)) as opener:
+    collection = f"contract-{uuid.uuid4().hex[:12]}"
+    with built_in("qdrant", replace(options, collection=collection)) as opener:
         yield opener
 
 
@@ -110,28 +109,21 @@ def qdrant_server(services: Services) -> Iterator[Opener]:
 
 
 @contextmanager
-def chroma(options: ChromaOptions) -> Iterator[Opener]:
-    name = f"contract-{uuid.uuid4().hex[:12]}"
-    with remote(lambda size: Chroma(ChromaPlace(options.server, name, size), options)) as opener:
-        yield opener
-
-
-@contextmanager
 def chroma_folder(services: Services) -> Iterator[Opener]:
-    with chroma(ChromaOptions(path=services.folder / "chroma")) as opener:
+    with built_in("chroma", ChromaOptions(path=services.folder / "chroma")) as opener:
         yield opener
 
 
 @contextmanager
 def chroma_server(services: Services) -> Iterator[Opener]:
-    with chroma(services.chroma) as opener:
+    with built_in("chroma", services.chroma) as opener:
         yield opener
 
 
 @contextmanager
 def shelf_of_a_package(services: Services) -> Iterator[Opener]:
     address = f"shelf://{services.folder}/{uuid.uuid4().hex}.db"
-    with remote(lambda size: open_remote(address, size, "cosine", VectorOptions())) as opener:
+    with remote(lambda size: open_remote(address, size, "cosine", {})) as opener:
         yield opener
 
 

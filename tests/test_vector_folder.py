@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -16,11 +15,9 @@ import pytest
 from filelock import FileLock, Timeout
 
 from rag_core.errors import VectorError, VectorsUnreachable
-from rag_core.vectors.chroma import Chroma
-from rag_core.vectors.chroma_place import ChromaOptions, ChromaPlace
+from rag_core.vectors.chroma import Chroma, ChromaOptions
 from rag_core.vectors.folder import running
-from rag_core.vectors.qdrant import Qdrant
-from rag_core.vectors.qdrant_place import QdrantOptions, QdrantPlace
+from rag_core.vectors.qdrant import Qdrant, QdrantOptions
 from tests.vector_bench import vault
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
@@ -30,13 +27,13 @@ NOTES = vault(8, 16)
 
 
 def open_qdrant(folder: Path, name: str = "notes") -> Qdrant:
-    index = Qdrant(QdrantPlace("", "notes", name, 16), QdrantOptions(path=folder))
+    index = Qdrant(f"qdrant:///notes#{name}", 16, "cosine", QdrantOptions(path=folder))
     index.prepare("me")
     return index
 
 
 def open_chroma(folder: Path, name: str = "notes") -> Chroma:
-    index = Chroma(ChromaPlace("", name, 16), ChromaOptions(path=folder))
+    index = Chroma(f"chroma:///{name}", 16, "cosine", ChromaOptions(path=folder))
     index.prepare("me")
     return index
 
@@ -48,7 +45,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from rag_core.vectors.folder import running
-held = running(Path(sys.argv[1]), "Qdrant", str, lambda engine: None)
+held = running(Path(sys.argv[1]), "Qdrant", str, lambda engine: None, takes_turns=True)
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -83,7 +80,7 @@ def test_a_second_process_is_told_who_has_the_folder_until_that_one_ends(
         assert f"is in use by 'librarian' (process {other.pid})" in caught.value.message
         assert "private" not in str(caught.value)
         assert re.search(r"\(`(qdrant|chroma)_url`\)", caught.value.suggestion)
-        (folder / "commonplace.holder").write_text("{")  # it is about to say who it is
+        (folder / "commonplace.holder").write_text("")  # it is about to say who it is
         with pytest.raises(VectorsUnreachable, match="in use by another process"):
             open_index(folder)
         other.kill()
@@ -94,12 +91,8 @@ def test_a_second_process_is_told_who_has_the_folder_until_that_one_ends(
 def test_the_app_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", [str(Path(__file__).parents[1] / "ui" / "shell.py")])
     held = open_qdrant(tmp_path / "engine")
-    program = json.loads((tmp_path / "engine" / "commonplace.holder").read_text())["program"]
-    (tmp_path / "other").mkdir()
-    with FileLock(tmp_path / "other" / "commonplace.lock"):
-        (tmp_path / "other" / "commonplace.holder").write_text(json.dumps({"program": program, "pid": 7}))
-        with pytest.raises(VectorsUnreachable, match=r"in use by the Commonplace app \(process 7\)\."):
-            open_qdrant(tmp_path / "other")
+    said = (tmp_path / "engine" / "commonplace.holder").read_text()
+    assert said == f"the Commonplace app (process {os.getpid()})"
     held.close()
 
 
@@ -150,7 +143,7 @@ def test_an_engine_that_does_not_start_holds_nothing(tmp_path: Path) -> None:
         raise VectorError("It is broken.")
 
     with pytest.raises(VectorError, match="broken"):
-        running(tmp_path, "Qdrant", fail, lambda _: None)
+        running(tmp_path, "Qdrant", fail, lambda _: None, takes_turns=True)
     assert is_free(tmp_path)
 
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from rag_core.vectors.chroma_place import ChromaOptions
-from rag_core.vectors.qdrant_place import QdrantOptions
-from rag_core.vectors.s3_place import S3Options
+from rag_core.vectors.chroma import ChromaOptions
+from rag_core.vectors.qdrant import QdrantOptions
+from rag_core.vectors.s3vectors import S3Options
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
 from tests.standin import nobody, serving

@@ -33,7 +33,7 @@ from rag_core.store.workroom import sync, workroom
 from rag_core.text.tags import bounded
 from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
 from rag_core.vectors import RemoteIndex, VectorRecord, unit
-from rag_core.vectors.records import reason_against
+from rag_core.vectors.payload import reason_against
 
 _DOCUMENTS_A_WRITE = 50
 _MOST = 2**53

@@ -21,9 +21,8 @@ from rag_core.store.file import now
 from rag_core.store.health import EXAMPLES
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
-from rag_core.vectors.agreement import none_there
-from rag_core.vectors.attempts import Refused
-from rag_core.vectors.backends import address_of, backend_of, destination, existing, kinds
+from rag_core.vectors.backends import address_of, backend_of, destination, existing, kinds, none_there
+from rag_core.vectors.service import Refused
 from rag_core.wording import plural
 
 

@@ -57,10 +57,7 @@ from rag_core.types import (
     Viewer,
 )
 from rag_core.vectors import RemoteIndex
-from rag_core.vectors.backends import VectorOptions, open_remote
-from rag_core.vectors.chroma_place import ChromaOptions
-from rag_core.vectors.qdrant_place import QdrantOptions
-from rag_core.vectors.s3_place import S3Options
+from rag_core.vectors.backends import open_remote, vector_options
 
 MAX_TOP_K = MAX_DEPTH
 MAX_AROUND = 20
@@ -334,33 +331,6 @@ def llm_options(settings: Settings) -> LLMOptions:
         max_tokens=settings.llm_max_tokens,
         context=settings.llm_context,
         timeout_s=settings.llm_timeout_s,
-    )
-
-
-def vector_options(settings: Settings) -> VectorOptions:
-    """What of the settings vector indexes outside a store's file are opened with."""
-    return VectorOptions(
-        s3=S3Options(
-            region=settings.s3_region or "",
-            profile=settings.s3_profile or "",
-            endpoint_url=settings.s3_endpoint_url or "",
-            bucket_prefix=settings.s3_bucket_prefix,
-            kms_key=settings.s3_kms_key or "",
-            tags=dict(settings.s3_tags),
-            timeout=settings.vectors_timeout_s,
-        ),
-        qdrant=QdrantOptions(
-            url=settings.qdrant_url or "",
-            path=settings.qdrant_path or settings.data_dir / "qdrant",
-            collection=settings.qdrant_collection,
-            api_key=settings.qdrant_api_key or "",
-            timeout=settings.vectors_timeout_s,
-        ),
-        chroma=ChromaOptions(
-            url=settings.chroma_url or "",
-            path=settings.chroma_path or settings.data_dir / "chroma",
-            timeout=settings.vectors_timeout_s,
-        ),
     )
 
 

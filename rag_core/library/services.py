@@ -105,11 +105,11 @@ class Services(Runs):
 
         settings, options = self.settings, self._embedders.options
         used, models = self._used(viewer)
-        s3 = self._vector_options.s3
+        vectors = self._vector_options
+        s3, qdrant, chroma = vectors["s3vectors"], vectors["qdrant"], vectors["chroma"]
         named = s3.region or s3.profile or s3.endpoint_url or settings.backend == "s3vectors"
         ask_amazon = bool(ask_all or named or used["s3vectors"])
         wants_ollama = settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama")
-        qdrant, chroma = self._vector_options.qdrant, self._vector_options.chroma
         setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
         openai = partial(
             embedders.openai_server, options.openai_url, options.openai_key, setting, models["openai"],

@@ -23,8 +23,8 @@ from rag_core.store.errors import told
 from rag_core.store.identities import active_identity, target_identity
 from rag_core.types import OWNER, Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
-from rag_core.vectors.agreement import none_there
-from rag_core.vectors.hurried import Hurried
+from rag_core.vectors.backends import none_there
+from rag_core.vectors.deadline import WithDeadline
 from rag_core.vectors.local import LocalVectors
 
 OpenRemote = Callable[[str, int, Metric], RemoteIndex]
@@ -129,7 +129,7 @@ class Stores:
         if not address or active is None:
             return opened.local
         remote = self.remote(opened.store, address, active.identity.dimension)
-        return Hurried(remote, remote.server or address, self._patience, absent)
+        return WithDeadline(remote, remote.server or address, self._patience, absent)
 
     def target(self, store: Store) -> RemoteIndex | None:
         """The remote vector index that runs of a store send to, None when there is none or nothing to send.

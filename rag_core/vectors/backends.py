@@ -1,48 +1,30 @@
 """The vector indexes that a store can have, by the name of their kind; an address begins with it.
 
-local                                  the store's own file
-s3vectors://BUCKET/INDEX               Amazon S3 Vectors
-qdrant://HOST:PORT/COLLECTION#STORE    Qdrant; without HOST:PORT in this process
-chroma://HOST:PORT/COLLECTION          Chroma; the same
-NAME://…                               an index that an installed package brings
+``local`` is the store's own file. Others are built in, or come with an installed package.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import Any
 
-from rag_core.errors import InvalidInput
+from rag_core.config import Settings
+from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.servers.addresses import destination as destination_of
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
-from rag_core.vectors.chroma_place import (
-    ChromaOptions,
-    ChromaPlace,
-    chroma_address,
-    chroma_metric,
-    parse_chroma,
-)
-from rag_core.vectors.qdrant_place import (
-    QdrantOptions,
-    QdrantPlace,
-    parse_qdrant,
-    qdrant_address,
-    qdrant_metric,
-)
-from rag_core.vectors.s3_place import S3Options, S3Place, bucket_name, index_name, parse_address, s3_metric
-from rag_core.vectors.variants import mark
+from rag_core.vectors.builtin import BUILT_IN
+from rag_core.vectors.remote import mark
 
 LOCAL = "local"
-BACKENDS = (LOCAL, "s3vectors", "qdrant", "chroma")
+
+VectorOptions = Mapping[str, Any]
+"""What the owner configured for each kind that is built in."""
 
 
-@dataclass(frozen=True, slots=True)
-class VectorOptions:
-    """What the owner configured for vector indexes outside a store's file."""
-
-    s3: S3Options = field(default_factory=S3Options)
-    qdrant: QdrantOptions = field(default_factory=QdrantOptions)
-    chroma: ChromaOptions = field(default_factory=ChromaOptions)
+def vector_options(settings: Settings) -> dict[str, Any]:
+    """What of ``settings`` vector indexes outside a store's file are opened with."""
+    return {kind: index.options(settings) for kind, index in BUILT_IN.items()}
 
 
 def address_of(
@@ -51,44 +33,29 @@ def address_of(
     """The address of the index that a store called ``store`` gets, '' for its own file; with ``identity``
     that of the one which a switch to this embedder builds beside it.
 
-    Raises InvalidInput for a kind that is none.
+    Raises InvalidInput for a kind that does not exist.
     """
-    match backend:
-        case "local":
-            return ""
-        case "s3vectors":
-            place = S3Place(bucket_name(options.s3.bucket_prefix, store), index_name(identity), 1)
-            return str(place)
-        case "qdrant":
-            return qdrant_address(store, options.qdrant, identity)
-        case "chroma":
-            return chroma_address(store, options.chroma, identity)
-        case _:
-            return _foreign(backend).address(store, mark(str(identity)) if identity else "")
+    variant = mark(str(identity)) if identity else ""
+    if backend == LOCAL:
+        return ""
+    if index := BUILT_IN.get(backend):
+        return index.address_of(store, variant, options[backend])
+    return _foreign(backend).address(store, variant)
 
 
 def kinds() -> tuple[str, ...]:
     """Every kind of vector index that a store can have here; those of packages that work are last."""
-    return (*BACKENDS, *foreign.usable())
+    return (LOCAL, *BUILT_IN, *foreign.usable())
 
 
 def destination(backend: str, options: VectorOptions) -> str:
     """Where the text goes that is kept in a vector index of this kind, in words.
 
-    Raises InvalidInput for a kind that is none, VectorError when its package is broken.
+    Raises InvalidInput for a kind that does not exist, VectorError when its package is broken.
     """
-    match backend:
-        case "s3vectors":
-            url = options.s3.endpoint_url
-            return destination_of(url) if url else "goes to Amazon S3 Vectors"
-        case "qdrant":
-            return destination_of(options.qdrant.url)
-        case "chroma":
-            return destination_of(options.chroma.url)
-        case "local":
-            return destination_of("")
-        case _:
-            return destination_of(_foreign(backend).server)
+    if backend in BUILT_IN:
+        return str(options[backend].destination)
+    return destination_of("" if backend == LOCAL else _foreign(backend).server)
 
 
 def backend_of(address: str) -> str:
@@ -99,55 +66,43 @@ def backend_of(address: str) -> str:
 def open_remote(address: str, dimension: int, metric: Metric, options: VectorOptions) -> RemoteIndex:
     """The index at ``address`` for vectors of this shape, there or not; asks nobody yet.
 
-    Raises VectorError when its package is not installed, InvalidInput when the address is none.
+    Raises VectorError when its package is not installed, InvalidInput for a bad address.
     """
-    match backend_of(address):
-        case "s3vectors":
-            from rag_core.vectors.s3vectors import S3Vectors
-
-            return S3Vectors(S3Place(*parse_address(address), dimension, s3_metric(metric)), options.s3)
-        case "qdrant":
-            from rag_core.vectors.qdrant import Qdrant
-
-            place = QdrantPlace(*parse_qdrant(address), dimension, qdrant_metric(metric))
-            return Qdrant(place, options.qdrant)
-        case "chroma":
-            from rag_core.vectors.chroma import Chroma
-
-            return Chroma(
-                ChromaPlace(*parse_chroma(address), dimension, chroma_metric(metric)), options.chroma
-            )
-        case other:
-            return _foreign(other).open(address, dimension, metric)
+    kind = backend_of(address)
+    if index := BUILT_IN.get(kind):
+        return index(address, dimension, metric, options[kind])
+    return _foreign(kind).open(address, dimension, metric)
 
 
 def existing(address: str, options: VectorOptions) -> RemoteIndex:
     """The index that is at ``address``, with the shape it has. Raises InvalidInput, VectorError."""
-    match backend_of(address):
-        case "s3vectors":
-            from rag_core.vectors.s3vectors import S3Vectors
+    kind = backend_of(address)
+    if index := BUILT_IN.get(kind):
+        return index.existing(address, options[kind])
+    return _foreign(kind).existing(address)
 
-            return S3Vectors.at(address, options.s3)
-        case "qdrant":
-            from rag_core.vectors.qdrant import Qdrant
 
-            return Qdrant.at(address, options.qdrant)
-        case "chroma":
-            from rag_core.vectors.chroma import Chroma
-
-            return Chroma.at(address, options.chroma)
-        case other:
-            return _foreign(other).existing(address)
+def none_there(address: str, *, is_copy: bool) -> VectorError:
+    """The error for an index that is not at ``address`` (any more); ``is_copy`` for one that another
+    installation fills."""
+    if not is_copy:
+        return VectorError(
+            f"There is no vector index at {address!r} any more.",
+            "`commonplace store verify NAME --heal` makes it again.",
+            on_page="Heal it on the Stores page: it is made again.",
+        )
+    where = "After a switch it has another address, which {} shows on the computer that fills it:"
+    then = "attach that one, and delete the copy of the old one."
+    return VectorError(
+        f"There is no vector index at {address!r}.",
+        f"{where.format('`commonplace store info`')} {then}",
+        on_page=f"{where.format('the Stores page')} {then}",
+    )
 
 
 def _foreign(backend: str) -> foreign.ForeignBackend:
     """The backend of a package. Raises InvalidInput when none has the name, VectorError when it is broken."""
     extension = foreign.backends().by_key.get(backend)
     if extension is None:
-        raise unknown(backend)
+        raise InvalidInput(f"There is no vector index called {backend[:80]!r}.", f"Use {', '.join(kinds())}.")
     return foreign.ForeignBackend(extension)
-
-
-def unknown(backend: str) -> InvalidInput:
-    """The error for a kind of vector index that is none."""
-    return InvalidInput(f"There is no vector index called {backend[:80]!r}.", f"Use {', '.join(kinds())}.")

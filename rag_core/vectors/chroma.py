@@ -1,42 +1,47 @@
-"""The vector index in Chroma: one collection a store.
+"""The vector index in Chroma: one collection a store, named after it.
 
-What Chroma cannot do shapes this module: an upsert leaves the keys that a new record lacks, a collection
+An upsert leaves the keys of an old record that the new one lacks, so each record says of every key that it
+has none. Metadata is flat: texts, numbers, yes or no, and lists of one of these, never empty. A collection
 learns its dimension from the first vector, and its search is approximate.
+
+The package's own client waits for ever, asks the server while it is made, goes through a proxy to this
+machine, and turns a failing server into a plain Exception. So its parts are put together here, with an HTTP
+client of ours. It never has an embedding function: the default one downloads a model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+import json
+import re
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from rag_core.config import Settings
 from rag_core.errors import VectorError
-from rag_core.models.servers.addresses import whole_url
+from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import (
-    EVERYTHING,
-    Match,
-    Receipt,
-    Settled,
-    VectorRecord,
-    best_first,
-    can_be_searched,
-    clipped,
-    unit,
-    unnoticed,
+from rag_core.vectors import VectorRecord, unit
+from rag_core.vectors.payload import (
+    DOC,
+    MAY_BE_UNFILTERED,
+    UNFILTERED,
+    Value,
+    document,
+    filter_objects,
+    rebuilt,
+    values,
+    whole,
 )
-from rag_core.vectors.agreement import check_server, check_shape, of_another
-from rag_core.vectors.attempts import Refused
-from rag_core.vectors.batches import batches, parts, send, settle
-from rag_core.vectors.chroma_connection import ChromaConnection
-from rag_core.vectors.chroma_place import (
-    PORT,
-    ChromaMetric,
-    ChromaOptions,
-    ChromaPlace,
-    parse_chroma,
-)
-from rag_core.vectors.chroma_records import Item, compiled, item_of, record_of
-from rag_core.vectors.programs import CHROMA
+from rag_core.vectors.remote import Remote, Shape, Undo, mark
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
+
+if TYPE_CHECKING:
+    import httpx
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200}
 """How collections link their vectors. With ``ef_search`` 400 it finds more than 99 of 100 of the nearest ten
@@ -45,145 +50,207 @@ even among random directions, where Chroma's own defaults lose a third."""
 ALL = 1_000_000
 """So many candidates are looked at for an exact search: every vector that the index has linked."""
 
+KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
+"""Every key that ``payload.metadata`` may give."""
+
+MAX_ALTERNATIVES = 500
+"""So many in one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
+
 _OWNER, _DIMENSION = "commonplace:owner", "commonplace:dimension"
 _BATCH = 2000
-_BODY = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
 _KEYS_A_PAGE = 5000
 _RECORDS_A_PAGE = 256
-_SEARCH_ATTEMPTS = 3  # somebody waits
+_NUMBER_BYTES = 6  # of base64, or fewer
+_RECORD_BYTES = 256
+_CONNECT_S = 10.0
+_COLLECTION = re.compile(r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
 _T = TypeVar("_T")
 
 
-class Chroma:
-    """See RemoteIndex. Making one reaches nothing yet."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChromaOptions(ProgramOptions):
+    """How to reach Chroma. A search that is not ``exact`` looks at ``ef_search`` candidates at least."""
 
-    def __init__(
-        self, place: ChromaPlace, options: ChromaOptions, connection: ChromaConnection | None = None
-    ) -> None:
-        self.place = place
-        self._options = options
-        self._connection = connection or ChromaConnection(options)
-        self._known: Any = None
-        check_server(str(place), place.server, options.server, CHROMA.url_setting)
+    ef_search: int = 400
+    port = 8000
+
+
+class Item(NamedTuple):
+    """A record as Chroma takes it, without its id."""
+
+    vector: Vectors
+    text: str
+    metadata: dict[str, Value | None]
+
+
+# --- calls --------------------------------------------------------------------------------------
+
+
+class Engine(NamedTuple):
+    """The package's parts, wired: what it is asked through, and all of it, to be ended."""
+
+    api: Any
+    system: Any
+
+
+class ChromaService(Program[ChromaOptions]):
+    """Chroma on a server, or in this process."""
+
+    name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
+    url_setting, example = "chroma_url", "http://127.0.0.1:8000"
+    access = "Use a server without a key, or let a proxy on this machine add it."
+
+    def _once(self, act: Callable[[Any], _T]) -> _T:
+        return super()._once(lambda engine: act(engine.api))
+
+    def _connect(self) -> Engine:
+        import httpx
+
+        engine = self._wired(
+            chroma_api_impl="chromadb.api.fastapi.FastAPI",
+            chroma_server_host=self.options.server,
+            chroma_server_http_port=self.options.port,
+        )
+        engine.api._session.close()
+        engine.api._session = session = httpx.Client(
+            headers=engine.api._session.headers,
+            timeout=httpx.Timeout(self.options.timeout, connect=min(self.options.timeout, _CONNECT_S)),
+            **straight_to(self.options.server),
+            event_hooks={"response": [self._check]},
+        )
+        weakref.finalize(self, session.close)
+        return engine
+
+    def _start(self, folder: Path) -> Engine:
+        errors = self.imported("chromadb.errors")
+        try:
+            return self._wired(
+                chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+                is_persistent=True,
+                persist_directory=str(folder),
+            )
+        except errors.ChromaError as error:
+            raise self.damage(error) from error
+
+    def _wired(self, **settings: Any) -> Engine:
+        config = self.imported("chromadb.config")
+        quiet = {"_env_file": None, "anonymized_telemetry": False, "chroma_otel_collection_endpoint": ""}
+        system = config.System(config.Settings(**settings, **quiet))
+        api = system.instance(self.imported("chromadb.api").ServerAPI)
+        system.start()
+        return Engine(api, system)
+
+    @staticmethod
+    def _stop(engine: Engine) -> None:
+        if session := getattr(engine.api, "_session", None):
+            session.close()
+        engine.system.stop()
+
+    def explained(self, error: Exception) -> Exception:
+        import httpx
+
+        errors = self.imported("chromadb.errors")
+        match error:
+            case httpx.UnsupportedProtocol():
+                return self.mistaken()
+            case httpx.TransportError():
+                return Busy(type(error).__name__)
+            case errors.InternalError():  # of the engine in this process; a server's comes as an answer
+                return self.damage(error)
+            case errors.ChromaError():
+                return self.refusal(error.code(), str(error))
+            case ValueError() if not (self.options.url and isinstance(error, json.JSONDecodeError)):
+                return self.refusal(400, str(error))  # the package refuses what it is given
+            case ValueError() | TypeError() | LookupError() | AttributeError():
+                return self.mistaken() if self.options.url else self.refusal(400, str(error))
+        return error
+
+    def _check(self, response: httpx.Response) -> None:
+        if response.status_code >= 300:
+            response.read()
+            after = response.headers.get("Retry-After", "")  # a number of seconds, or a day
+            wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
+            raise self.answered(response.status_code, response.text, wait_s)
+
+
+# --- the index ---------------------------------------------------------------
+
+
+class Chroma(Remote[ChromaService]):
+    """See RemoteIndex."""
+
+    service_type = ChromaService
+    form = "chroma://HOST:PORT/COLLECTION"
+    pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
+    metrics = {"cosine": "cosine", "euclidean": "l2", "dot_product": "ip"}  # noqa: RUF012
+    most_numbers = 65_536
+    most_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
+    other_place = "give the store another name"
+
+    # --- where it is ------------------------------------------------------------------------
 
     @classmethod
-    def at(cls, address: str, options: ChromaOptions) -> Chroma:
-        """The index that is at ``chroma://HOST:PORT/COLLECTION`` already, with the shape it has.
+    def options(cls, settings: Settings) -> ChromaOptions:
+        return ChromaOptions(
+            url=settings.chroma_url or "",
+            path=settings.chroma_path or settings.data_dir / "chroma",
+            timeout=settings.vectors_timeout_s,
+        )
 
-        Raises InvalidInput for another address, VectorError when there is nothing or when the server is not
-        the configured one.
-        """
-        server, collection = parse_chroma(address)
-        index = cls(ChromaPlace(server, collection, 1), options)
-        dimension, metric = index._shape(index._model())
-        if not dimension:
-            raise VectorError(
-                f"The collection at {address!r} was not made for notes.", "Check its name in the address."
-            )
-        index.place = ChromaPlace(server, collection, dimension, metric)
-        return index
+    @staticmethod
+    def address_of(store: str, variant: str, options: ChromaOptions) -> str:
+        """See Remote.address_of. The collection has the store's name where Chroma takes it."""
+        name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{mark(store)}"
+        return f"chroma://{options.host}/{name}{variant and f'-{variant}'}"
 
-    @property
-    def server(self) -> str:
-        """See RemoteIndex.server."""
-        return whole_url(self._options.url, PORT)
+    def _locate(self, names: Mapping[str, str]) -> None:
+        self.service.require(self.address, names["server"])
+        self._collection = names["collection"]
+        self._known: Any = None
 
-    def close(self) -> None:
-        """Let go of the server or the folder, which another process may use then."""
-        self._connection.close()
-
-    # --- the index itself -----------------------------------------------------------
+    # --- the index itself -------------------------------------------------------------------
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """See RemoteIndex.prepare."""
-        found = self._found()
-        if found is None:
-            self._create(owner)
-            found = self._model()  # ours, or the one of somebody who was quicker
-        self._check_shape(found)
-        self._check_age()
-        theirs = _metadata(found).get(_OWNER, "")
-        if theirs != owner:
-            if not take_over:
-                raise of_another(str(self.place), theirs, "give the store another name")
-            mine = {**_metadata(found), _OWNER: owner, _DIMENSION: self.place.dimension}
-            self._modify(new_metadata=mine)
-        if found.configuration_json["hnsw"].get("ef_search") != self._ef_search:
+        super().prepare(owner, take_over=take_over)
+        if self._known.configuration_json["hnsw"].get("ef_search") != self._ef_search:
             self._modify(new_configuration={"hnsw": {"ef_search": self._ef_search}})
-
-    def owner(self) -> str:
-        """See RemoteIndex.owner."""
-        found = self._found()
-        return str(_metadata(found).get(_OWNER, "")) if found else ""
-
-    def drop(self, owner: str) -> None:
-        """See RemoteIndex.drop."""
-        if self.owner() != owner:
-            return
-        try:
-            self._connection.call(lambda api: api.delete_collection(self.place.collection))
-        except Refused as error:
-            if error.status != 404:
-                raise
-        self._known = None
 
     @property
     def _ef_search(self) -> int:
-        return ALL if self._options.exact else self._options.ef_search
+        options = self.service.options
+        return ALL if options.exact else options.ef_search
 
-    def _found(self) -> Any:
-        """What Chroma knows of the collection now, None when there is none."""
-        try:
-            return self._model()
-        except Refused as error:
-            if error.status == 404:
-                return None
-            raise
-
-    def _model(self) -> Any:
-        """What Chroma knows of the collection now."""
-        self._known = self._connection.call(lambda api: api.get_collection(self.place.collection))
+    def _describe(self) -> Any:
+        self._known = self.service.ask(lambda api: api.get_collection(self._collection))
         return self._known
 
-    def _create(self, owner: str) -> None:
-        hnsw = {"space": self.place.metric, "ef_search": self._ef_search, **HNSW}
-        metadata = {_OWNER: owner, _DIMENSION: self.place.dimension}
-        self._connection.call(
+    def _shape(self, found: Any) -> Shape:
+        hnsw = found.configuration_json.get("hnsw")
+        dimension = (found.metadata or {}).get(_DIMENSION) or found.dimension
+        if not hnsw or not (dimension or self._owner_of(found)):
+            raise VectorError(
+                f"The collection {self._collection!r} of {self.service.called} was not made for notes.",
+                "Check its name, and use a Chroma server of your own: others have no HNSW index.",
+            )
+        return {"dimension": dimension, "distance": hnsw["space"]}
+
+    def _owner_of(self, found: Any) -> str:
+        return str((found.metadata or {}).get(_OWNER, ""))
+
+    def _create(self, owner: str, undo: Undo) -> None:
+        hnsw = {"space": self.metric, "ef_search": self._ef_search, **HNSW}
+        metadata = {_OWNER: owner, _DIMENSION: self.dimension}
+        undo.append(partial(self._delete_if_empty, owner))
+        self.service.ask(
             lambda api: api.create_collection(
-                self.place.collection,
+                self._collection,
                 metadata=metadata,
                 configuration={"hnsw": hnsw, "embedding_function": None},
                 get_or_create=True,
             )
         )
 
-    def _modify(self, **changes: Any) -> None:
-        """Change what is said of the collection; its own method for it warns of its embedding function."""
-        self._with(lambda collection: collection._client._modify(id=collection.id, **changes))
-
-    def _shape(self, found: Any) -> tuple[int, ChromaMetric]:
-        hnsw = found.configuration_json.get("hnsw")
-        if not hnsw:
-            raise VectorError(
-                f"The collection {self.place.collection!r} of {self._connection.called} has another kind of"
-                " index than HNSW.",
-                "Use a Chroma server of your own.",
-            )
-        return _metadata(found).get(_DIMENSION) or found.dimension or 0, hnsw["space"]
-
-    def _check_shape(self, found: Any) -> None:
-        dimension, metric = self._shape(found)
-        compared = [
-            ("dimension", dimension or self.place.dimension, self.place.dimension),
-            ("distance", metric, self.place.metric),
-        ]
-        check_shape(
-            f"The collection {self.place.collection!r} of {self._connection.called}",
-            compared,
-            "Give the store another name, or delete the collection if nobody needs it; it cannot be changed.",
-        )
-
-    def _check_age(self) -> None:
+    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:  # noqa: ARG002
         """Make sure that lists can be filtered by, which a server's version does not tell."""
         asked = {"names": {"$contains": "any"}}
         try:
@@ -192,103 +259,94 @@ class Chroma:
             if error.status not in (400, 422):
                 raise
             raise VectorError(
-                f"{self._connection.called} is too old: it cannot filter by lists.",
-                "Use Chroma 1.5 or newer.",
+                f"{self.service.called} is too old: it cannot filter by lists.", "Use Chroma 1.5 or newer."
             ) from None
+        return self._owner_of(found)
 
-    # --- writing --------------------------------------------------------------------
+    def _give_to(self, found: Any, owner: str) -> None:
+        mine = {_OWNER: owner, _DIMENSION: self.dimension}
+        self._modify(new_metadata={**(found.metadata or {}), **mine})
 
-    def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.put."""
-        dimension = self.place.dimension
-        made = batches(records, lambda record: item_of(record, dimension), self._most(), _BODY)
-        return settle((send(batch, self._upsert) for batch in made), settled)
+    def _modify(self, **changes: Any) -> None:
+        """Change what is said of the collection; its own method for it warns of its embedding function."""
+        self._with(lambda collection: collection._client._modify(id=collection.id, **changes))
 
-    def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.delete."""
-        return settle(
-            (self._delete_batch(part) for part in parts(dict.fromkeys(keys), self._most())), settled
-        )
+    def drop(self, owner: str) -> None:
+        if self.owner() == owner:
+            self._delete_collection()
+
+    def _delete_if_empty(self, owner: str) -> None:
+        if self.owner() == owner and not self._with(lambda collection: collection.count()):
+            self._delete_collection()
+
+    def _delete_collection(self) -> None:
+        delete = partial(self.service.ask, lambda api: api.delete_collection(self._collection))
+        self._unless((404,), delete)
+        self._known = None
+
+    # --- records ------------------------------------------------------------------------------
 
     def _most(self) -> int:
-        """How many records one request may hold."""
-        said: int = self._connection.call(lambda api: api.get_max_batch_size())
+        said: int = self.service.ask(lambda api: api.get_max_batch_size())
         return min(said, _BATCH) if said > 0 else _BATCH
 
-    def _upsert(self, items: dict[str, Item]) -> None:
-        self._with(
-            lambda collection: collection.upsert(
-                ids=[*items],
-                embeddings=[item.vector for item in items.values()],
-                documents=[item.text for item in items.values()],
-                metadatas=[item.metadata for item in items.values()],
-            )
-        )
+    def _encode(self, record: VectorRecord) -> tuple[Item, int] | str:
+        if not record.key or whole(record.key) != record.key:
+            return "Its key is empty, or holds halves of characters."
+        asked = {key: None if value == [] else value for key, value in values(record.metadata).items()}
+        metadata = {**dict.fromkeys(KEYS), **asked, DOC: document(record)}
+        item = Item(unit(record.vector), whole(record.text), metadata)
+        texts = len(json.dumps(item.metadata)) + len(json.dumps(item.text))
+        return item, texts + record.vector.size * _NUMBER_BYTES + _RECORD_BYTES
 
-    def _delete_batch(self, keys: list[str]) -> Receipt:
+    def _put(self, items: dict[str, Item]) -> None:
+        vectors, texts, metadata = zip(*items.values(), strict=True)
+        given = {"embeddings": [*vectors], "documents": [*texts], "metadatas": [*metadata]}
+        self._with(lambda collection: collection.upsert(ids=[*items], **given))
+
+    def _delete(self, keys: list[str]) -> None:
         self._with(lambda collection: collection.delete(ids=keys))
-        return Receipt(tuple(keys))
 
-    # --- reading --------------------------------------------------------------------
-
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
-        """See VectorIndex.search."""
-        query = unit(query)
-        if k < 1 or not can_be_searched(query):
-            return []
-        where = compiled(filters)
-        found = self._with(
-            lambda collection: collection.query(
-                query_embeddings=[query], n_results=k, where=where, include=["distances"]
-            ),
-            attempts=_SEARCH_ATTEMPTS,
-        )
-        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        return best_first(Match(key, _similarity(distance, self.place.metric)) for key, distance in pairs)
+    def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
+        where = filter_objects(filters, MAX_ALTERNATIVES, "$contains", MAY_BE_UNFILTERED)
+        asked = {"query_embeddings": [query], "n_results": k, "where": where, "include": ["distances"]}
+        found = self._with(lambda collection: collection.query(**asked), SEARCH_ATTEMPTS)
+        for key, distance in zip(found["ids"][0], found["distances"][0], strict=True):
+            yield key, 1 - distance / 2 if self.metric == "l2" else 1 - distance  # l2 is squared
 
     def keys(self) -> Iterator[str]:
-        """See RemoteIndex.keys."""
         for page in self._pages(_KEYS_A_PAGE, []):
             yield from page["ids"]
 
     def records(self) -> Iterator[VectorRecord]:
-        """See RemoteIndex.records."""
         for page in self._pages(_RECORDS_A_PAGE, ["embeddings", "documents", "metadatas"]):
             columns = page["ids"], page["embeddings"], page["documents"], page["metadatas"]
             for key, vector, text, metadata in zip(*columns, strict=True):
-                yield record_of(key, vector, text, metadata or {})
+                kept = dict(metadata or {})
+                yield rebuilt(key, vector, text or "", kept.pop(DOC, "{}"), kept)
 
     def _pages(self, count: int, include: list[str]) -> Iterator[dict[str, Any]]:
         start = 0
         while True:
-            at = start
-            page = self._with(lambda collection: collection.get(limit=count, offset=at, include=include))  # noqa: B023
+            where = {"limit": count, "offset": start, "include": include}
+            page = self._with(methodcaller("get", **where))
             yield page
             if len(page["ids"]) < count:
                 return
             start += count
 
-    def _with(self, act: Callable[[Any], _T], *, attempts: int | None = None) -> _T:
-        """What ``act`` gives, which asks the package's Collection. Raises like ChromaConnection.call."""
+    def _with(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
+        """What ``act`` gives, which asks the package's Collection. Raises as Service.ask."""
         try:
-            return self._connection.call(lambda api: act(self._collection(api)), attempts=attempts)
+            return self.service.ask(lambda api: act(self._opened(api)), attempts)
         except Refused as error:
-            if error.status == 404:  # another of the same name may come
+            if error.is_absence:  # another of the same name may come
                 self._known = None
             raise
 
-    def _collection(self, api: Any) -> Any:
+    def _opened(self, api: Any) -> Any:
         from chromadb.api.models.Collection import Collection
 
         if self._known is None:
-            self._known = api.get_collection(self.place.collection)
+            self._known = api.get_collection(self._collection)
         return Collection(client=api, model=self._known, embedding_function=None)
-
-
-def _metadata(model: Any) -> dict[str, Any]:
-    return dict(model.metadata or {})
-
-
-def _similarity(distance: float, metric: ChromaMetric) -> float:
-    """The cosine of two unit vectors at ``distance``, which ``l2`` gives squared."""
-    return clipped(1 - distance / 2 if metric == "l2" else 1 - distance)

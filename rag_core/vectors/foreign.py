@@ -25,9 +25,7 @@ from rag_core.vectors import (
     VectorRecord,
     unnoticed,
 )
-
-BUILT_IN = frozenset({"local", "s3vectors", "qdrant", "chroma"})
-"""The kinds of index that no package can stand in for."""
+from rag_core.vectors.builtin import BUILT_IN
 
 _REASON = 300
 _T = TypeVar("_T")
@@ -62,7 +60,7 @@ class Backend(Protocol):
 @cache
 def backends() -> Catalogue:
     """The vector indexes that installed packages bring, by name."""
-    return catalogue("vector_indexes", plain_name(BUILT_IN))
+    return catalogue("vector_indexes", plain_name(frozenset({"local", *BUILT_IN})))
 
 
 def usable() -> tuple[str, ...]:

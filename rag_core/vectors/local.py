@@ -101,14 +101,14 @@ class _Batch(NamedTuple):
 
 def _some(db: sqlite3.Connection, which: str, *values: int) -> _Batch:
     """The embeddings that ``which`` leaves, in one step as in `rows`."""
-    told = db.execute(
+    found = db.execute(
         f"""SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)
             FROM (SELECT id, vector {which})""",
         values,
     )
-    ids, vectors = told.fetchone()
-    found = np.array(json.loads(ids), np.int64)
-    return _Batch(found, np.frombuffer(vectors or b"", "<f2").reshape(len(found), -1 if len(found) else 0))
+    ids, vectors = found.fetchone()
+    known = np.array(json.loads(ids), np.int64)
+    return _Batch(known, np.frombuffer(vectors or b"", "<f2").reshape(len(known), -1 if len(known) else 0))
 
 
 def _chunks(db: sqlite3.Connection, similarities: dict[int, float]) -> list[Match]:

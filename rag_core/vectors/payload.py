@@ -1,42 +1,45 @@
-"""What remote indexes can filter by, and what of a filter they are asked: the same for all of them.
+"""What remote indexes keep of a chunk, and what of a filter they are asked: the same for all of them.
 
-The local check decides; a remote filter only spares the way. So every condition is wider than the
-filter or the same, and a filter that has no such condition is left to the check.
+The local check decides; a remote filter only saves hits that it would drop. So every condition is as wide as
+the filter or wider, and a filter without such a condition is left to the check.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from rag_core.extract import type_of_suffix
 from rag_core.store.documents import name_key
-from rag_core.types import Filters
-from rag_core.vectors import Metadata
-from rag_core.vectors.records import whole
+from rag_core.types import Filters, Vectors
+from rag_core.vectors import Metadata, VectorRecord, unit
 
 UNFILTERED = "unfiltered"
 """The key that lists which other keys had no room in a record. Such a record fits every condition on them."""
 
-MAY_BE_UNFILTERED = ("date",)
+MAY_BE_UNFILTERED = frozenset({"date"})
 """What ``metadata`` lists there itself: an index with room for everything need not ask for more."""
 
+TEXT, DOC = "text", "doc"
+"""The keys that hold what rebuilds a chunk, where an index has no place of its own for it."""
+
+NUMBER_BYTES = 14
+"""A number of ``numbers`` takes at most so many bytes of a request: ``-0.123456789, ``."""
+
+Value = str | int | bool | list[str]
+
 NO_DATE = 0
+_DIGITS = 9  # of a number in a unit vector: closer than float32 tells apart
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _WILD = re.compile(r"[*?]")
 
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """The value of ``key``, or one of its values, is any of ``values``; or not below, or below, the one."""
-
-    key: str
-    test: Literal["any", "from", "below"]
-    values: tuple[str | int, ...]
-    is_list: bool = False
+# --- what filters ask for -----------------------------------------------------------------
 
 
 def metadata(
@@ -54,11 +57,14 @@ def metadata(
     ``folded_tags`` come with their parents, as the store keeps them; ``date`` is an ISO day or "".
     A key without a value is left out. Letter case is folded here and in the conditions alike.
     """
+    parts = path.split("/")
+    name = parts[-1]
+    folders = (name_key("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
     values: dict[str, str | int | bool | tuple[str, ...]] = {
         "file_type": file_type,
         "folder": name_key(posixpath.dirname(path)),
-        "folders": _prefixes(path),
-        "names": _names(path),
+        "folders": tuple(dict.fromkeys(folders)),
+        "names": tuple(dict.fromkeys((name_key(name), name_key(posixpath.splitext(name)[0])))),
         "private": private,
     }
     if tags := tuple(sorted(set(folded_tags))):
@@ -72,36 +78,26 @@ def metadata(
     return values
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``any``: the value of ``key``, or one of its values, is any of ``values``; ``from`` and ``below``: it
+    is not below, or below, the one."""
+
+    key: str
+    test: Literal["any", "from", "below"]
+    values: tuple[str | int, ...]
+    is_list: bool = False
+
+
 def conditions(filters: Filters) -> list[Condition]:
     """Conditions that all hold for whatever fits ``filters``. Their values are whole characters, as records
     are kept."""
-    return [
-        replace(each, values=tuple(whole(v) if isinstance(v, str) else v for v in each.values))
-        for each in _conditions(filters)
-    ]
-
-
-def affordable(filters: Filters, most: int) -> list[Condition]:
-    """As many of these conditions as an index takes that takes ``most`` alternatives in one filter, those
-    with the fewest first, each with one more for a record that cannot be asked. The rest is left to the
-    local check."""
-    found = []
-    room = most
-    for condition in sorted(conditions(filters), key=lambda condition: len(condition.values)):
-        if len(condition.values) < room:
-            room -= len(condition.values) + 1
-            found.append(condition)
-    return found
-
-
-def _conditions(filters: Filters) -> list[Condition]:
     found = []
     if filters.types:
-        found.append(
-            Condition("file_type", "any", tuple(type_of_suffix(f".{t}") or t for t in filters.types))
-        )
+        types = tuple(type_of_suffix(f".{each}") or each for each in filters.types)
+        found.append(Condition("file_type", "any", types))
     if filters.tags:
-        found.append(Condition("tags", "any", tuple(name_key(tag) for tag in filters.tags), is_list=True))
+        found.append(Condition("tags", "any", tuple(map(name_key, filters.tags)), is_list=True))
     if filters.paths:
         found += _path_conditions(filters.paths)
     if filters.files:
@@ -113,18 +109,44 @@ def _conditions(filters: Filters) -> list[Condition]:
         found.append(Condition("date", "from", (day,)))
     if filters.before is not None and (day := _number(filters.before)) is not None:
         found.append(Condition("date", "below", (day,)))
-    return found
+    return [
+        replace(each, values=tuple(whole(v) if isinstance(v, str) else v for v in each.values))
+        for each in found
+    ]
 
 
-def _prefixes(path: str) -> tuple[str, ...]:
-    """The path and every folder above it, shortest first."""
-    parts = path.split("/")
-    return tuple(dict.fromkeys(name_key("/".join(parts[:depth])) for depth in range(1, len(parts) + 1)))
+def filter_objects(
+    filters: Filters, most: int, contains: str, unfiltered: frozenset[str] | None = None
+) -> dict[str, Any] | None:
+    """``filters`` in the JSON that S3 Vectors and Chroma share, of at most ``most`` alternatives; None when
+    there is nothing to ask. Conditions that are too many are left out, the longest first.
+
+    ``contains`` is the operator for one value of a list; ``unfiltered`` the keys that a record may lack for
+    want of room (None: all).
+    """
+    asked = []
+    for each in sorted(conditions(filters), key=lambda condition: len(condition.values)):
+        if len(each.values) >= most:
+            continue
+        most -= len(each.values) + 1
+        alternatives = _alternatives(each, contains)
+        if unfiltered is None or each.key in unfiltered:
+            alternatives.append({UNFILTERED: {contains: each.key}})
+        asked.append({"$or": alternatives} if len(alternatives) > 1 else alternatives[0])
+    return {"$and": asked} if len(asked) > 1 else asked[0] if asked else None
 
 
-def _names(path: str) -> tuple[str, ...]:
-    name = posixpath.basename(path)
-    return tuple(dict.fromkeys((name_key(name), name_key(posixpath.splitext(name)[0]))))
+def _alternatives(condition: Condition, contains: str) -> list[dict[str, Any]]:
+    key, given = condition.key, [*condition.values]
+    match condition.test:
+        case "from":
+            return [{key: {"$gte": given[0]}}]
+        case "below":
+            return [{key: {"$lt": given[0]}}]
+        case "any" if condition.is_list:
+            return [{key: {contains: value}} for value in given]
+        case _:
+            return [{key: {"$in": given}}]
 
 
 def _path_conditions(paths: Iterable[str]) -> list[Condition]:
@@ -134,7 +156,7 @@ def _path_conditions(paths: Iterable[str]) -> list[Condition]:
         return [Condition("folder", "any", ("",))]
     if "" in folders:
         return []
-    return [Condition("folders", "any", tuple(name_key(folder) for folder in folders), is_list=True)]
+    return [Condition("folders", "any", tuple(map(name_key, folders)), is_list=True)]
 
 
 def _literal(path: str) -> str:
@@ -150,3 +172,56 @@ def _number(day: str) -> int | None:
         return NO_DATE
     match = _DAY.fullmatch(day)
     return int("".join(match.groups())) if match else None
+
+
+# --- what rebuilds a chunk ----------------------------------------------------------------
+
+
+def whole(text: str) -> str:
+    """``text`` with a replacement for each lone surrogate, which no index takes."""
+    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+
+
+def document(record: VectorRecord) -> str:
+    """The document of ``record`` as it is kept."""
+    return whole(json.dumps(record.doc, ensure_ascii=False, separators=(",", ":")))
+
+
+def values(metadata: Metadata) -> dict[str, Value]:
+    """``metadata`` as it is kept: whole characters, and lists for tuples."""
+    kept: dict[str, Value] = {}
+    for key, value in metadata.items():
+        match value:
+            case str():
+                kept[key] = whole(value)
+            case tuple():
+                kept[key] = [whole(element) for element in value]
+            case _:
+                kept[key] = value
+    return kept
+
+
+def numbers(vector: Vectors) -> list[float]:
+    """A unit vector as Python numbers that are short when written."""
+    found: list[float] = np.round(vector.astype(np.float64), _DIGITS).tolist()
+    return found
+
+
+def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any]) -> VectorRecord:
+    """The record that is kept so. Some services give lists for tuples, and floats for whole numbers."""
+    found = {
+        name: tuple(value) if isinstance(value, list) else int(value) if isinstance(value, float) else value
+        for name, value in kept.items()
+    }
+    return VectorRecord(key, np.array(vector, np.float32), text, json.loads(doc), found)
+
+
+def reason_against(vector: Vectors, dimension: int) -> str:
+    """Why an index of ``dimension`` would refuse ``vector``, and all beside it; ``""`` if it would not."""
+    if vector.shape != (dimension,):
+        return f"Its vector has the shape {vector.shape} instead of ({dimension},)."
+    if not np.isfinite(vector).all():
+        return "Its vector holds a value that is not a number."
+    if not np.any(unit(vector)):
+        return "Its vector has no length."
+    return ""

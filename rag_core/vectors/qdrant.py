@@ -1,318 +1,411 @@
-"""The vector index in Qdrant: stores share a collection, each sees its own points only.
+"""The vector index in Qdrant: stores share a collection and see their own points only.
 
-What Qdrant cannot do shapes this module: a collection never changes its dimension, an upsert that holds
-one bad point is refused whole, an id is one point whatever store it is of.
+After a switch of the embedder the new vectors go to the collection ``NAME-VARIANT``: a collection has one
+dimension for good. An upsert that holds one bad point is refused whole, and an id is one point whatever
+store it is of.
+
+The keys of a point's payload that other programs read are those that the Note Q&A plan fixes (``vault_id`` …
+``note_title``); a store is its vault. ``text`` and ``doc`` rebuild the chunk, and ``filter`` holds what our
+filters ask for: ``folder`` is another thing there.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from collections.abc import Iterable, Iterator
+import posixpath
+import re
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from rag_core.config import Settings
 from rag_core.errors import VectorError
-from rag_core.models.servers.addresses import whole_url
+from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import (
-    EVERYTHING,
-    Match,
-    Receipt,
-    Settled,
-    VectorRecord,
-    best_first,
-    can_be_searched,
-    clipped,
-    unit,
-    unnoticed,
+from rag_core.vectors import VectorRecord, unit
+from rag_core.vectors.payload import (
+    DOC,
+    MAY_BE_UNFILTERED,
+    NUMBER_BYTES,
+    TEXT,
+    UNFILTERED,
+    Condition,
+    conditions,
+    document,
+    numbers,
+    rebuilt,
+    values,
+    whole,
 )
-from rag_core.vectors.agreement import check_server, check_shape, of_another, undone_on_failure
-from rag_core.vectors.attempts import Refused
-from rag_core.vectors.batches import Batch, batches, parts, send, settle
-from rag_core.vectors.programs import QDRANT
-from rag_core.vectors.qdrant_connection import QdrantConnection
-from rag_core.vectors.qdrant_place import PORT, QdrantMetric, QdrantOptions, QdrantPlace, parse_qdrant
-from rag_core.vectors.qdrant_points import (
-    FILTER,
-    INDEXED,
-    OWNER,
-    STORE,
-    Point,
-    compiled,
-    is_point_id,
-    marker_id,
-    marker_of,
-    of_store,
-    point_of,
-    record_of,
-    these,
-)
-from rag_core.vectors.records import DOC, TEXT, numbers
+from rag_core.vectors.remote import Remote, Shape, Undo
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
+
+KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
 HNSW = {"m": 32, "ef_construct": 200}
 """How new collections link their vectors. With ``hnsw_ef`` 400 it finds more than 99 of 100 of the nearest
 ten even among random directions, where the server's own defaults lose a quarter."""
 
+STORE = "vault_name"
+FILTER = "filter"
+OWNER, OWNER_OF = "commonplace_owner", "commonplace_owner_of"
+"""The keys of the one point that names a store's owner. It has no vault, so no store finds it."""
+
+INDEXED = {
+    STORE: "tenant",
+    **{f"{FILTER}.{key}": "keyword" for key in (
+        "file_type", "folder", "folders", "names", "tags", "page", UNFILTERED,
+    )},
+    f"{FILTER}.date": "integer",
+}  # fmt: skip
+"""Keys that are filtered by → what kind of payload index they get on a server."""
+
 _BATCH = 500
-_BODY = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
 _KEYS_A_PAGE = 5000
 _RECORDS_A_PAGE = 256
-_SEARCH_ATTEMPTS, _SEARCH_S = 3, 10.0  # somebody waits
+_RECORD_BYTES = 128  # names, braces and commas of one point
+_SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
+
+Filter = dict[str, Any]
 
 
-class Qdrant:
-    """See RemoteIndex. Making one reaches nothing yet."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QdrantOptions(ProgramOptions):
+    """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only. A search that is
+    not ``exact`` looks at ``hnsw_ef`` candidates at least."""
 
-    def __init__(
-        self, place: QdrantPlace, options: QdrantOptions, connection: QdrantConnection | None = None
-    ) -> None:
-        self.place = place
-        self._options = options
-        self._connection = connection or QdrantConnection(options)
-        check_server(str(place), place.server, options.server, QDRANT.url_setting)
+    collection: str = "notes"
+    api_key: str = field(default="", repr=False)
+    hnsw_ef: int = 400
+    port = 6333
+
+
+class QdrantService(Program[QdrantOptions]):
+    """Qdrant on a server, or in this process."""
+
+    name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
+    url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
+    takes_turns = True
+    access = f"Set {KEY_VARIABLE}, best in .env."
+
+    @property
+    def models(self) -> Any:
+        """The package's values. Raises VectorError when it is not installed."""
+        return self.imported().models
+
+    def _connect(self) -> Any:
+        key = self.options.api_key
+        return self.imported().QdrantClient(
+            url=self.options.server,
+            headers={"api-key": key} if key else None,
+            timeout=math.ceil(self.options.timeout),
+            check_compatibility=False,  # it asks the server in the background, and warns on standard error
+            **straight_to(self.options.server),
+        )
+
+    def _start(self, folder: Path) -> Any:
+        client = self.imported().QdrantClient
+        try:
+            return client(path=str(folder), force_disable_check_same_thread=True)  # we take turns
+        except RuntimeError as error:
+            raise VectorError(
+                f"The folder {str(folder)!r} of Qdrant is in use by another program.",
+                "End that program, or run a server that both can use.",
+            ) from error
+        except (ValueError, sqlite3.Error, OSError) as error:
+            raise self.damage(error) from error
+
+    @staticmethod
+    def _stop(engine: Any) -> None:
+        engine.close()
+
+    def explained(self, error: Exception) -> Exception:
+        if self.options.url:
+            return self._explained_answer(error)
+        match error:
+            case ValueError():
+                said = str(error)
+                return self.refusal(404 if re.fullmatch("Collection .* not found", said) else 400, said)
+            case sqlite3.Error() | OSError():
+                return self.damage(error)
+        return error
+
+    def _explained_answer(self, error: Exception) -> Exception:
+        from httpx import TransportError, UnsupportedProtocol
+
+        busy = self.imported("qdrant_client.common.client_exceptions")
+        http = self.imported("qdrant_client.http.exceptions")
+        if isinstance(error, http.UnexpectedResponse):
+            content = error.content.decode("utf-8", "replace")
+            return self.answered(error.status_code or 0, content, secret=self.options.api_key)
+        if isinstance(error, busy.QdrantException):  # without a number of seconds it named a day to wait for
+            return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
+        if isinstance(error, http.ResponseHandlingException):
+            error = error.source
+            if isinstance(error, TransportError) and not isinstance(error, UnsupportedProtocol):
+                return Busy(type(error).__name__)
+            return self.mistaken()
+        if isinstance(error, ValueError | AssertionError):  # what came is no JSON, or not all of it
+            return self.mistaken()
+        return error
+
+
+class Qdrant(Remote[QdrantService]):
+    """See RemoteIndex."""
+
+    service_type = QdrantService
+    form = "qdrant://HOST:PORT/COLLECTION#STORE"
+    pattern = re.compile(
+        r"qdrant://(?P<server>[^#]*)/(?P<collection>[A-Za-z0-9_][\w.-]{0,199})"
+        r"#(?P<store>[A-Za-z0-9][A-Za-z0-9_-]{0,62})"
+    )
+    metrics = {"cosine": "Cosine", "euclidean": "Euclid", "dot_product": "Dot"}  # noqa: RUF012
+    most_numbers = 65_536
+    most_bytes = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
+    other_place = "set another `qdrant_collection`"
+
+    # --- where it is ------------------------------------------------------------------------
 
     @classmethod
-    def at(cls, address: str, options: QdrantOptions) -> Qdrant:
-        """The index that is at ``qdrant://HOST:PORT/COLLECTION#STORE`` already, with the shape it has.
+    def options(cls, settings: Settings) -> QdrantOptions:
+        return QdrantOptions(
+            url=settings.qdrant_url or "",
+            path=settings.qdrant_path or settings.data_dir / "qdrant",
+            collection=settings.qdrant_collection,
+            api_key=settings.qdrant_api_key or "",
+            timeout=settings.vectors_timeout_s,
+        )
 
-        Raises InvalidInput for another address, VectorError when there is nothing or when the server is not
-        the configured one.
-        """
-        server, collection, store = parse_qdrant(address)
-        index = cls(QdrantPlace(server, collection, store, 1), options)
-        dimension, metric = index._shape(index._collection())
-        index.place = QdrantPlace(server, collection, store, dimension, metric)
+    @staticmethod
+    def address_of(store: str, variant: str, options: QdrantOptions) -> str:
+        collection = f"{options.collection}-{variant}" if variant else options.collection
+        return f"qdrant://{options.host}/{collection}#{store}"
+
+    def _locate(self, names: Mapping[str, str]) -> None:
+        self.service.require(self.address, names["server"])
+        self._collection, self._store = names["collection"], names["store"]
+        self._mine = {"key": STORE, "match": {"value": self._store}}
+        self._marker = str(uuid.uuid5(_SPACE, f"owner of {self._store}"))
+
+    # --- the index itself -------------------------------------------------------------------
+
+    @classmethod
+    def existing(cls, address: str, options: QdrantOptions) -> Qdrant:
+        index = super().existing(address, options)
         if not index.owner():
             raise Refused(
                 f"There is no store at {address!r}.",
                 "Check the name of the store behind the '#', and the collection.",
                 404,
-                "there is no such store",
             )
         return index
 
-    @property
-    def server(self) -> str:
-        """See RemoteIndex.server."""
-        return whole_url(self._options.url, PORT)
+    def _describe(self) -> Any:
+        return self._call("get_collection")
 
-    def close(self) -> None:
-        """Let go of the server or the folder, which another process may use then."""
-        self._connection.close()
+    def _shape(self, found: Any) -> Shape:
+        vectors = found.config.params.vectors
+        if not hasattr(vectors, "size"):  # several with names, or none
+            raise VectorError(
+                f"The collection {self._collection!r} of {self.service.called} was not made for notes:"
+                " its vectors have names.",
+                "Set another `qdrant_collection`.",
+            )
+        return {"dimension": vectors.size, "distance": vectors.distance.value}
 
-    # --- the index itself -----------------------------------------------------------
-
-    def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """See RemoteIndex.prepare. The owner is that of the store: the collection belongs to nobody."""
-        with undone_on_failure() as undo:
-            if not self._call("collection_exists") and self._create():
-                undo.append(self._delete_if_empty)
-            found = self._collection()  # ours, or the one of somebody who was quicker
-            self._check_shape(found)
-            self._index_keys(found)
-            theirs = self.owner()
-            if not theirs and (take_over or not self._count()):
-                undo.append(partial(self._unmark, owner))
-                self._mark(owner, only_if_new=not take_over)
-                theirs = self.owner()
-            if theirs == owner:
-                return
-            if not take_over:
-                raise of_another(str(self.place), theirs, "set another `qdrant_collection`")
-            self._mark(owner)
-
-    def owner(self) -> str:
-        """See RemoteIndex.owner."""
-        try:
-            found = self._call("retrieve", ids=[marker_id(self.place)], with_payload=[OWNER])
-        except Refused as error:
-            if error.status == 404:
-                return ""
-            raise
+    def _owner_of(self, _: Any) -> str:
+        found = self._call("retrieve", ids=[self._marker], with_payload=[OWNER])
         return str(found[0].payload.get(OWNER, "")) if found else ""
+
+    def _create(self, owner: str, undo: Undo) -> None:  # noqa: ARG002 - the collection is nobody's
+        models = self.service.models
+        shape = models.VectorParams(
+            size=self.dimension,
+            distance=models.Distance(self.metric),
+            hnsw_config=models.HnswConfigDiff(**HNSW),
+        )
+        try:
+            self._call("create_collection", vectors_config=shape)
+        except Refused:
+            if self._found() is None:  # else somebody was quicker
+                raise
+        else:
+            undo.append(self._delete_if_empty)
+
+    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:
+        """Index what filters ask for; a store that has neither owner nor points is ``owner``'s."""
+        self._index_keys(found)
+        theirs = self._owner_of(found)
+        if theirs or self._call("count", count_filter=self._filter(self._mine), exact=True).count:
+            return theirs
+        is_mine = {"key": OWNER, "match": {"value": owner}}
+        undo.append(partial(self._delete_where, {"has_id": [self._marker]}, is_mine))
+        self._mark(
+            owner, update_filter=self._filter(is_mine)
+        )  # a marker that is there is another's, and stays
+        return self._owner_of(found)
+
+    def _index_keys(self, found: Any) -> None:
+        """Have a server index what filters ask for; in this process indexes have no effect."""
+        if not self.service.options.url:
+            return
+        models = self.service.models
+        tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+        for key in INDEXED.keys() - found.payload_schema.keys():
+            schema = tenant if INDEXED[key] == "tenant" else models.PayloadSchemaType(INDEXED[key])
+            self._call("create_payload_index", field_name=key, field_schema=schema, wait=True)
+
+    def _give_to(self, _: Any, owner: str) -> None:
+        self._mark(owner)
+
+    def _mark(self, owner: str, **how: object) -> None:
+        vector = [1.0, *[0.0] * (self.dimension - 1)]
+        payload = {OWNER_OF: self._store, OWNER: owner}
+        self._upsert([{"id": self._marker, "vector": vector, "payload": payload}], **how)
 
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The collection goes with the last store in it."""
         if self.owner() != owner:
             return
-        self._delete_where(of_store(self.place.store))
+        self._delete_where(self._mine)
         if self._call("count", exact=True).count == 1:  # the owner's mark goes last: this may be cut off
             self._call("delete_collection")
         else:
-            self._delete_where({"has_id": [marker_id(self.place)]})
+            self._delete_where({"has_id": [self._marker]})
 
     def _delete_if_empty(self) -> None:
         """Delete the collection unless a store is in it."""
         if not self._call("count", exact=True).count:
             self._call("delete_collection")
 
-    def _delete_where(self, *conditions: Any) -> None:
-        self._call("delete", points_selector=self._selector({"must": [*conditions]}), wait=True)
+    # --- records ------------------------------------------------------------------------------
 
-    def _collection(self) -> Any:
-        return self._call("get_collection")
+    def _most(self) -> int:
+        return _BATCH
 
-    def _create(self) -> bool:
-        """Create the collection; whether nobody was quicker."""
-        models = self._connection.models
-        shape = models.VectorParams(
-            size=self.place.dimension,
-            distance=models.Distance(self.place.metric),
-            hnsw_config=models.HnswConfigDiff(**HNSW),
-        )
-        try:
-            self._call("create_collection", vectors_config=shape)
-        except Refused:
-            if not self._call("collection_exists"):  # else somebody was quicker
-                raise
-            return False
-        return True
+    def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
+        if not _is_id(record.key):
+            return "Its key is not a UUID."
+        payload = self._payload(record)
+        vector = numbers(unit(record.vector))
+        size = len(json.dumps(payload)) + len(vector) * NUMBER_BYTES + _RECORD_BYTES
+        return {"id": record.key, "vector": vector, "payload": payload}, size
 
-    def _shape(self, found: Any) -> tuple[int, QdrantMetric]:
-        vectors = found.config.params.vectors
-        if not hasattr(vectors, "size"):  # several with names, or none
-            raise VectorError(
-                f"The collection {self.place.collection!r} of {self._connection.called} was not made for"
-                " notes: its vectors have names.",
-                "Set another `qdrant_collection`.",
-            )
-        return vectors.size, vectors.distance.value
+    def _payload(self, record: VectorRecord) -> dict[str, Any]:
+        """All that is kept of ``record`` beside its vector."""
+        path = whole(str(record.doc.get("path", "")))
+        vault = hashlib.sha256(self._store.casefold().encode()).digest()[:6]
+        return {
+            "vault_id": int.from_bytes(vault),
+            STORE: self._store,
+            "note_id": str(uuid.uuid5(_SPACE, f"{self._store}/{path}")),
+            "rel_path": path,
+            "folder": posixpath.dirname(path),
+            "heading_path": whole(str(record.doc.get("headings", ""))),
+            "chunk_index": int(record.doc.get("chunk_index", 0)),
+            "note_title": whole(str(record.doc.get("title", ""))),
+            TEXT: whole(record.text),
+            DOC: document(record),
+            FILTER: values(record.metadata),
+        }
 
-    def _check_shape(self, found: Any) -> None:
-        dimension, metric = self._shape(found)
-        compared = [
-            ("dimension", dimension, self.place.dimension),
-            ("distance", metric, self.place.metric),
-        ]
-        check_shape(
-            f"The collection {self.place.collection!r} of {self._connection.called}",
-            compared,
-            "Set another `qdrant_collection`; a collection cannot be changed.",
-        )
+    def _send(self, batch: Any) -> Any:
+        """Copies of one store's file have the same keys: those of another store's points are refused."""
+        ids = [*batch.items]
+        found = self._call("retrieve", ids=ids, with_payload=[STORE]) if ids else []
+        for point in found:
+            if point.payload.get(STORE) != self._store:
+                del batch.items[point.id]
+                batch.refused[point.id] = "Another store in this collection has the same passage."
+        return super()._send(batch)
 
-    def _index_keys(self, found: Any) -> None:
-        """Have a server index what filters ask for; in this process indexes have no effect."""
-        if not self._connection.is_server:
-            return
-        models = self._connection.models
-        for key in INDEXED.keys() - found.payload_schema.keys():
-            kind = INDEXED[key]
-            if kind == "tenant":
-                schema = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-            else:
-                schema = models.PayloadSchemaType(kind)
-            self._call("create_payload_index", field_name=key, field_schema=schema, wait=True)
+    def _put(self, items: dict[str, dict[str, Any]]) -> None:
+        self._upsert(items.values())
 
-    def _mark(self, owner: str, *, only_if_new: bool = False) -> None:
-        marker = marker_of(self.place, owner)
-        extra = {}
-        if only_if_new:  # a marker that is there is another's then, and stays
-            extra["update_filter"] = self._filter({"must": [{"key": OWNER, "match": {"value": owner}}]})
-        self._upsert([marker], **extra)
+    def _upsert(self, points: Iterable[dict[str, Any]], **how: object) -> None:
+        make = self.service.models.PointStruct
+        self._call("upsert", points=[make(**point) for point in points], wait=True, **how)
 
-    def _unmark(self, owner: str) -> None:
-        mine = {"key": OWNER, "match": {"value": owner}}
-        self._delete_where({"has_id": [marker_id(self.place)]}, mine)
+    def _delete(self, keys: list[str]) -> None:
+        if ids := [key for key in keys if _is_id(key)]:
+            self._delete_where(self._mine, {"has_id": ids})
 
-    def _count(self) -> int:
-        wanted = self._filter({"must": [of_store(self.place.store)]})
-        return int(self._call("count", count_filter=wanted, exact=True).count)
+    def _delete_where(self, *conditions: Filter) -> None:
+        selector = self.service.models.FilterSelector(filter=self._filter(*conditions))
+        self._call("delete", points_selector=selector, wait=True)
 
-    # --- writing --------------------------------------------------------------------
-
-    def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.put."""
-        store, dimension = self.place.store, self.place.dimension
-        made = batches(records, lambda record: point_of(record, store, dimension), _BATCH, _BODY)
-        return settle((self._put_batch(batch) for batch in made), settled)
-
-    def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.delete."""
-        return settle((self._delete_batch(part) for part in parts(dict.fromkeys(keys), _BATCH)), settled)
-
-    def _put_batch(self, batch: Batch[Point]) -> Receipt:
-        for key in self._taken(batch.items):
-            del batch.items[key]
-            batch.refused[key] = "Another store in this collection has the same passage."
-        return send(batch, lambda points: self._upsert([*points.values()]))
-
-    def _taken(self, points: Iterable[str]) -> list[str]:
-        """The ids that are points of another store: copies of one store file have the same keys."""
-        if not (ids := [*points]):
-            return []
-        found = self._call("retrieve", ids=ids, with_payload=[STORE])
-        return [point.id for point in found if point.payload.get(STORE) != self.place.store]
-
-    def _upsert(self, points: list[Point], **extra: object) -> None:
-        make = self._connection.models.PointStruct
-        self._call("upsert", points=[make(**point) for point in points], wait=True, **extra)
-
-    def _delete_batch(self, keys: list[str]) -> Receipt:
-        if ids := [key for key in keys if is_point_id(key)]:
-            selector = self._selector(these(ids, self.place.store))
-            self._call("delete", points_selector=selector, wait=True)
-        return Receipt(tuple(keys))
-
-    # --- reading --------------------------------------------------------------------
-
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
-        """See VectorIndex.search."""
-        query = unit(query)
-        if k < 1 or not can_be_searched(query):
-            return []
+    def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
         found = self._call(
             "query_points",
-            attempts=_SEARCH_ATTEMPTS,
+            SEARCH_ATTEMPTS,
             query=numbers(query),
             limit=k,
-            query_filter=self._filter(compiled(filters, self.place.store)),
+            query_filter=self._filter(self._mine, *map(_either, conditions(filters))),
             with_payload=False,
             **self._how(),
         )
-        return best_first(
-            Match(point.id, _similarity(point.score, self.place.metric)) for point in found.points
-        )
+        for point in found.points:
+            yield point.id, 1 - point.score**2 / 2 if self.metric == "Euclid" else point.score
 
     def _how(self) -> dict[str, object]:
         """How a server searches; in this process every vector is compared."""
-        if not self._connection.is_server:
+        options = self.service.options
+        if not options.url:
             return {}
-        exact = self._options.exact
-        ef = None if exact else self._options.hnsw_ef
-        return {
-            "search_params": self._connection.models.SearchParams(exact=exact, hnsw_ef=ef),
-            "timeout": math.ceil(min(self._options.timeout, _SEARCH_S)),
-        }
+        exact, ef = options.exact, None if options.exact else options.hnsw_ef
+        return {"search_params": self.service.models.SearchParams(exact=exact, hnsw_ef=ef)}
 
     def keys(self) -> Iterator[str]:
-        """See RemoteIndex.keys."""
         for point in self._points(_KEYS_A_PAGE, with_payload=False, with_vectors=False):
             yield point.id
 
     def records(self) -> Iterator[VectorRecord]:
-        """See RemoteIndex.records."""
         for point in self._points(_RECORDS_A_PAGE, with_payload=[TEXT, DOC, FILTER], with_vectors=True):
-            yield record_of(point.id, point.vector, point.payload)
+            kept = point.payload
+            text, doc, metadata = kept.get(TEXT, ""), kept.get(DOC, "{}"), kept.get(FILTER, {})
+            yield rebuilt(point.id, point.vector, text, doc, metadata)
 
     def _points(self, count: int, **wanted: object) -> Iterator[Any]:
-        mine = self._filter({"must": [of_store(self.place.store)]})
-        offset = None
+        mine, offset = self._filter(self._mine), None
         while True:
             page, offset = self._call("scroll", scroll_filter=mine, limit=count, offset=offset, **wanted)
             yield from page
             if offset is None:
                 return
 
-    def _filter(self, wanted: dict[str, Any]) -> Any:
-        return self._connection.models.Filter(**wanted)
+    def _filter(self, *conditions: Filter) -> Any:
+        return self.service.models.Filter(must=[*conditions])
 
-    def _selector(self, wanted: dict[str, Any]) -> Any:
-        return self._connection.models.FilterSelector(filter=self._filter(wanted))
+    def _call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> Any:
+        return self.service.ask(
+            lambda client: getattr(client, operation)(self._collection, **arguments), attempts
+        )
 
-    def _call(self, operation: str, **arguments: Any) -> Any:
-        return self._connection.call(operation, self.place.collection, **arguments)
+
+def _is_id(key: str) -> bool:
+    """Whether ``key`` can be the id of a point, and comes back as it is."""
+    try:
+        return str(uuid.UUID(key)) == key
+    except ValueError:
+        return False
 
 
-def _similarity(score: float, metric: QdrantMetric) -> float:
-    """The cosine of two unit vectors that Qdrant gives ``score``."""
-    return clipped(1 - score * score / 2 if metric == "Euclid" else score)
+def _either(condition: Condition) -> Filter:
+    """What ``condition`` says, or where need be a point that says of itself that it cannot be asked."""
+    key = f"{FILTER}.{condition.key}"
+    match condition.test:
+        case "from":
+            asked: Filter = {"key": key, "range": {"gte": condition.values[0]}}
+        case "below":
+            asked = {"key": key, "range": {"lt": condition.values[0]}}
+        case _:
+            asked = {"key": key, "match": {"any": [*condition.values]}}
+    if condition.key not in MAY_BE_UNFILTERED:
+        return asked
+    return {"should": [asked, {"key": f"{FILTER}.{UNFILTERED}", "match": {"value": condition.key}}]}

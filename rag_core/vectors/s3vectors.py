@@ -1,204 +1,344 @@
 """The vector index in Amazon S3 Vectors: one bucket a store, one index an embedder.
 
-What the service cannot do shapes this module: an index never changes its shape, a put replaces a record
-whole, nothing is counted, a search gives distances and no more than 100 of them at once.
+The service sets these rules: an index never changes its shape, a put replaces a record whole, nothing is
+counted, and one bad record fails a whole request. It counts bytes by a rule of its own, and refuses empty
+lists, nulls, nested values and halves of characters.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import sys
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from rag_core.config import Settings
+from rag_core.errors import InvalidInput, VectorError
+from rag_core.models.servers.addresses import destination, host_of, is_loopback
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import (
-    EVERYTHING,
-    Match,
-    Receipt,
-    Settled,
-    VectorRecord,
-    best_first,
-    can_be_searched,
-    clipped,
-    unit,
-    unnoticed,
+from rag_core.vectors import Metadata, Receipt, VectorRecord, unit
+from rag_core.vectors.payload import (
+    DOC,
+    TEXT,
+    UNFILTERED,
+    Value,
+    document,
+    filter_objects,
+    numbers,
+    rebuilt,
+    values,
+    whole,
 )
-from rag_core.vectors.agreement import check_shape, of_another, undone_on_failure
-from rag_core.vectors.batches import Batch, batches, parts, send, settle
-from rag_core.vectors.records import DOC, TEXT, numbers, reason_against, rebuilt, whole
-from rag_core.vectors.s3_client import Refused, S3Client
-from rag_core.vectors.s3_metadata import MAX_METADATA, NON_FILTERABLE, compiled, metadata_of, size
-from rag_core.vectors.s3_place import S3Metric, S3Options, S3Place, parse_address
+from rag_core.vectors.remote import Batch, Remote, Shape, Undo, mark
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Options, Refused, Service
 
 MAX_FOUND = 10_000
-"""So many hits the service pages through; it looks no further."""
+"""A search gives no more hits, a hundred to a page."""
+
+NON_FILTERABLE = (TEXT, DOC)
+"""The keys that hold the chunk; declared when an index is made and never changed after."""
+
+MAX_FILTERABLE = 2_048
+MAX_METADATA = 40_960
+MAX_CONSTRAINTS = 100
+MIN_BOTOCORE = (1, 44, 5)
+"""The first botocore that can page through more than 100 hits."""
 
 _BATCH = 500
-_BODY = 20 * 2**20 - 4096  # of a request, with room for all that is not a record
 _AT_ONCE = 2
 _PAGE = 1000
 _KEY_BYTES = 1024
+_MAX_NAME = 63
 _OWNER_TAG = "commonplace:owner"
-_SEARCH_ATTEMPTS = 3  # somebody waits
+_BUSY = {
+    "TooManyRequestsException", "ServiceUnavailableException", "InternalServerException",
+    "RequestTimeoutException", "ThrottlingException", "SlowDown",
+}  # fmt: skip
+_BAD_CREDENTIALS = {"UnrecognizedClientException", "InvalidSignatureException"}
+_ABOUT_RECORDS = {"ValidationException", "SerializationException"}
+_NOT_FOUND, _CONFLICT = 404, 409
+_RECORD = re.compile(r"vectors\[(\d+)\]")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 
-class S3Vectors:
-    """See RemoteIndex. Making one reaches nothing yet."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3Options(Options):
+    """How to reach the service. Empty means: as the AWS configuration of this machine says.
 
-    def __init__(self, place: S3Place, options: S3Options, client: S3Client | None = None) -> None:
-        self.place = place
-        self._options = options
-        self._client = client or S3Client(options)
+    Credentials are never options: they come from the AWS configuration, ``profile`` names which.
+    ``kms_key`` and ``tags`` are for what is created; a key is the ARN of one, not an alias.
+    """
 
-    @classmethod
-    def at(cls, address: str, options: S3Options) -> S3Vectors:
-        """The index that is at ``s3vectors://BUCKET/INDEX`` already, with the shape it has.
-
-        Raises InvalidInput for another address, VectorError when there is nothing.
-        """
-        bucket, index = parse_address(address)
-        client = S3Client(options)
-        found = client.call("get_index", vectorBucketName=bucket, indexName=index)["index"]
-        return cls(S3Place(bucket, index, found["dimension"], found["distanceMetric"]), options, client)
-
-    # --- the index itself -----------------------------------------------------------
+    region: str = ""
+    profile: str = ""
+    endpoint_url: str = ""
+    bucket_prefix: str = "commonplace"
+    kms_key: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def server(self) -> str:
-        """See RemoteIndex.server."""
-        return self._options.endpoint_url or f"https://s3vectors.{self._options.region or 'aws'}.api.aws"
+        return self.endpoint_url or f"https://s3vectors.{self.region or 'aws'}.api.aws"
 
-    def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """See RemoteIndex.prepare."""
-        with undone_on_failure() as undo:
-            found = self._found()
-            if found is None:
-                self._create(owner, undo)
-                found = self._index()  # ours, or the one of somebody who was quicker
-            self._check_shape(found)
-            theirs = self._tags(found["indexArn"]).get(_OWNER_TAG, "")
-            if theirs == owner:
-                return
-            if not take_over:
-                raise of_another(str(self.place), theirs, "choose another bucket prefix")
-            self._call("tag_resource", resourceArn=found["indexArn"], tags={_OWNER_TAG: owner})
+    @property
+    def destination(self) -> str:
+        return destination(self.endpoint_url) if self.endpoint_url else "goes to Amazon S3 Vectors"
 
-    def owner(self) -> str:
-        """See RemoteIndex.owner."""
-        found = self._found()
-        return self._tags(found["indexArn"]).get(_OWNER_TAG, "") if found else ""
+
+# --- calls ----------------------------------------------------------------------------------
+
+
+class S3Service(Service[S3Options]):
+    """Amazon S3 Vectors. Every operation that is used may be repeated."""
+
+    remedy = "Check the network"
+
+    def __init__(self, options: S3Options) -> None:
+        super().__init__(options)
+        self._written = threading.local()
+
+    @property
+    def endpoint(self) -> str:
+        """The address of the service. Raises VectorError when this machine is not set up for it."""
+        address: str = self.opened().meta.endpoint_url
+        return address
+
+    @property
+    def called(self) -> str:
+        return f"Amazon S3 Vectors at {host_of(self.endpoint)}"
+
+    def call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> dict[str, Any]:
+        """The answer to ``operation``, a method of boto3's client. Raises as ``ask``."""
+        return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
+
+    def put_vectors(self, where: Mapping[str, str], written: Iterable[bytes]) -> None:
+        """Put records that are JSON already. Raises as ``ask``.
+
+        boto3 takes two thirds of all the time that sending takes to write numbers one by one, so it is given
+        a record in their place, and the body before it is signed.
+        """
+        self._written.body = json.dumps(where).encode()[:-1] + b',"vectors":[%s]}' % b",".join(written)
+        instead = [{"key": "-", "data": {"float32": [1.0]}}]
+        try:
+            self.call("put_vectors", **where, vectors=instead)
+        finally:
+            del self._written.body
+
+    def _fill_in(self, params: dict[str, Any], **_: object) -> None:
+        params["body"] = self._written.body
+
+    def _open(self) -> Any:
+        import boto3
+        import botocore
+        from botocore import config
+
+        if tuple(int(part) for part in botocore.__version__.split(".")[:3]) < MIN_BOTOCORE:
+            raise VectorError(
+                f"The vector index 's3vectors' needs botocore {'.'.join(map(str, MIN_BOTOCORE))} or newer,"
+                f" this is {botocore.__version__}.",
+                f"Run `{shlex.quote(sys.executable)} -m pip install 'boto3>=1.44.5'`.",
+            )
+        options = self.options
+        settings = config.Config(
+            retries={
+                "mode": "standard",
+                "total_max_attempts": 1,
+            },  # botocore retries less than the service asks
+            connect_timeout=min(options.timeout, 10.0),
+            read_timeout=options.timeout,
+            proxies={} if is_loopback(options.endpoint_url) else None,
+        )
+        try:
+            session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
+            client = session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
+        except Exception as error:
+            raise self.explained(error) from None
+        client.meta.events.register("before-call.s3vectors.PutVectors", self._fill_in)
+        return client
+
+    def explained(self, error: Exception) -> Exception:
+        from botocore import exceptions
+
+        match error:
+            case exceptions.ClientError():
+                return _refusal(error.operation_name, error.response)
+            case exceptions.HTTPClientError() | exceptions.ConnectionError():
+                return Busy(type(error).__name__)
+            case exceptions.BotoCoreError() | ValueError():
+                return VectorError(
+                    f"Amazon S3 Vectors cannot be used from here: {str(error).rstrip('.')}.",
+                    "Set region, profile and endpoint in the configuration, credentials as for the AWS CLI.",
+                )
+        return error
+
+
+def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
+    """What an answer that is an error means."""
+    said: Mapping[str, Any] = response.get("Error", {})
+    code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
+    if code in _BUSY or status >= 500:
+        return Busy(f"it answered {code}")
+    reason = str(said.get("Message") or response.get("message") or code)
+    reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
+    paths = (str(each.get("path", "")) for each in response.get("fieldList", ()))
+    named = sorted({int(match[1]) for path in paths if (match := _RECORD.match(path))})
+    message = f"Amazon S3 Vectors refused {operation}: {reason}."
+    is_record = code in _ABOUT_RECORDS
+    return Refused(message, _advice(operation, code), status, reason, code, named, about_records=is_record)
+
+
+def _advice(operation: str, code: str) -> str:
+    """What to do about a refusal."""
+    if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
+        return (
+            f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
+            " and ListTagsForResource, which it may need too."
+        )
+    if code.startswith("Kms"):
+        return "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
+    if code == "ServiceQuotaExceededException":
+        return "Ask AWS for a higher quota, or delete what is not needed there."
+    return "Check the bucket, the index and the region in the configuration."
+
+
+# --- the index ---------------------------------------------------------------
+
+
+class S3Vectors(Remote[S3Service]):
+    """See RemoteIndex."""
+
+    service_type = S3Service
+    form = "s3vectors://BUCKET/INDEX"
+    pattern = re.compile(
+        rf"s3vectors://(?P<bucket>{_BUCKET.pattern})(/(?P<index>[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9]))?"
+    )
+    metrics = {"cosine": "cosine", "euclidean": "euclidean", "dot_product": "cosine"}  # noqa: RUF012
+    most_numbers = 4096
+    most_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
+    other_place = "choose another bucket prefix"
+
+    # --- where it is ----------------------------------------------------------------------
+
+    @classmethod
+    def options(cls, settings: Settings) -> S3Options:
+        return S3Options(
+            region=settings.s3_region or "",
+            profile=settings.s3_profile or "",
+            endpoint_url=settings.s3_endpoint_url or "",
+            bucket_prefix=settings.s3_bucket_prefix,
+            kms_key=settings.s3_kms_key or "",
+            tags=dict(settings.s3_tags),
+            timeout=settings.vectors_timeout_s,
+        )
+
+    @staticmethod
+    def address_of(store: str, variant: str, options: S3Options) -> str:
+        """See Remote.address_of. Names that differ in more than case get different buckets."""
+        prefix, name = options.bucket_prefix, store.lower()
+        plain = name.replace("_", "-")
+        bucket = f"{prefix}-{plain}"
+        if plain != name or len(bucket) > _MAX_NAME or bucket.endswith("-"):
+            room = max(_MAX_NAME - len(prefix) - len(mark(name)) - 2, 0)
+            bucket = "-".join(filter(None, (prefix, plain[:room].strip("-"), mark(name))))
+        if not _BUCKET.fullmatch(bucket):
+            raise InvalidInput(
+                f"{bucket!r} cannot be the name of a vector bucket.",
+                f"Use 3 to {_MAX_NAME} lowercase letters, digits and hyphens, with no hyphen at either end.",
+            )
+        return f"s3vectors://{bucket}/main{variant and f'-{variant}'}"
+
+    def _locate(self, names: Mapping[str, str]) -> None:
+        self._bucket = {"vectorBucketName": names["bucket"]}
+        self._here = {**self._bucket, "indexName": names["index"] or "main"}
+
+    # --- the index itself -------------------------------------------------------------------
+
+    def _describe(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.service.call("get_index", **self._here)["index"]
+        return found
+
+    def _shape(self, found: Mapping[str, Any]) -> Shape:
+        keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
+        return {
+            "dimension": found["dimension"],
+            "distance": found["distanceMetric"],
+            "non-filterable keys": ", ".join(sorted(keys)),
+        }
+
+    def _needs(self) -> Shape:
+        return {**super()._needs(), "non-filterable keys": ", ".join(sorted(NON_FILTERABLE))}
+
+    def _owner_of(self, found: Mapping[str, Any]) -> str:
+        arn = found.get("indexArn") or found["vectorBucketArn"]
+        return str(self.service.call("list_tags_for_resource", resourceArn=arn)["tags"].get(_OWNER_TAG, ""))
+
+    def _give_to(self, found: Mapping[str, Any], owner: str) -> None:
+        self.service.call("tag_resource", resourceArn=found["indexArn"], tags={_OWNER_TAG: owner})
+
+    def _create(self, owner: str, undo: Undo) -> None:
+        options, call = self.service.options, self.service.call
+        made: dict[str, object] = {"tags": {**options.tags, _OWNER_TAG: owner}}
+        if options.kms_key:
+            made["encryptionConfiguration"] = {"sseType": "aws:kms", "kmsKeyArn": options.kms_key}
+        shape = {
+            "dataType": "float32",
+            "dimension": self.dimension,
+            "distanceMetric": self.metric,
+            "metadataConfiguration": {"nonFilterableMetadataKeys": [*NON_FILTERABLE]},
+        }
+        if self._unless((_CONFLICT,), partial(call, "create_vector_bucket", **self._bucket, **made)):
+            undo.append(self._delete_bucket)
+        if self._unless((_CONFLICT,), partial(call, "create_index", **self._here, **shape, **made)):
+            undo.append(self._delete_index)
+
+    def _delete_index(self) -> None:
+        self._unless((_NOT_FOUND,), partial(self.service.call, "delete_index", **self._here))
+
+    def _delete_bucket(self) -> None:
+        """Delete the bucket unless another index is in it."""
+        self._unless(
+            (_NOT_FOUND, _CONFLICT), partial(self.service.call, "delete_vector_bucket", **self._bucket)
+        )
 
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The bucket goes with the last index in it."""
         found = self._found()
-        theirs = self._tags(found["indexArn"]).get(_OWNER_TAG, "") if found else self._bucket_owner()
-        if theirs != owner:
-            return
-        if found:
-            self._delete_index()
-        self._delete_bucket()
-
-    def _delete_index(self) -> None:
-        where = {"vectorBucketName": self.place.bucket, "indexName": self.place.index}
-        self._unless("NotFoundException", "delete_index", **where)
-
-    def _delete_bucket(self) -> None:
-        """Delete the bucket unless another index is in it."""
-        codes = "NotFoundException ConflictException"
-        self._unless(codes, "delete_vector_bucket", vectorBucketName=self.place.bucket)
+        if (self._owner_of(found) if found else self._bucket_owner()) == owner:
+            if found:
+                self._delete_index()
+            self._delete_bucket()
 
     def _bucket_owner(self) -> str:
-        """Who made the bucket; ``""`` when there is none, or nobody may know."""
+        """The owner of the bucket; '' when there is none, or it cannot be seen."""
         try:
-            found = self._call("get_vector_bucket", vectorBucketName=self.place.bucket)["vectorBucket"]
-            return self._tags(found["vectorBucketArn"]).get(_OWNER_TAG, "")
+            return self._owner_of(self.service.call("get_vector_bucket", **self._bucket)["vectorBucket"])
         except Refused:
             return ""
 
-    def _found(self) -> dict[str, Any] | None:
-        try:
-            return self._index()
-        except Refused as error:
-            if error.code == "NotFoundException":
-                return None
-            raise
+    # --- records ------------------------------------------------------------------------------
 
-    def _index(self) -> dict[str, Any]:
-        index: dict[str, Any] = self._here("get_index")["index"]
-        return index
+    def _most(self) -> int:
+        return _BATCH
 
-    def _tags(self, arn: str) -> Mapping[str, str]:
-        tags: Mapping[str, str] = self._call("list_tags_for_resource", resourceArn=arn)["tags"]
-        return tags
+    def _encode(self, record: VectorRecord) -> tuple[bytes, int] | str:
+        key = record.key
+        if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
+            return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
+        metadata = {**fitted(record.metadata), TEXT: whole(record.text), DOC: document(record)}
+        if (taken := size(metadata)) > MAX_METADATA:
+            return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
+        item = {"key": key, "data": {"float32": numbers(unit(record.vector))}, "metadata": metadata}
+        written = json.dumps(item, separators=(",", ":")).encode()
+        return written, len(written) + len(b",")
 
-    def _create(self, owner: str, undo: list[Callable[[], object]]) -> None:
-        """Create the bucket and the index, whichever is not there; ``undo`` gets what removes them."""
-        made: dict[str, object] = {}
-        if self._options.kms_key:
-            made["encryptionConfiguration"] = {"sseType": "aws:kms", "kmsKeyArn": self._options.kms_key}
-        tags = {**self._options.tags, _OWNER_TAG: owner}
-        where = {"vectorBucketName": self.place.bucket}
-        if self._unless("ConflictException", "create_vector_bucket", **where, tags=tags, **made):
-            undo.append(self._delete_bucket)
-        if self._unless(
-            "ConflictException",
-            "create_index",
-            **where,
-            indexName=self.place.index,
-            **self._shape(),
-            tags=tags,
-            **made,
-        ):
-            undo.append(self._delete_index)
-
-    def _unless(self, codes: str, operation: str, **arguments: object) -> bool:
-        """Call ``operation``, which may be refused for one of ``codes``; whether it was done."""
-        try:
-            self._call(operation, **arguments)
-        except Refused as error:
-            if error.code not in codes.split():
-                raise
-            return False
-        return True
-
-    def _shape(self) -> dict[str, object]:
-        return {
-            "dataType": "float32",
-            "dimension": self.place.dimension,
-            "distanceMetric": self.place.metric,
-            "metadataConfiguration": {"nonFilterableMetadataKeys": [*NON_FILTERABLE]},
-        }
-
-    def _check_shape(self, found: Mapping[str, Any]) -> None:
-        keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
-        compared = [
-            ("dimension", found["dimension"], self.place.dimension),
-            ("distance metric", found["distanceMetric"], self.place.metric),
-            ("non-filterable keys", ", ".join(sorted(keys)), ", ".join(sorted(NON_FILTERABLE))),
-        ]
-        check_shape(
-            f"The index {str(self.place)!r}",
-            compared,
-            "Choose another bucket prefix, or delete the index if nobody needs it; it cannot be changed.",
-        )
-
-    def close(self) -> None:
-        """See RemoteIndex.close. It holds nothing."""
-
-    # --- writing --------------------------------------------------------------------
-
-    def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.put."""
-        made = batches(records, lambda record: _item(record, self.place.dimension), _BATCH, _BODY)
-        return settle(self._sent(made), settled)
-
-    def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.delete."""
-        return settle((self._delete_batch(batch) for batch in parts(dict.fromkeys(keys), _BATCH)), settled)
-
-    def _sent(self, made: Iterable[Batch[bytes]]) -> Iterator[Receipt]:
+    def _sent(self, made: Iterable[Batch]) -> Iterator[Receipt]:
         """The receipts of batches in their order: while one is on its way the next is made ready, but never
         two with the same key are under way."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -207,25 +347,18 @@ class S3Vectors:
                 keys = {*batch.items}
                 while under_way and (len(under_way) == _AT_ONCE or any(keys & some for some, _ in under_way)):
                     yield under_way.popleft()[1].result()
-                under_way.append((keys, pool.submit(send, batch, self._put_items)))
+                under_way.append((keys, pool.submit(self._send, batch)))
             while under_way:
                 yield under_way.popleft()[1].result()
 
-    def _put_items(self, items: dict[str, bytes]) -> None:
-        self._client.put_vectors(self.place.bucket, self.place.index, items.values())
+    def _put(self, items: dict[str, bytes]) -> None:
+        self.service.put_vectors(self._here, items.values())
 
-    def _delete_batch(self, keys: list[str]) -> Receipt:
-        self._here("delete_vectors", keys=keys)
-        return Receipt(tuple(keys))
+    def _delete(self, keys: list[str]) -> None:
+        self.service.call("delete_vectors", keys=keys, **self._here)
 
-    # --- reading --------------------------------------------------------------------
-
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
-        """See VectorIndex.search. It looks no further than ``MAX_FOUND``."""
-        query = unit(query)
-        if k < 1 or not can_be_searched(query):
-            return []
-        arguments: dict[str, object] = {
+    def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
+        arguments: dict[str, Any] = {
             "topK": min(k, MAX_FOUND),
             "queryVector": {"float32": numbers(query)},
             "returnDistance": True,
@@ -233,64 +366,66 @@ class S3Vectors:
         if condition := compiled(filters):
             arguments["filter"] = condition
         found: dict[str, float] = {}
-        for page in self._pages("query_vectors", attempts=_SEARCH_ATTEMPTS, **arguments):
-            for hit in page["vectors"]:
-                found.setdefault(hit["key"], _similarity(hit["distance"], self.place.metric))
-            if len(found) >= k:
+        for hit in self._listed("query_vectors", SEARCH_ATTEMPTS, **arguments):
+            distance = hit["distance"]
+            found.setdefault(hit["key"], 1 - (distance if self.metric == "cosine" else distance**2 / 2))
+            if len(found) == k:
                 break
-        return best_first(Match(key, similarity) for key, similarity in found.items())[:k]
+        return iter(found.items())
 
     def keys(self) -> Iterator[str]:
-        """See RemoteIndex.keys."""
-        for page in self._pages("list_vectors", maxResults=_PAGE):
-            yield from (item["key"] for item in page["vectors"])
+        return (item["key"] for item in self._listed("list_vectors", maxResults=_PAGE))
 
     def records(self) -> Iterator[VectorRecord]:
-        """See RemoteIndex.records."""
-        for page in self._pages("list_vectors", maxResults=_PAGE, returnData=True, returnMetadata=True):
-            yield from map(_record, page["vectors"])
+        for item in self._listed("list_vectors", maxResults=_PAGE, returnData=True, returnMetadata=True):
+            kept = dict(item.get("metadata", {}))
+            text, doc = kept.pop(TEXT, ""), kept.pop(DOC, "{}")
+            yield rebuilt(item["key"], item["data"]["float32"], text, doc, kept)
 
-    def _pages(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
-        page = self._here(operation, **arguments)
-        yield page
-        while token := page.get("nextToken"):
-            page = self._here(operation, nextToken=token, **arguments)
-            yield page
-
-    def _here(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        return self._call(
-            operation, vectorBucketName=self.place.bucket, indexName=self.place.index, **arguments
-        )
-
-    def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        return self._client.call(operation, **arguments)
+    def _listed(self, operation: str, attempts: int = 0, **arguments: Any) -> Iterator[dict[str, Any]]:
+        """The vectors of every page."""
+        while True:
+            page = self.service.call(operation, attempts, **self._here, **arguments)
+            yield from page["vectors"]
+            if not (token := page.get("nextToken")):
+                return
+            arguments["nextToken"] = token
 
 
-# --- records ----------------------------------------------------------------------------
+# --- metadata and filters -------------------------------------------------------------------
 
 
-def _item(record: VectorRecord, dimension: int) -> tuple[bytes, int] | str:
-    """A record as the service takes it, in JSON, and how many bytes of a request that is; or why it would
-    refuse it, and everything beside it."""
-    key = record.key
-    if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
-        return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
-    if reason := reason_against(record.vector, dimension):
-        return reason
-    metadata = metadata_of(record)
-    if (taken := size(metadata)) > MAX_METADATA:
-        return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
-    item = {"key": key, "data": {"float32": numbers(unit(record.vector))}, "metadata": metadata}
-    written = json.dumps(item, separators=(",", ":")).encode()
-    return written, len(written) + len(b",")
+def size(metadata: Mapping[str, Value]) -> int:
+    """The bytes of ``metadata`` as the service counts them."""
+    return 4 + sum(8 + len(key.encode()) + _value_size(value) for key, value in metadata.items())
 
 
-def _record(found: Mapping[str, Any]) -> VectorRecord:
-    kept = dict(found.get("metadata", {}))
-    text, doc = kept.pop(TEXT, ""), kept.pop(DOC, "{}")
-    return rebuilt(found["key"], found["data"]["float32"], text, doc, kept)
+def _value_size(value: Value) -> int:
+    match value:
+        case str():
+            return len(value.encode())
+        case bool():
+            return 0
+        case list():
+            return sum(4 + _value_size(element) for element in value)
+    return 4
 
 
-def _similarity(distance: float, metric: S3Metric) -> float:
-    """The cosine of two unit vectors at ``distance``."""
-    return clipped(1 - distance if metric == "cosine" else 1 - distance * distance / 2)
+def fitted(metadata: Metadata) -> dict[str, Value]:
+    """The filterable keys that have a value and fit together, the largest left out first.
+
+    The record itself lists which were left out: ``compiled`` lets it pass wherever they are asked for.
+    """
+    kept = {key: value for key, value in values(metadata).items() if value != []}
+    while size(kept) > MAX_FILTERABLE:
+        largest = max((key for key in kept if key != UNFILTERED), key=lambda key: _value_size(kept[key]))
+        del kept[largest]
+        known = kept.get(UNFILTERED, [])
+        kept[UNFILTERED] = [*known, largest] if isinstance(known, list) else [largest]
+    return kept
+
+
+def compiled(filters: Filters) -> dict[str, Any] | None:
+    """The filter that lets pass whatever fits ``filters``, None when nothing need be asked. Lists are only
+    documented to be compared by ``$eq``."""
+    return filter_objects(filters, MAX_CONSTRAINTS, "$eq")

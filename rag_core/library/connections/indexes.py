@@ -13,14 +13,14 @@ from rag_core.library.connections.asking import READ_S, ask, check_status
 from rag_core.library.connections.check import Found, written
 from rag_core.library.connections.embedders import package_version
 from rag_core.models.servers.addresses import destination
-from rag_core.vectors.chroma_place import ChromaOptions
-from rag_core.vectors.programs import CHROMA, QDRANT, Kind
-from rag_core.vectors.qdrant_connection import KEY_VARIABLE
-from rag_core.vectors.qdrant_place import QdrantOptions
-from rag_core.vectors.s3_client import Refused, S3Client
-from rag_core.vectors.s3_place import S3Options
+from rag_core.vectors.chroma import ChromaOptions, ChromaService
+from rag_core.vectors.qdrant import QdrantOptions, QdrantService
+from rag_core.vectors.s3vectors import S3Options, S3Service
+from rag_core.vectors.service import Program, Refused
 
 # --- Amazon S3 Vectors ------------------------------------------------------------------
+
+Kind = type[Program[Any]]
 
 _METHODS: Mapping[str, str] = {
     "env": "the environment",
@@ -38,7 +38,7 @@ def s3vectors(options: S3Options, *, wanted: bool, own: Callable[[], Sequence[st
     """The service, asked for one of its buckets, once; where that is not ``wanted``, nobody is asked, and
     the AWS configuration of this computer is only looked at. ``own`` asks for the indexes of stores, which
     credentials may reach that are not allowed to list buckets."""
-    client = S3Client(replace(options, timeout=READ_S))
+    client = S3Service(replace(options, timeout=READ_S))
     try:
         place, method = _configured(options)
         if not place:
@@ -57,9 +57,9 @@ def s3vectors(options: S3Options, *, wanted: bool, own: Callable[[], Sequence[st
     return Found("ready", f"It answers for {place}, with {credentials}.", goes=goes)
 
 
-def _ask(client: S3Client, own: Callable[[], Sequence[str]]) -> None:
+def _ask(client: S3Service, own: Callable[[], Sequence[str]]) -> None:
     try:
-        client.call("list_vector_buckets", attempts=1, maxResults=1)
+        client.call("list_vector_buckets", 1, maxResults=1)
     except Refused as error:
         if not error.code.startswith("AccessDenied") or not own():
             raise
@@ -110,35 +110,34 @@ def _configured(options: S3Options) -> tuple[str, str]:
 # --- Qdrant and Chroma ------------------------------------------------------------------
 
 
-_QDRANT_ADVICE = f"Set {KEY_VARIABLE}, best in .env."
 _CHROMA_ADVICE = "Let this computer in there."
 
 
 def qdrant(options: QdrantOptions, config_file: Path | None = None) -> Found:
     """Qdrant: the server, or the folder without one, and the package that talks to it."""
-    url, remedy = options.url, _remedy(QDRANT)
+    url, remedy = options.url, _remedy(QdrantService)
     if not url:
-        return _without_server(QDRANT, options.path, config_file)
+        return _without_server(QdrantService, options.path, config_file)
     status, said = ask(url, "/", remedy)
-    check_status(status, url, _QDRANT_ADVICE)
+    check_status(status, url, QdrantService.access)
     if not (isinstance(said, dict) and "qdrant" in str(said.get("title", "")).lower()):
         return Found("unreachable", f"Something answers at {url}, and it is not Qdrant.", remedy)
     status, _ = ask(url, "/collections", remedy, options.api_key)
-    check_status(status, url, _QDRANT_ADVICE)
-    return _answers(QDRANT, said.get("version"), url)
+    check_status(status, url, QdrantService.access)
+    return _answers(QdrantService, said.get("version"), url)
 
 
 def chroma(options: ChromaOptions, config_file: Path | None = None) -> Found:
     """Chroma: the server, or the folder without one, and the package that talks to it."""
-    url, remedy = options.url, _remedy(CHROMA)
+    url, remedy = options.url, _remedy(ChromaService)
     if not url:
-        return _without_server(CHROMA, options.path, config_file)
+        return _without_server(ChromaService, options.path, config_file)
     status, said = ask(url, "/api/v2/heartbeat", remedy)
     check_status(status, url, _CHROMA_ADVICE)
     if not (status == 200 and isinstance(said, dict) and "nanosecond heartbeat" in said):
         return Found("unreachable", f"Something answers at {url}, and it is not Chroma 1.0 or newer.", remedy)
     _, number = ask(url, "/api/v2/version", remedy)
-    return _answers(CHROMA, number, url)
+    return _answers(ChromaService, number, url)
 
 
 def _remedy(kind: Kind) -> str:

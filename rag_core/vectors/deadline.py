@@ -1,4 +1,4 @@
-"""A remote vector index as a search asks it: somebody waits for the answer."""
+"""A remote vector index as one search asks it: with a deadline."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.models.servers.patience import Patience, within
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, RemoteIndex
-from rag_core.vectors.attempts import Refused
+from rag_core.vectors.service import Refused
 
 SEARCH_S = 5.0
-"""How long one search waits for an index, all that it asks together."""
+"""Seconds for everything that one search asks of an index."""
 
 
-class Hurried:
-    """Asks ``index``, which is at ``server``, for one search; ``absent`` is raised when there is none. See
-    VectorIndex."""
+class WithDeadline:
+    """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
 
     def __init__(self, index: RemoteIndex, server: str, patience: Patience, absent: VectorError) -> None:
         self._index = index
@@ -27,8 +26,8 @@ class Hurried:
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
-        """See VectorIndex.search. Raises VectorsUnreachable when it takes too long, and at once where another
-        search has just waited in vain."""
+        """See VectorIndex.search. Raises VectorsUnreachable at the deadline, and at once after another search
+        got no answer."""
         started = time.monotonic()
         with self._patience.asking(self._server):
             try:

@@ -1,0 +1,319 @@
+"""How a vector service is asked: again while it is busy, and with its refusals as our errors."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.extensions import install_line
+from rag_core.models.servers.addresses import destination, server_name, shown, whole_url
+from rag_core.vectors.folder import Running, running
+
+SEARCH_ATTEMPTS = 3
+"""Attempts of a request that somebody waits for."""
+
+_LONGEST_WAIT = 20.0
+_BUSY = {408, 425, 429}
+_ABOUT_RECORDS = {400, 409, 413, 422}
+_QUOTED = 160
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What every service is asked with. The ``timeout`` of a request is seconds, and so is ``backoff``: the
+    wait before the first of ``attempts`` - 1 retries, doubled each time."""
+
+    attempts: int = 7
+    timeout: float = 30.0
+    backoff: float = 0.25
+
+    @property
+    def server(self) -> str:
+        """The address of the server that gets the texts, '' when they stay in this process."""
+        raise NotImplementedError
+
+    @property
+    def destination(self) -> str:
+        """Where texts go, in words."""
+        return destination(self.server)
+
+
+class Busy(Exception):
+    """The request may succeed later. ``reason`` ends a sentence; ``wait_s`` is the wait it asks for."""
+
+    def __init__(self, reason: str, wait_s: float = 0.0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.wait_s = wait_s
+
+
+class Refused(VectorError):
+    """The service understood a request and will not do it.
+
+    ``status`` is the reason as HTTP has it and ``code`` the service's own name for it. ``about_records``: a
+    record may be at fault, not the request; ``named`` has the positions of those at fault, if it says so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        suggestion: str,
+        status: int,
+        reason: str = "",
+        code: str = "",
+        named: Sequence[int] = (),
+        *,
+        about_records: bool = False,
+    ) -> None:
+        super().__init__(message, suggestion)
+        self.status = status
+        self.reason = reason
+        self.code = code
+        self.named = named
+        self.about_records = about_records
+
+    @property
+    def is_absence(self) -> bool:
+        """Whether there is no such index."""
+        return self.status == 404
+
+
+_Options = TypeVar("_Options", bound=Options)
+
+
+class Service(ABC, Generic[_Options]):
+    """A vector service. Safe to share between threads; reaches nothing before it is first asked."""
+
+    remedy = "Check that it runs and can be reached"
+
+    def __init__(self, options: _Options) -> None:
+        self.options = options
+        self._lock = threading.Lock()
+        self._opened: Any = None
+
+    @property
+    @abstractmethod
+    def called(self) -> str:
+        """Its name at the beginning of a sentence."""
+
+    @abstractmethod
+    def _open(self) -> Any:
+        """What ``_once`` asks. Raises VectorError when this machine is not set up for it."""
+
+    @abstractmethod
+    def explained(self, error: Exception) -> Exception:
+        """The ``error`` of a client as Busy or VectorError; as it is when it is not the client's."""
+
+    def close(self) -> None:
+        """Release what it holds on this machine; the next request opens it again."""
+
+    def opened(self) -> Any:
+        """What is asked, opened when first needed."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def ask(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
+        """What ``act`` returns, given the client; ``attempts`` times at most while the service is busy.
+
+        Raises VectorsUnreachable when it stays busy, Refused when it says no, VectorError when this machine
+        is not set up for it.
+        """
+        limit = min(attempts or self.options.attempts, self.options.attempts)
+        for attempt in range(1, limit + 1):
+            try:
+                return self._once(act)
+            except Busy as busy:
+                reason, asked = busy.reason, busy.wait_s
+            if attempt < limit:
+                longest = self.options.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1)
+                time.sleep(min(max(asked, longest), _LONGEST_WAIT))
+        raise VectorsUnreachable(
+            f"{self.called} cannot be used: {reason}.",
+            f"{self.remedy}; what was to be sent waits and is sent with the next run.",
+        )
+
+    def _once(self, act: Callable[[Any], _T]) -> _T:
+        client = self.opened()
+        try:
+            return act(client)
+        except Exception as error:
+            raise self.explained(error) from None
+
+
+# --- a server, or a folder ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOptions(Options):
+    """A program on the server at ``url`` or, without one, in the folder ``path`` and this process, which one
+    process at a time can use. ``exact`` compares every vector in each search."""
+
+    url: str = ""
+    path: Path | None = None
+    exact: bool = False
+    port: ClassVar[int]
+
+    @property
+    def server(self) -> str:
+        """See Options.server."""
+        return whole_url(self.url, self.port)
+
+    @property
+    def host(self) -> str:
+        """``HOST:PORT`` of the server, '' without one."""
+        return server_name(self.url, self.port) if self.url else ""
+
+
+_Settings = TypeVar("_Settings", bound=ProgramOptions)
+
+
+class Program(Service[_Settings]):
+    """A program that works on a server or, without one, in a folder and this process. ``extra`` installs the
+    ``package`` that talks to it."""
+
+    name: ClassVar[str]
+    extra: ClassVar[str]
+    package: ClassVar[str]
+    module: ClassVar[str]
+    url_setting: ClassVar[str]
+    example: ClassVar[str]
+    """The address of a server on this machine."""
+    access: ClassVar[str]
+    """What to do when the server refuses access."""
+    takes_turns: ClassVar[bool] = False
+
+    @classmethod
+    def imported(cls, module: str = "") -> Any:
+        """The package, or a module of it, imported when first needed. Raises VectorError without it."""
+        try:
+            return importlib.import_module(module or cls.module)
+        except ImportError:
+            raise VectorError(
+                f"The package {cls.package!r} is not installed.", f"Run {install_line(cls.extra)}."
+            ) from None
+
+    @property
+    def called(self) -> str:
+        host = self.options.host
+        return f"{self.name} {f'at {host}' if host else f'in {str(self.options.path)!r}'}"
+
+    def require(self, address: str, server: str) -> None:
+        """Raise VectorError unless ``server``, of the index at ``address``, is the configured one: notes and
+        keys go nowhere else."""
+        host, setting = self.options.host, f"`{self.url_setting}`"
+        named = server_name(f"http://{server}", self.options.port) if server else ""
+        if named != host:
+            raise VectorError(
+                f"The index {shown(address)} is not where {setting} points to ({host or 'nowhere'}).",
+                f"Set {setting} to its server."
+                if named
+                else f"Take {setting} away: the index is in a folder of this computer.",
+            )
+
+    def close(self) -> None:
+        """See Service.close."""
+        with self._lock:
+            found, self._opened = self._opened, None
+        if found is not None and self.options.url:
+            self._stop(found.engine)
+
+    # --- what each program does -----------------------------------------------------------
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """A client of the server."""
+
+    @abstractmethod
+    def _start(self, folder: Path) -> Any:
+        """The engine at work in ``folder``."""
+
+    @staticmethod
+    @abstractmethod
+    def _stop(engine: Any) -> None:
+        """End what ``_connect`` or ``_start`` gave."""
+
+    def _open(self) -> Running[Any]:
+        if self.options.url:
+            return Running(self._connect(), takes_turns=False)
+        assert self.options.path is not None  # noqa: S101 - settings have one
+        return running(self.options.path, self.name, self._start, self._stop, takes_turns=self.takes_turns)
+
+    def _once(self, act: Callable[[Any], _T]) -> _T:
+        found = self.opened()
+        try:
+            with found.turn:
+                return act(found.engine)
+        except Exception as error:
+            raise self.explained(error) from None
+
+    # --- what its answers mean --------------------------------------------------------------
+
+    def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
+        """What an answer of the server with a ``status`` that is not success means."""
+        if is_busy(status):
+            return Busy(f"it answered {status}", wait_s)
+        if status in (401, 403):
+            return VectorError(f"{self.called} refuses access (status {status}).", self.access)
+        if status < 400:
+            return VectorError(
+                f"{self.called} sends us elsewhere (status {status}).",
+                f"Set `{self.url_setting}` to where it is.",
+            )
+        return self.refusal(status, _said(content), secret)
+
+    def refusal(self, status: int, said: str, secret: str = "") -> Refused:
+        """It understood the request and will not do it."""
+        reason = quoted(said.replace(secret, "…") if secret else said)
+        return Refused(
+            f"{self.called} refuses: {reason}.",
+            "Check the collection and the address in the configuration.",
+            status,
+            reason,
+            about_records=status in _ABOUT_RECORDS,
+        )
+
+    def mistaken(self) -> VectorError:
+        """The server is another program's."""
+        return VectorError(
+            f"What answers at {self.options.host} is not {self.name}.",
+            f"Set `{self.url_setting}` to where it is.",
+        )
+
+    def damage(self, error: Exception) -> VectorError:
+        """The engine in this process cannot read or write its folder."""
+        return VectorError(
+            f"{self.called} cannot be read or written: {quoted(str(error))}.",
+            "Check the disk; if the folder is damaged, remove it and send everything again.",
+        )
+
+
+def is_busy(status: int) -> bool:
+    """Whether a request with this answer may succeed later."""
+    return status in _BUSY or status >= 500
+
+
+def quoted(said: str) -> str:
+    """What a service said, as the end of a sentence: one short line."""
+    line = " ".join(said.split()).rstrip(".")
+    return (line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…") or "it says nothing"
+
+
+def _said(content: str) -> str:
+    """The sentence in the JSON of a refusal."""
+    try:
+        found = json.loads(content)
+        return str(found["message"] if "message" in found else found["status"]["error"])
+    except (ValueError, LookupError, TypeError):
+        return content
