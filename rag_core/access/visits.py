@@ -1,5 +1,5 @@
-"""Who came in by name, counted here and written down now and then: one write for each of them, however
-much they do. What they ask for is never part of it.
+"""Visits of people, counted in memory and written every few seconds: one write for each of them, however
+much they do. What they ask for is never recorded.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
+from rag_core.access.programs import API, is_program
 from rag_core.errors import RagError
 from rag_core.library import Library
 from rag_core.reports import Door
-from ui.access import API, is_program
 
-_MOST: Final = 200  # logins and doors at once; a tailnet is smaller, a flood of invented names is not
+_MAX_WAITING: Final = 200  # logins and doors; a tailnet has fewer, a flood of invented names has more
 _LOG = logging.getLogger(__name__)
 
 
 class Visits:
-    """What is not written down yet."""
+    """The visits that are not written yet."""
 
     def __init__(self, library: Callable[[], Library], every_s: float = 10.0) -> None:
         self._library = library
@@ -32,9 +32,12 @@ class Visits:
 
     def count(self, login: str, path: str, *, refused: bool = False) -> None:
         """Count one request of ``login``."""
-        key = (login, door_of(path), refused)
+        door: Door = "pages"
+        if is_program(path):
+            door = "rest" if path.startswith(API) else "mcp"
+        key = (login, door, refused)
         with self._lock:
-            if key in self._waiting or len(self._waiting) < _MOST:
+            if key in self._waiting or len(self._waiting) < _MAX_WAITING:
                 self._waiting[key] += 1
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_later())
@@ -45,7 +48,7 @@ class Visits:
             await asyncio.to_thread(self.write)
 
     def write(self) -> None:
-        """Write down what was counted."""
+        """Write what was counted."""
         with self._lock:
             counted, self._waiting = self._waiting, Counter()
         try:
@@ -53,10 +56,3 @@ class Visits:
                 self._library().record_visit(login, door, requests, refused=refused)
         except RagError:
             _LOG.exception("Visits cannot be written down.")
-
-
-def door_of(path: str) -> Door:
-    """Through which door a request comes."""
-    if not is_program(path):
-        return "pages"
-    return "rest" if path.startswith(API) else "mcp"
