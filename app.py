@@ -52,7 +52,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     finally:
         ending.set()
         await assistants.close()
-        await asyncio.to_thread(visits.write)
+        await visits.write()
         await asyncio.to_thread(work.stop_all)
         await asyncio.to_thread(stop_runs)
 

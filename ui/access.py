@@ -9,8 +9,8 @@ import streamlit as st
 
 from rag_core.access import REFUSAL, viewer_of
 from rag_core.errors import RagError
-from rag_core.library import Library
 from rag_core.types import Viewer
+from ui import deps
 
 _LOG = logging.getLogger(__name__)
 
@@ -20,17 +20,11 @@ def _headers() -> Mapping[str, str]:
     return st.context.headers
 
 
-def _library() -> Library:
-    from ui import deps  # only now: its caches want a running server
-
-    return deps.library()
-
-
 def viewer() -> Viewer | None:
     """Who is looking at the page now, with what the library grants them at this moment; None means no
     access."""
     try:
-        return viewer_of(_headers(), _library)
+        return viewer_of(_headers(), deps.library)
     except RagError:
         _LOG.exception("Who may come in cannot be read.")
         return None

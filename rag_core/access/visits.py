@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -27,7 +26,6 @@ class Visits:
         self._library = library
         self._every_s = every_s
         self._waiting: Counter[tuple[str, Door, bool]] = Counter()
-        self._lock = threading.Lock()
         self._writing: asyncio.Task[None] | None = None
 
     def count(self, login: str, path: str, *, refused: bool = False) -> None:
@@ -36,23 +34,24 @@ class Visits:
         if is_program(path):
             door = "rest" if path.startswith(API) else "mcp"
         key = (login, door, refused)
-        with self._lock:
-            if key in self._waiting or len(self._waiting) < _MAX_WAITING:
-                self._waiting[key] += 1
+        if key in self._waiting or len(self._waiting) < _MAX_WAITING:
+            self._waiting[key] += 1
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_later())
 
     async def _write_later(self) -> None:
         while self._waiting:  # more may be counted while it is written
             await asyncio.sleep(self._every_s)
-            await asyncio.to_thread(self.write)
+            await self.write()
 
-    def write(self) -> None:
+    async def write(self) -> None:
         """Write what was counted."""
-        with self._lock:
-            counted, self._waiting = self._waiting, Counter()
+        counted, self._waiting = self._waiting, Counter()
         try:
-            for (login, door, refused), requests in counted.items():
-                self._library().record_visit(login, door, requests, refused=refused)
+            await asyncio.to_thread(self._record, counted)
         except RagError:
             _LOG.exception("Visits cannot be written down.")
+
+    def _record(self, counted: Counter[tuple[str, Door, bool]]) -> None:
+        for (login, door, refused), requests in counted.items():
+            self._library().record_visit(login, door, requests, refused=refused)
