@@ -138,9 +138,9 @@ def _login_of_serve(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequenc
         return Refused("the request came through Tailscale Funnel")
     others = (name for name in sent if name not in _SERVE_HEADERS and not name.startswith("tailscale-"))
     if any(map(_is_proxy_header, others)):
-        return Refused("the request came through another proxy, too")
+        return Refused("the request also came through another proxy")
     if not _is_tailnet_host(host, hosts):
-        return Refused("the Host is none of the tailnet's (`access_hosts`)")
+        return Refused("the Host is not a name of the tailnet (`access_hosts`)")
     if len(sources) != 1 or not _is_remote(sources[0]):
         return Refused("X-Forwarded-For is not one address of another computer")
     if sent.get("x-forwarded-host", [host]) != [host]:

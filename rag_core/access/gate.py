@@ -35,9 +35,9 @@ _UNKNOWN_TOKEN: Final = Refused(
     RagError("This token is not known, or was revoked.", "Make one with `commonplace token create NAME`."),
 )
 _NO_TOKEN: Final = Refused(
-    "its credentials are no token",
+    "its credentials hold no token",
     401,
-    RagError("What it sends as Authorization is no token.", "Send one, as: Authorization: Bearer TOKEN."),
+    RagError("The Authorization header holds no token.", "Send it as: Authorization: Bearer TOKEN."),
 )
 _UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
 _UNREADABLE: Final = Refused(
@@ -122,8 +122,8 @@ class AccessGate:
             return _UNREADABLE
         if viewer is None:
             self._visits.count(sender.login, path, refused=True)
-            return Refused("its login is nobody's whom the owner lets in")
-        refusal = self._exceeds(scope, headers, limits, sender, viewer, is_counted=is_counted)
+            return Refused("the owner has not let its login in")
+        refusal = self._check_limits(scope, headers, limits, sender, viewer, is_counted=is_counted)
         if refusal is not None:
             return refusal
         identified = with_identity(scope["headers"], sender.login or viewer.login, is_owner=viewer.is_owner)
@@ -151,7 +151,7 @@ class AccessGate:
             return _UNKNOWN_TOKEN
         return decide(peer, headers, token=token)
 
-    def _exceeds(
+    def _check_limits(
         self,
         scope: Scope,
         headers: Sequence[Header],
