@@ -9,7 +9,7 @@ import asyncio
 import gc
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -20,19 +20,16 @@ if str(ROOT) not in sys.path:
 import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
+from rag_core.access import AccessGate, Programs, SecurityHeaders, Visits, viewer_of  # noqa: E402
 from rag_core.api import rest  # noqa: E402
 from rag_core.api.mcp.http import McpDoor  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
 from rag_core.library import Library, jobs  # noqa: E402
-from rag_core.types import OWNER  # noqa: E402
+from rag_core.types import OWNER, Viewer  # noqa: E402
 from ui import work  # noqa: E402
-from ui.access import viewer_of  # noqa: E402
 from ui.ending import at_the_end  # noqa: E402
-from ui.front import page_routes  # noqa: E402
-from ui.gate import AccessGate  # noqa: E402
-from ui.programs import Programs  # noqa: E402
-from ui.security_headers import SecurityHeaders  # noqa: E402
-from ui.visit_log import Visits  # noqa: E402
+from ui.front import front_page, page_routes  # noqa: E402
+from ui.streamlit_messages import STREAMLIT  # noqa: E402
 
 NOT_SERVED = "Only you can open it, on this computer. To let others in, start it with `commonplace serve`."
 _A_WHILE_S = 2.0  # until the first page is drawn
@@ -55,7 +52,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     finally:
         ending.set()
         await assistants.close()
-        await asyncio.to_thread(visits.write)
+        await visits.write()
         await asyncio.to_thread(work.stop_all)
         await asyncio.to_thread(stop_runs)
 
@@ -97,17 +94,28 @@ def library() -> Library:
     return deps.library()
 
 
+def viewer_of_request(headers: Mapping[str, str]) -> Viewer | None:
+    """The viewer of a request to REST or MCP. Raises RagError."""
+    return viewer_of(headers, library)
+
+
 visits = Visits(library)
-assistants = McpDoor(library, viewer_of)
+assistants = McpDoor(library, viewer_of_request)
 
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.
 app = st.App(
     ROOT / "ui" / "shell.py",
     routes=page_routes(),
     middleware=[
-        Middleware(SecurityHeaders),
-        Middleware(AccessGate, library=library, visits=visits),
-        Middleware(Programs, routes=[rest(library, viewer_of), *assistants.routes()]),
+        Middleware(SecurityHeaders, page=front_page()),
+        Middleware(
+            AccessGate,
+            library=library,
+            visits=visits,
+            messages=STREAMLIT,
+            address=lambda: st.get_option("server.address"),
+        ),
+        Middleware(Programs, routes=[rest(library, viewer_of_request), *assistants.routes()]),
     ],
     lifespan=lifespan,
 )

@@ -11,9 +11,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from rag_core.access import OWNER_HEADERS
 from rag_core.library import jobs
 from rag_core.types import Viewer
-from ui.access import OWNER_HEADERS
 
 SHELL = Path(__file__).parents[1] / "ui" / "shell.py"
 GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.library.tailscale import program
+from rag_core.library import tailscale as tailscale_module
 
 NAME = "heron.tail1234.ts.net"
 EVERYBODY = ("ada@example.com", "grace@github", "tagged-devices")
@@ -92,7 +92,7 @@ def install(folder: Path) -> Program:
 @pytest.fixture
 def no_tailscale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tailscale is not installed, whatever this computer has."""
-    monkeypatch.setattr(program, "PLACES", ())
+    monkeypatch.setattr(tailscale_module, "PLACES", ())
     kept = [each for each in os.environ["PATH"].split(os.pathsep) if not (Path(each) / "tailscale").exists()]
     monkeypatch.setenv("PATH", os.pathsep.join(kept))
 

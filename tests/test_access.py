@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
+from rag_core.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, AccessGate, Visits, security_headers
+from rag_core.access.connection import GUARDED
+from rag_core.access.decide import Refused, Sender, decide
+from rag_core.access.headers import inline_script_hashes
+from rag_core.access.limits import RateLimiter
+from rag_core.access.programs import sent_token
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.proxy_headers import BEHIND_A_PROXY, OF_PROXIES, SENT_BY_PROGRAMS
 from ui import access, deps
-from ui.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, Refused, Sender, decide, sent_token
-from ui.arrival import GUARDED
 from ui.front import front_page
-from ui.gate import AccessGate
-from ui.limits import Allowance
-from ui.security_headers import content_security_policy, inline_script_hashes
-from ui.visit_log import Visits
+from ui.streamlit_messages import STREAMLIT
 
 HOST = ("Host", "localhost:8501")
 OWN_ORIGIN = ("Origin", "http://localhost:8501")
@@ -373,7 +374,8 @@ def passed_on(
         "state": state,
     }
     visits = Visits(lambda: library)
-    asyncio.run(AccessGate(app, lambda: library, visits)(scope, quiet, quiet))
+    gate = AccessGate(app, lambda: library, visits, STREAMLIT, lambda: "127.0.0.1")
+    asyncio.run(gate(scope, quiet, quiet))
     return seen[0] if seen else None
 
 
@@ -464,22 +466,22 @@ def test_who_may_come_in_cannot_be_read_so_nobody_does(
 
 def test_what_a_guest_may_do_grows_evenly_up_to_a_minutes_worth() -> None:
     now = [0.0]
-    allowance = Allowance(lambda: now[0])
-    assert [allowance.take(ADA, 60) for _ in range(60)] == [0.0] * 60
-    assert allowance.take(ADA, 60) == pytest.approx(1.0)
-    assert allowance.take("bob@github", 60) == 0.0, "each has their own"
+    limiter = RateLimiter(lambda: now[0])
+    assert [limiter.take(ADA, 60) for _ in range(60)] == [0.0] * 60
+    assert limiter.take(ADA, 60) == pytest.approx(1.0)
+    assert limiter.take("bob@github", 60) == 0.0, "each has their own"
     now[0] = 2.0
-    assert [allowance.take(ADA, 60) > 0 for _ in range(3)] == [False, False, True]
+    assert [limiter.take(ADA, 60) > 0 for _ in range(3)] == [False, False, True]
     now[0] = 3600.0
-    assert sum(allowance.take(ADA, 60) == 0 for _ in range(100)) == 60
+    assert sum(limiter.take(ADA, 60) == 0 for _ in range(100)) == 60
 
 
 def test_the_load_that_guests_may_make_meets_no_limit_by_default() -> None:
     now = [0.0]
-    allowance = Allowance(lambda: now[0])
+    limiter = RateLimiter(lambda: now[0])
     for step in range(120 * 30):  # 25 searches a second, and ten pages that act every five seconds
         now[0] = step / 30
-        assert allowance.take(ADA, Settings(Path(), Path(), ()).guest_requests_per_minute) == 0.0
+        assert limiter.take(ADA, Settings(Path(), Path(), ()).guest_requests_per_minute) == 0.0
 
 
 # --- headers ----------------------------------------------------------------------------
@@ -488,7 +490,8 @@ def test_the_load_that_guests_may_make_meets_no_limit_by_default() -> None:
 def test_the_policy_allows_the_pages_inline_scripts_and_no_others() -> None:
     hashes = inline_script_hashes(front_page())
     assert len(hashes) == front_page().count("<script>") == 2
-    assert all(digest in content_security_policy() for digest in hashes)
-    script_src = next(part for part in content_security_policy().split("; ") if part.startswith("script-src"))
+    policy = security_headers(front_page())["content-security-policy"]
+    assert all(digest in policy for digest in hashes)
+    script_src = next(part for part in policy.split("; ") if part.startswith("script-src"))
     assert "unsafe" not in script_src
-    assert "*" not in content_security_policy()
+    assert "*" not in policy

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from streamlit.proto.PageConfig_pb2 import PageConfig
 
+from rag_core.access import OWNER_HEADERS, REFUSAL, security_headers
 from rag_core.errors import InvalidInput, RagError
 from tests.live import RECORDER, Server, start, visit
-from ui.access import OWNER_HEADERS, REFUSAL
-from ui.security_headers import security_headers
+from ui.front import front_page
 from ui.serve import project_config, serve
 
 
@@ -69,7 +69,9 @@ def test_the_default_page_under_its_own_name_leads_to_the_root(server: Server) -
 @pytest.mark.parametrize("path", ["/", "/index", "/_stcore/health", "/favicon.png", "/nothing.js"])
 def test_every_answer_carries_the_security_headers(server: Server, path: str) -> None:
     _, headers, _ = server.get(path)
-    assert {name: headers.get(name) for name in security_headers()} == security_headers()
+    assert {name: headers.get(name) for name in security_headers(front_page())} == security_headers(
+        front_page()
+    )
 
 
 def test_a_good_origin_is_let_in(server: Server) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 
+from rag_core.access import NOT_LET_IN, OWNER_HEADERS, security_headers
 from rag_core.api.openapi import document
 from rag_core.cli import main
 from rag_core.config import Settings
@@ -25,8 +26,7 @@ from tests.conftest import index
 from tests.live import ROOT, Server, start
 from tests.rest import JSON, Response, Rest
 from tests.trees import write
-from ui.access import NOT_LET_IN, OWNER_HEADERS
-from ui.security_headers import security_headers
+from ui.front import front_page
 
 NOTES = {
     "harbour.md": "# Harbour\n\nThe harbour opens at six, see [[Tea]].\n",
@@ -141,7 +141,9 @@ def test_an_answer_is_kept_by_no_cache_and_read_by_no_other_origin(api: Rest) ->
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["content-type"] == "application/json"
     assert not [name for name in answer.headers if name.startswith("access-control")]
-    assert {name: answer.headers.get(name) for name in security_headers()} == security_headers()
+    assert {name: answer.headers.get(name) for name in security_headers(front_page())} == security_headers(
+        front_page()
+    )
 
 
 # --- refusals ---------------------------------------------------------------------------

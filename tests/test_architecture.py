@@ -50,7 +50,7 @@ FOR_THE_APP = {
 """Rooms and modules of rag_core that pages may import; the library is asked for everything else."""
 
 BUILD_HTML = {"hits", "passages", "store_facts", "ask_html"}  # all that comes from elsewhere is escaped there
-ABOUT_THE_FRONT_PAGE = {"front", "security_headers"}  # Streamlit's own page
+ABOUT_THE_FRONT_PAGE = {"front"}  # Streamlit's own page
 APP = {"streamlit", "starlette", "ui", "pages", "app"}
 
 

@@ -19,6 +19,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection
 
+from rag_core.access import REFUSAL
+from rag_core.access.limits import MAX_HEADERS, MAX_OPEN
 from rag_core.types import OWNER
 from tests.chat_servers import OllamaChat, say
 from tests.conftest import index
@@ -37,8 +39,6 @@ from tests.speakers import (
 )
 from tests.stored import keys
 from tests.trees import write
-from ui.access import REFUSAL
-from ui.limits import MAX_HEADERS, Limits
 
 PAGE: Final = ROOT / "docs" / "security.md"
 
@@ -390,7 +390,7 @@ def test_many_connections_that_say_nothing_more_hold_nobody_up(place: Place) -> 
 def test_a_guest_has_so_many_pages_open_and_nobody_else_is_kept_out(place: Place) -> None:
     guest = place.person(GUEST)
     with ExitStack() as stack:
-        for _ in range(Limits().open_requests):
+        for _ in range(MAX_OPEN):
             stack.enter_context(guest.opened())
         assert guest.handshake() == 403
         assert guest.get("/api/v1/stores")[0] == 429

@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from rag_core.access import REFUSAL
 from tests.live import run_page
 from tests.speakers import (
     CO_OWNER,
@@ -21,7 +22,6 @@ from tests.speakers import (
     shown,
     speaking,
 )
-from ui.access import REFUSAL
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection
 
+from rag_core.access import OWNER_HEADERS, REFUSAL, security_headers
 from rag_core.config import load
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -39,8 +40,7 @@ from tests.speakers import (
     speaking,
     through_serve,
 )
-from ui.access import OWNER_HEADERS, REFUSAL
-from ui.security_headers import security_headers
+from ui.front import front_page
 
 # --- pages ------------------------------------------------------------------------------
 
@@ -111,7 +111,9 @@ def test_whoever_is_not_let_in_gets_one_text_and_no_socket(place: Place) -> None
         for path in ("/", "/files", "/_stcore/health", "/_stcore/host-config", "/media/x.png", "/n.png"):
             status, headers, body = speaker.get(path)
             assert (status, body.strip()) == (403, REFUSAL)
-            assert {key: headers.get(key) for key in security_headers()} == security_headers()
+            assert {key: headers.get(key) for key in security_headers(front_page())} == security_headers(
+                front_page()
+            )
         assert speaker.handshake() == 403
         status, _, body = speaker.get("/api/v1/stores")
         assert (status, json.loads(body)["error"]["message"]) == (403, "Commonplace does not let you in.")

@@ -27,10 +27,10 @@ import pytest
 from streamlit.proto.NewSession_pb2 import NewSession
 
 from rag_core import __version__
+from rag_core.access import REFUSAL, security_headers
 from tests.live import ROOT, Server, visit
 from tests.test_architecture import imports
-from ui.access import REFUSAL
-from ui.security_headers import security_headers
+from ui.front import front_page
 from ui.serve import project_config
 
 WHEEL = f"commonplace-{__version__}-py3-none-any.whl"
@@ -248,7 +248,9 @@ def test_the_installed_app_answers_with_the_security_headers(server: Server) -> 
     status, headers, body = server.get("/")
     assert status == 200
     assert 'id="root"' in body
-    assert {name: headers.get(name) for name in security_headers()} == security_headers()
+    assert {name: headers.get(name) for name in security_headers(front_page())} == security_headers(
+        front_page()
+    )
 
 
 def test_the_installed_app_has_its_own_icon_before_a_page_has_run(server: Server) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag_core.access import REFUSAL
 from rag_core.types import OWNER
 from tests import pages
 from tests.chat_servers import OllamaChat, say
@@ -21,7 +22,6 @@ from tests.pages import HOSTILE, drawn, has_key, markup, press, texts
 from tests.standin import nobody, serving
 from tests.waiting import until
 from ui import access, tasks, work
-from ui.access import REFUSAL
 from ui.deps import library
 from ui.task_status import library_name
 

@@ -11,6 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from rag_core.access import LOGIN_HEADER, OWNER_HEADERS, REFUSAL, ROLE_HEADER
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.answering import Answering
@@ -20,7 +21,6 @@ from tests.pages import drawn, markup, open_page
 from tests.speakers import held
 from tests.trees import write
 from ui import access, ask_jobs, deps, work
-from ui.access import LOGIN_HEADER, OWNER_HEADERS, REFUSAL, ROLE_HEADER
 
 ADA = "ada@example.com"
 NOTES = {

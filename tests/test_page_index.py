@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from rag_core.access import LOGIN_HEADER, ROLE_HEADER
 from rag_core.types import OWNER
 from tests.index_page import errors, finished, page, texts, until, with_folder
 from tests.pages import drawn, has_key, press, press_label
 from ui import access
-from ui.access import LOGIN_HEADER, ROLE_HEADER
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 from ui.folders import PICKER

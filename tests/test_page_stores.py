@@ -14,6 +14,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from rag_core.access import REFUSAL
 from rag_core.library import Library, jobs
 from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import lock
@@ -25,7 +26,6 @@ from tests.stored import found
 from tests.stores_page import links, page, settled
 from tests.waiting import until
 from ui import access, store_facts
-from ui.access import REFUSAL
 from ui.deps import library
 
 pytestmark = pytest.mark.usefixtures("owner")

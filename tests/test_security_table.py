@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pytest
 
+from rag_core.access import NOT_LET_IN
 from rag_core.api.mcp.tools import TOOLS
 from rag_core.api.operations import OPERATIONS
 from rag_core.types import OWNER
@@ -27,7 +28,6 @@ from tests.speakers import CO_OWNER, Place, Speaker, call, speaking
 from tests.standin import serving
 from tests.stored import keys
 from tests.trees import write
-from ui.access import NOT_LET_IN
 
 PAGE: Final = ROOT / "docs" / "security.md"
 ROLES: Final = (

@@ -17,10 +17,10 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from rag_core.access.log import RefusalLog, ServerLog
 from tests.live import run_page
 from tests.speakers import GUEST, Place, shown, speaking
-from ui.refusal_log import RefusalLog
-from ui.server_log import LOGGERS, ServerLog
+from ui.serve import STREAMLIT_LOGGERS
 
 LONGEST_LINE: Final = 600
 WORD: Final = "zebracrossing"
@@ -83,8 +83,7 @@ def test_who_keeps_knocking_fills_no_log(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_the_loggers_are_those_of_the_installed_servers() -> None:
-    modules = [name for name in LOGGERS if name.startswith("streamlit.")]
-    assert [name for name in modules if importlib.util.find_spec(name) is None] == []
+    assert [name for name in STREAMLIT_LOGGERS if importlib.util.find_spec(name) is None] == []
 
 
 def logged(place: Place, before: int, started: float) -> list[str]:

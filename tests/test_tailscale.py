@@ -11,7 +11,7 @@ import pytest
 
 from rag_core.errors import Forbidden
 from rag_core.library import Library
-from rag_core.library.tailscale import program
+from rag_core.library import tailscale as tailscale_module
 from rag_core.reports import Tailscale
 from rag_core.types import OWNER
 from tests.configured import settings
@@ -23,7 +23,7 @@ PORT = 8501
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(tailscale_module, "TIMEOUT_S", 0.5)
 
 
 def look(library: Library, port: int | None = None) -> Tailscale:
@@ -209,7 +209,7 @@ def test_a_program_off_the_path_is_called_by_its_place(
     library: Library, no_tailscale: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = install(tmp_path / "an app")
-    monkeypatch.setattr(program, "PLACES", (str(made.folder / "bin" / "tailscale"),))
+    monkeypatch.setattr(tailscale_module, "PLACES", (str(made.folder / "bin" / "tailscale"),))
     assert look(library).command == f"'{made.folder}/bin/tailscale' serve --bg 8501"
 
 
@@ -260,7 +260,7 @@ def _lives(process: int) -> bool:
 def test_a_program_that_never_ends_speaking_is_cut_off(
     library: Library, tailscale: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(tailscale_module, "MAX_BYTES", 100_000)
     tailscale.does("yes")
     assert "more than 100,000 bytes" in look(library).sentence
 

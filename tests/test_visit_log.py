@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from rag_core.access import Visits
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
-from ui.visit_log import Visits
 
 ADA = "ada@example.com"
 

@@ -8,12 +8,12 @@ from typing import Literal
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from rag_core.access import current_session
 from rag_core.api.forms import render
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Viewer
 from rag_core.wording import plural
 from ui.deps import library
-from ui.passage import asking_session
 
 _LONGEST_NAME = 40
 
@@ -43,7 +43,7 @@ def _made(answer: Answer, viewer: Viewer, kind: Literal["json", "csv"], session:
 
     Streamlit would make it for any page that names its id.
     """
-    if not session or asking_session() != session:
+    if not session or current_session() != session:
         raise NotFound("These results are not of this page.", "Search again.")
     now = viewer if viewer.is_owner else library().viewer_for(viewer.login)
     if now is None or not all(map(now.may_see, answer.stores)):

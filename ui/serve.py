@@ -20,12 +20,28 @@ from typing import Any, Final
 
 import streamlit as st
 
+from rag_core.access import connection, is_loopback, log
 from rag_core.config import Settings, load, logs
 from rag_core.errors import InvalidInput, RagError
-from ui import arrival, server_log
-from ui.access import is_loopback
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+STREAMLIT_LOGGERS: Final = (
+    "streamlit.error_util",
+    "streamlit.runtime.app_session",
+    "streamlit.runtime.backend_operation_handler",
+    "streamlit.runtime.fragment",
+    "streamlit.runtime.media_file_manager",
+    "streamlit.runtime.runtime",
+    "streamlit.runtime.scriptrunner.script_runner",
+    "streamlit.runtime.state.query_params",
+    "streamlit.runtime.state.session_state",
+    "streamlit.runtime.state.session_state_proxy",
+    "streamlit.runtime.websocket_session_manager",
+    "streamlit.web.server.starlette.starlette_routes",
+    "streamlit.web.server.starlette.starlette_websocket",
+)
+"""Those that write down what a client sends."""
+
 _OPEN_FILES: Final = 8192
 _NAMED_THEMES: Final = frozenset({"light", "dark", "sidebar"})
 
@@ -46,9 +62,9 @@ def serve(host: str, port: int, open_browser: bool) -> None:
         sys.path.insert(0, str(ROOT))
     app: st.App = importlib.import_module("app").app
     app.state["on_ready"] = _announcer(address, open_browser)
-    server_log.limit()
+    log.limit(STREAMLIT_LOGGERS)
     _allow_connections()
-    arrival.install(settings.body_timeout_s)
+    connection.install(settings.body_timeout_s)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
     signal.signal(signal.SIGTERM, _exit)
     try:

@@ -24,7 +24,6 @@ from rag_core.files import current_folder, display, expanded, real_folder, with_
 from rag_core.index.choice import refuse_no_match
 from rag_core.index.repair import repair
 from rag_core.library import diagnosis, doctor, portable
-from rag_core.library.admission import Admission
 from rag_core.library.asking import Asking
 from rag_core.library.excerpts import Excerpts
 from rag_core.library.folders import owner_only
@@ -36,6 +35,7 @@ from rag_core.library.placement import Placement
 from rag_core.library.portable import Exported, Report
 from rag_core.library.reader import MAX_TOP_K
 from rag_core.library.services import Services
+from rag_core.library.sharing import Sharing
 from rag_core.models.embedders import (
     DEFAULT_EMBEDDER,
     asks_others,
@@ -52,7 +52,7 @@ from rag_core.types import METRICS, Document, DocumentView, FileState, Metric, S
 from rag_core.vectors.backends import address_of
 
 
-class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, Admission):
+class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, Sharing):
     """Every store of one owner. Cheap to make, safe to share between threads.
 
     Every method here but ``document`` raises Forbidden for a guest.

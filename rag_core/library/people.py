@@ -1,7 +1,8 @@
-"""Who may come in besides the owner at this computer, and who did, in ``state.db`` in the data folder.
+"""The people with access besides the owner at this computer, and their visits, in ``state.db`` in the data
+folder.
 
-People are known by the login that Tailscale verified: lower-case, as mail addresses are. A grant is of a
-store by its name: it follows a renaming, and ends with the store.
+A person is a login that Tailscale verified, in lower case like a mail address. A grant names a store: it
+follows a renaming, and ends with the store.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rag_core.store.state import State
 from rag_core.types import OWNER
 
 BREAK = timedelta(minutes=30)
-"""After so long a silence the next request begins another visit."""
+"""A request after a longer silence begins another visit."""
 KEPT = 500
 """How many visits are remembered."""
 
@@ -57,7 +58,7 @@ class People:
             called="Who may come in", without="nobody may but the owner",
         )  # fmt: skip
 
-    # --- who may ------------------------------------------------------------------------
+    # --- people and grants --------------------------------------------------------------
 
     def all(self) -> list[Person]:
         """Everyone by login."""
@@ -73,9 +74,9 @@ class People:
     def grant(
         self, login: str, stores: Sequence[str], *, may_ask: bool | None = None, only: bool = False
     ) -> Person:
-        """Let somebody search these stores beside those that they could search before, or ``only`` these, and
-        ``may_ask`` from now on or not (None: as before, at first not). Raises InvalidInput for a login that
-        cannot be one, and for an owner."""
+        """Let somebody search these stores besides those granted before, or ``only`` these. ``may_ask``
+        allows questions or not (None: as before, at first not). Raises InvalidInput for a login that cannot
+        be one, and for an owner."""
         name = checked_login(login)
         with self._state.open() as db:
             known = _everyone(db).get(name)
@@ -89,7 +90,7 @@ class People:
             return _everyone(db)[name]
 
     def withdraw(self, login: str, stores: Sequence[str]) -> None:
-        """Take these stores from a guest; without any the guest is none any more. Raises NotFound, also for a
+        """Withdraw these stores from a guest; a guest without any is removed. Raises NotFound, also for a
         store that the guest did not have, and InvalidInput for an owner."""
         known = self._known(login)
         if known.is_owner:
@@ -117,7 +118,7 @@ class People:
             return _everyone(db)[name]
 
     def remove(self, login: str) -> None:
-        """Let somebody in no more. Raises NotFound."""
+        """Remove a person and their grants. Raises NotFound."""
         name = self._known(login).login
         with self._state.open() as db:
             db.execute("DELETE FROM grants WHERE login = ?", (name,))
@@ -133,8 +134,8 @@ class People:
     # --- stores that come and go --------------------------------------------------------
 
     def forget_store(self, store: str) -> None:
-        """Withdraw every grant of a store: it is gone, or another one gets its name. A guest of nothing else
-        is none any more."""
+        """Withdraw every grant of a store that is gone, or whose name another one gets. A guest of nothing
+        else is removed."""
         if not self._state.is_there:
             return
         with self._state.open() as db:
@@ -142,19 +143,19 @@ class People:
             _drop_guests_of_nothing(db)
 
     def rename_store(self, store: str, new_name: str) -> None:
-        """Have the grants of a store follow its new name."""
+        """Move the grants of a store to its new name."""
         if not self._state.is_there:
             return
         with self._state.open() as db:
             db.execute("DELETE FROM grants WHERE store = ? AND ? <> store", (new_name, store))
             db.execute("UPDATE grants SET store = ? WHERE store = ?", (new_name, store))
 
-    # --- who did ------------------------------------------------------------------------
+    # --- visits -------------------------------------------------------------------------
 
     def record(self, login: str, door: Door, requests: int, *, refused: bool) -> None:
-        """Count requests towards the visit that goes on, or begin one."""
+        """Count requests towards the current visit, or begin one."""
         now = datetime.now(UTC)
-        since = _written(now - BREAK)
+        since = _text(now - BREAK)
         with self._state.open() as db:
             going_on = db.execute(
                 """SELECT max(id) FROM visits
@@ -164,13 +165,13 @@ class People:
             if going_on is not None:
                 db.execute(
                     "UPDATE visits SET last_at = ?, requests = requests + ? WHERE id = ?",
-                    (_written(now), requests, going_on),
+                    (_text(now), requests, going_on),
                 )
                 return
             db.execute(
                 """INSERT INTO visits (login, door, refused, started_at, last_at, requests)
                    VALUES (?, ?, ?, ?, ?, ?)""",
-                (login, door, refused, _written(now), _written(now), requests),
+                (login, door, refused, _text(now), _text(now), requests),
             )
             db.execute(
                 """DELETE FROM visits
@@ -220,7 +221,7 @@ def _add(db: sqlite3.Connection, login: str, *, is_owner: bool, may_ask: bool) -
     db.execute(
         """INSERT INTO people VALUES (?, ?, ?, ?)
            ON CONFLICT (login) DO UPDATE SET is_owner = excluded.is_owner, may_ask = excluded.may_ask""",
-        (login, is_owner, may_ask, _written(datetime.now(UTC))),
+        (login, is_owner, may_ask, _text(datetime.now(UTC))),
     )
 
 
@@ -228,5 +229,5 @@ def _drop_guests_of_nothing(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM people WHERE NOT is_owner AND login NOT IN (SELECT login FROM grants)")
 
 
-def _written(moment: datetime) -> str:
+def _text(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""Tokens by which a script shows that its owner sent it, in ``state.db`` in the data folder.
+"""Tokens with which a script acts as its owner, in ``state.db`` in the data folder.
 
 Only the hash of a token is kept. It is 32 random bytes, so a plain hash of it cannot be guessed back.
 """
@@ -15,7 +15,7 @@ from rag_core.errors import InvalidInput, NotFound
 from rag_core.reports import NewToken, Token
 from rag_core.store.state import State
 
-_PREFIX = "cpl_"  # so that who finds one knows what it is
+_PREFIX = "cpl_"  # tells anybody who finds one what it is
 _BYTES = 32
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -35,7 +35,7 @@ class Tokens:
         )
 
     def create(self, name: str) -> NewToken:
-        """A new token, told this once. Raises InvalidInput for a name that is taken or cannot be one."""
+        """A new token, shown only now. Raises InvalidInput for a name that is taken or cannot be one."""
         if not STORE_NAME.fullmatch(name):
             raise InvalidInput(
                 f"{name[:80]!r} cannot be a token's name.",
@@ -60,7 +60,7 @@ class Tokens:
         return [Token(name, created_at) for name, created_at in rows]
 
     def revoke(self, name: str) -> None:
-        """Let a token open nothing any more. Raises NotFound."""
+        """Delete a token. Raises NotFound."""
         names = [token.name for token in self.all()]
         if name not in names:
             advice = f"There are: {', '.join(names)}." if names else "There is none at all."

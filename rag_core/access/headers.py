@@ -1,6 +1,6 @@
 """Response headers that keep a note from running, fetching, framing or leaking anything.
 
-Threat. Notes are untrusted text and queries stand in the address bar. Should a note ever reach
+Threat. Notes are untrusted text, and queries are in the address bar. Should a note ever reach
 the page as markup, the content policy still lets it run no script, load nothing from another
 host, and sit in no foreign frame; no referrer carries a query to a linked site.
 """
@@ -10,15 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from functools import cache
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ui.front import front_page
-
 _MEDIA: Final = "/media/"  # where exports are fetched, which hold text of notes
-_NOT_KEPT: Final = (b"cache-control", b"no-store")
+_NO_STORE: Final = (b"cache-control", b"no-store")
 _INLINE_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -29,36 +26,29 @@ def inline_script_hashes(page: str) -> tuple[str, ...]:
     return tuple(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-@cache
-def content_security_policy() -> str:
-    """The policy for every response.
+def security_headers(page: str) -> dict[str, str]:
+    """Every header that the middleware sets, by lower-case name, for an app whose HTML is ``page``.
 
-    The page's few inline scripts are allowed by their hashes, computed from the installed Streamlit
-    so that the console stays empty across upgrades. Streamlit writes its styles at run time.
+    The policy allows the page's inline scripts by their hashes, so it follows upgrades of Streamlit.
+    Streamlit writes its styles at run time.
     """
-    return "; ".join(
-        (
-            "default-src 'self'",
-            " ".join(("script-src 'self'", *inline_script_hashes(front_page()))),
-            "style-src 'self' 'unsafe-inline'",
-            "img-src 'self' data: blob:",
-            "font-src 'self' data:",
-            "media-src 'self' blob:",
-            "connect-src 'self'",
-            "worker-src 'self' blob:",
-            "frame-src 'none'",
-            "object-src 'none'",
-            "base-uri 'self'",
-            "form-action 'self'",
-            "frame-ancestors 'none'",
-        )
+    policy = (
+        "default-src 'self'",
+        " ".join(("script-src 'self'", *inline_script_hashes(page))),
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "media-src 'self' blob:",
+        "connect-src 'self'",
+        "worker-src 'self' blob:",
+        "frame-src 'none'",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
     )
-
-
-def security_headers() -> dict[str, str]:
-    """Every header the middleware sets, by lower-case name."""
     return {
-        "content-security-policy": content_security_policy(),
+        "content-security-policy": "; ".join(policy),
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
@@ -68,17 +58,17 @@ def security_headers() -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """ASGI middleware: sets `security_headers` on every HTTP response, refusals included, and lets nobody
-    store an export."""
+    """ASGI middleware: sets `security_headers` on every HTTP response, refusals included, and forbids
+    browsers to store an export."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, page: str) -> None:
         self.app = app
-        self.headers = [(name.encode(), value.encode()) for name, value in security_headers().items()]
+        self.headers = [(name.encode(), value.encode()) for name, value in security_headers(page).items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass everything on; replace headers of the same name on the way back."""
         is_export = scope["type"] == "http" and scope["path"].startswith(_MEDIA)
-        secured = [*self.headers, _NOT_KEPT] if is_export else self.headers
+        secured = [*self.headers, _NO_STORE] if is_export else self.headers
 
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":

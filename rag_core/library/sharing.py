@@ -1,5 +1,5 @@
-"""Who a request comes from, where it is not seen from its way here: people whom Tailscale names, and
-tokens that the owner gives scripts."""
+"""Sharing stores: the people whom Tailscale names and what they may see, and the tokens of the owner's
+scripts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rag_core.reports import Door, NewToken, Person, Tailscale, Token, Visit
 from rag_core.types import OWNER, Viewer
 
 
-class Admission(Reader):
-    """Every store of one owner, with who else may see them, and the tokens that open them all."""
+class Sharing(Reader):
+    """Every store of one owner, the people who may see them, and the tokens that open them all."""
 
     # --- people -------------------------------------------------------------------------
 
     def viewer_for(self, login: str) -> Viewer | None:
-        """Whom a login that was verified stands for: the owner, a guest, or (None) nobody. The gate asks this
-        before there is a viewer."""
+        """The viewer of a verified login: the owner, a guest, or None. The gate asks this before there is a
+        viewer."""
         if login.lower() in self.settings.access_owners:
             return OWNER
         person = self._people.find(login)
@@ -41,8 +41,8 @@ class Admission(Reader):
         may_ask: bool | None = None,
         only: bool = False,
     ) -> Person:
-        """Let ``login`` search these stores beside those granted before, or ``only`` these, and ``may_ask``
-        from now on or not (None: as before, at first not).
+        """Let ``login`` search these stores besides those granted before, or ``only`` these. ``may_ask``
+        allows questions or not (None: as before, at first not).
 
         Raises InvalidInput for a login that cannot be one or is an owner's, or no store at all; NotFound for
         a store that is not there.
@@ -59,7 +59,7 @@ class Admission(Reader):
         return self._people.grant(login, stores, may_ask=may_ask, only=only)
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
-        """Take these stores from a guest; without any, let the guest or owner in no more. Raises NotFound,
+        """Withdraw these stores from a guest; without any, remove the guest or owner. Raises NotFound, and
         InvalidInput for an owner whom the configuration names."""
         owner_only(viewer, "share stores")
         self._refuse_configured(login)
@@ -90,7 +90,7 @@ class Admission(Reader):
         return tuple(each.login for each in self.people(viewer) if store in each.stores)
 
     def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
-        """The last visits through the network, the latest first; never what was asked for."""
+        """The last visits through the network, the latest first, without what was asked for."""
         owner_only(viewer, "see visits")
         return self._people.visits(limit)
 
@@ -99,8 +99,8 @@ class Admission(Reader):
         self._people.record(checked_login(login), door, requests, refused=refused)
 
     def tailscale(self, viewer: Viewer, port: int | None = None) -> Tailscale:
-        """How Tailscale stands on this computer, and whether it leads to the app that listens on ``port``
-        (None: the configured one). Looked at now, which takes eight seconds at most; nothing is changed."""
+        """The state of Tailscale on this computer, and whether it leads to the app that listens on ``port``
+        (None: the configured one). Takes eight seconds at most; nothing is changed."""
         owner_only(viewer, "see how Tailscale stands")
         settings = self.settings
         return tailscale.look(settings.port if port is None else port, settings.access_hosts)
@@ -112,7 +112,7 @@ class Admission(Reader):
             )
 
     def _refuse_unlikely(self, viewer: Viewer, login: str) -> None:
-        """Most likely a slip: a login has an at sign, unless Tailscale here knows one without."""
+        """Refuse a login without an at sign, most likely a slip, unless Tailscale here knows it."""
         if "@" in checked_login(login) or login.lower() in self.tailscale(viewer).logins:
             return
         raise InvalidInput(
@@ -123,7 +123,7 @@ class Admission(Reader):
     # --- tokens -------------------------------------------------------------------------
 
     def create_token(self, viewer: Viewer, name: str) -> NewToken:
-        """Make a token by which a script is the owner. Only its hash is kept, so it is told this once.
+        """Make a token with which a script is the owner. Only its hash is kept, so it is shown only now.
 
         Raises InvalidInput for a name that is taken or cannot be one.
         """
@@ -136,12 +136,12 @@ class Admission(Reader):
         return self._tokens.all()
 
     def revoke_token(self, viewer: Viewer, name: str) -> None:
-        """Let a token open nothing any more, from the next request on. Raises NotFound."""
+        """Make a token useless from the next request on. Raises NotFound."""
         owner_only(viewer, "revoke tokens")
         self._tokens.revoke(name)
 
     def knows_token(self, secret: str) -> bool:
-        """Whether who sends this is the owner's script: the gate asks before there is a viewer."""
+        """Whether this is a token of the owner. The gate asks this before there is a viewer."""
         return self._tokens.knows(secret)
 
     @property

@@ -1,0 +1,201 @@
+"""The gate, ASGI middleware: lets in the senders that `decide` and the library accept, within limits, and
+tells the app who they are.
+
+A guest never reaches uploads, the server's figures, and any path below ``/_stcore/`` that a page does not
+need, whatever page is open. Pages decide for themselves what they show to whom.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rag_core.access.connection import GUARDED
+from rag_core.access.decide import Header, Refused, Sender, decide, is_loopback
+from rag_core.access.identity import with_identity
+from rag_core.access.limits import HEADERS_TOO_LARGE, MAX_HEADERS, MAX_OPEN, Limits, RateLimiter, too_many
+from rag_core.access.log import RefusalLog
+from rag_core.access.programs import is_program, sent_token
+from rag_core.access.request import ActiveRequest, PageMessages, is_upload, refuse
+from rag_core.access.viewers import ActiveRequests, Viewers
+from rag_core.access.visits import Visits
+from rag_core.errors import RagError
+from rag_core.library import Library
+from rag_core.types import Viewer
+
+_CORE: Final = "/_stcore/"
+_CORE_OF_GUESTS: Final = frozenset({"/_stcore/health", "/_stcore/host-config", "/_stcore/stream"})
+_READS: Final = frozenset({"GET", "HEAD"})
+_UNKNOWN_TOKEN: Final = Refused(
+    "its token is not known",
+    401,
+    RagError("This token is not known, or was revoked.", "Make one with `commonplace token create NAME`."),
+)
+_NO_TOKEN: Final = Refused(
+    "its credentials hold no token",
+    401,
+    RagError("The Authorization header holds no token.", "Send it as: Authorization: Bearer TOKEN."),
+)
+_UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
+_UNREADABLE: Final = Refused(
+    "who may come in cannot be read",
+    500,
+    RagError("Who may come in cannot be read.", "`commonplace token list` says why."),
+)
+
+
+class AccessGate:
+    """ASGI middleware. It refuses, or passes a request on with who sent it.
+
+    Args:
+        library: gives the library of this process; may take a moment, and raise RagError.
+        visits: where requests of logins are counted.
+        messages: how to read websocket messages of a page.
+        address: gives the address that the server listens on; '' or None means every address.
+
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        library: Callable[[], Library],
+        visits: Visits,
+        messages: PageMessages,
+        address: Callable[[], str | None],
+    ) -> None:
+        self.app = app
+        self._viewers = Viewers(library)
+        self._active = ActiveRequests(self._viewers)
+        self._rates = RateLimiter()
+        self._refusals = RefusalLog()
+        self._visits = visits
+        self._messages = messages
+        self._address = address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Judge HTTP and websocket scopes, and the address at the start of the lifespan."""
+        if scope["type"] == "lifespan":
+            await self._start(scope, receive, send)
+            return
+        request = await self._judge(scope)
+        if isinstance(request, Refused):
+            self._refusals.add(scope["type"], request.reason)
+            await refuse(request, scope, receive, send)
+            return
+        if request.sender.login or request.sender.token:
+            self._active.add(request)
+        try:
+            await request.run(self.app, receive, send)
+        finally:
+            self._active.remove(request)
+
+    async def _start(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Start the app, unless its server listens on an address that others can reach."""
+        address = self._address()
+        if address == "localhost" or is_loopback(address):
+            await self.app(scope, receive, send)
+            return
+        await receive()
+        where = repr(address) if address else "every address"
+        error = RagError(
+            f"Commonplace does not listen on {where}, because others could reach it there.",
+            "Start it with `commonplace serve`; others come in through `tailscale serve`.",
+        )
+        await send({"type": "lifespan.startup.failed", "message": str(error)})
+
+    async def _judge(self, scope: Scope) -> ActiveRequest | Refused:
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+        if sum(len(name) + len(value) for name, value in headers) > MAX_HEADERS:
+            return HEADERS_TOO_LARGE
+        path: str = scope["path"]
+        is_counted = scope["type"] == "websocket" or is_program(path)
+        limits = await self._viewers.limits()
+        try:
+            sender = await self._sender(scope, headers, limits)
+            if isinstance(sender, Refused):
+                return sender
+            viewer = await self._viewers.find(sender, fresh=is_counted)
+        except RagError:
+            return _UNREADABLE
+        if viewer is None:
+            self._visits.count(sender.login, path, refused=True)
+            return Refused("the owner has not let its login in")
+        refusal = self._check_limits(scope, headers, limits, sender, viewer, is_counted=is_counted)
+        if refusal is not None:
+            return refusal
+        identified = with_identity(scope["headers"], sender.login or viewer.login, is_owner=viewer.is_owner)
+        return ActiveRequest(
+            sender,
+            viewer,
+            {**scope, "headers": identified},
+            limits,
+            self._messages,
+            self._on_message if sender.login else None,
+        )
+
+    async def _sender(self, scope: Scope, headers: Sequence[Header], limits: Limits) -> Sender | Refused:
+        """The sender, by a known token or by the way the request came. Raises RagError."""
+        peer = (scope.get("client") or (None,))[0]
+        token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
+        if token is None:
+            port = (scope.get("server") or (None, None))[1]
+            sender = decide(peer, headers, hosts=limits.hosts, port=port)
+            is_login = isinstance(sender, Sender) and bool(sender.login)
+            return _UNGUARDED if is_login and GUARDED not in scope.get("state", {}) else sender
+        if not token:
+            return _NO_TOKEN
+        if await self._viewers.find(Sender(token=token)) is None:
+            return _UNKNOWN_TOKEN
+        return decide(peer, headers, token=token)
+
+    def _check_limits(
+        self,
+        scope: Scope,
+        headers: Sequence[Header],
+        limits: Limits,
+        sender: Sender,
+        viewer: Viewer,
+        *,
+        is_counted: bool,
+    ) -> Refused | None:
+        """The refusal of a request that is too large, too many, or not for a guest."""
+        path: str = scope["path"]
+        if not viewer.is_owner and not _is_for_guests(scope):
+            return Refused("only the owner may do this")
+        if not is_upload(path) and not limits.allows(_declared_size(headers)):
+            return limits.too_large()
+        if not viewer.is_owner and self._active.count(sender.login) >= MAX_OPEN:
+            return too_many(1)
+        if is_counted and sender.login:
+            self._visits.count(sender.login, path)
+            wait = 0.0 if viewer.is_owner else self._rates.take(sender.login, limits.per_minute)
+            if wait:
+                return too_many(wait)
+        return None
+
+    async def _on_message(self, request: ActiveRequest) -> None:
+        """Count a message of a page, delay it if its guest sends too many, and check that the sender still
+        has access."""
+        login = request.sender.login
+        self._visits.count(login, request.path)
+        if not request.viewer.is_owner:
+            per_minute = (await self._viewers.limits()).per_minute
+            while wait := self._rates.take(login, per_minute):
+                await asyncio.sleep(wait)
+        await self._active.check(request)
+
+
+def _is_for_guests(scope: Scope) -> bool:
+    path: str = scope["path"]
+    if is_program(path) or scope["type"] == "websocket":
+        return True
+    return scope["method"] in _READS and (not path.startswith(_CORE) or path in _CORE_OF_GUESTS)
+
+
+def _declared_size(headers: Sequence[Header]) -> int:
+    """The Content-Length; very large where it is no number."""
+    sizes = [value for name, value in headers if name.lower() == "content-length"]
+    return max((int(each) if each.isdecimal() and len(each) < 16 else 10**16 for each in sizes), default=0)

@@ -1,0 +1,56 @@
+"""REST and MCP: their paths and tokens, and the router that answers them before Streamlit does.
+
+Streamlit refuses addresses with ``..`` and the like in its own words. REST treats them as names, most
+often of a document that is not there, and says so in JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rag_core.access.decide import Header
+from rag_core.errors import RagError
+
+API: Final = "/api/"
+MCP: Final = "/mcp"
+_NOTHING: Final = RagError("There is nothing here.", "REST is below /api/v1, MCP at /mcp.")
+
+
+def is_program(path: str) -> bool:
+    """Whether a path belongs to REST or MCP, not to pages."""
+    return path.startswith((API, f"{MCP}/")) or path == MCP
+
+
+def sent_token(path: str, headers: Iterable[Header]) -> str | None:
+    """The token in a request to REST or MCP; '' for other or repeated credentials, None for none.
+
+    Pages take no tokens, so for their paths it is None too.
+    """
+    sent = [value for name, value in headers if name.lower() == "authorization"]
+    if not is_program(path) or not sent:
+        return None
+    scheme, _, token = sent[0].partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and len(sent) == 1 else ""
+
+
+class Programs:
+    """ASGI middleware: ``routes`` answer REST and MCP over HTTP, ``app`` everything else."""
+
+    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute]) -> None:
+        self.app = app
+        self._router = Router(routes, redirect_slashes=False, default=_nothing)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or pass it on."""
+        is_ours = scope["type"] == "http" and is_program(scope["path"])
+        await (self._router if is_ours else self.app)(scope, receive, send)
+
+
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    answer = JSONResponse(_NOTHING.as_dict(), 404, {"cache-control": "no-store"})
+    await answer(scope, receive, send)

@@ -1,0 +1,188 @@
+"""One request or websocket under way behind the gate. The gate can end it at any moment; its body is bounded
+in size and time, and each websocket message is checked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rag_core.access.decide import Refused, Sender
+from rag_core.access.limits import TOO_SLOW, Limits
+from rag_core.access.programs import is_program
+from rag_core.types import Viewer
+
+_UPLOAD: Final = "/_stcore/upload_file/"
+_MESSAGE_TOO_BIG: Final = 1009  # both codes are of RFC 6455
+_POLICY_VIOLATION: Final = 1008
+_GRACE_S: Final = 2.0  # for the app to end by itself when its request is ended
+
+_current: ContextVar[ActiveRequest | None] = ContextVar("request", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PageMessages:
+    """How to read the websocket messages of a page, which only the page server knows.
+
+    ``guest_may_send`` says whether a guest's message may go on to the app. ``to_page`` gives a message
+    without local paths, and the session that it starts ('' for most).
+    """
+
+    guest_may_send: Callable[[bytes], bool]
+    to_page: Callable[[bytes], tuple[bytes, str]]
+
+
+class ActiveRequest:
+    """A request of ``sender``, who was let in as ``viewer``; the app sees ``scope``.
+
+    ``on_message`` is awaited before each websocket message goes on to the app.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        viewer: Viewer,
+        scope: Scope,
+        limits: Limits,
+        messages: PageMessages,
+        on_message: Callable[[ActiveRequest], Awaitable[None]] | None = None,
+    ) -> None:
+        self.sender: Final = sender
+        self.viewer: Final = viewer
+        self.path: Final[str] = scope["path"]
+        self.is_websocket: Final = scope["type"] == "websocket"
+        self.session = _resumed_session(scope["headers"])
+        self._scope = scope
+        self._limits = limits
+        self._messages = messages
+        self._on_message = on_message
+        self._checks_body = not self.is_websocket and not is_upload(self.path)
+        self._body_deadline = time.monotonic() + limits.body_timeout_s
+        self._body_size = 0
+        self._has_begun = False
+        self._ended: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
+
+    def end(self, why: Refused) -> None:
+        """Let nothing more through, in either direction."""
+        if not self._ended.done():
+            self._ended.set_result(why)
+
+    async def run(self, app: ASGIApp, receive: Receive, send: Send) -> None:
+        """Let ``app`` answer, until it has or the request is ended."""
+        _current.set(self)
+        work = asyncio.ensure_future(
+            app(self._scope, lambda: self._receive(receive), lambda message: self._send(send, message))
+        )
+        awaited: set[asyncio.Future[Any]] = {work, self._ended}
+        try:
+            await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            if self._ended.done():
+                with suppress(OSError, RuntimeError, TimeoutError):  # the client is gone, or reads nothing
+                    await asyncio.wait_for(self._send_end(self._ended.result(), receive, send), _GRACE_S)
+                await asyncio.wait({work}, timeout=_GRACE_S)
+                work.add_done_callback(lambda done: done.cancelled() or done.exception())  # not logged
+            else:
+                work.result()
+        finally:
+            work.cancel()
+
+    async def _send_end(self, why: Refused, receive: Receive, send: Send) -> None:
+        if self.is_websocket:
+            code = _MESSAGE_TOO_BIG if why.status == 413 else _POLICY_VIOLATION
+            await send({"type": "websocket.close", "code": code})
+        elif self._has_begun:
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await refuse(why, self._scope, receive, send)
+
+    async def _send(self, send: Send, message: Message) -> None:
+        if self._ended.done():
+            raise OSError("The gate has ended this request.")
+        self._has_begun = True
+        if message["type"] == "websocket.send" and message.get("bytes"):
+            data, session = self._messages.to_page(message["bytes"])
+            message, self.session = {**message, "bytes": data}, session or self.session
+        await send(message)
+
+    async def _receive(self, receive: Receive) -> Message:
+        message = await self._next(receive)
+        while message["type"] == "websocket.receive" and not await self._passes(message):
+            message = await self._next(receive)
+        if message["type"] == "http.request" and self._checks_body:
+            self._body_size += len(message.get("body", b""))
+            self._checks_body = message.get("more_body", False)
+            if not self._limits.allows(self._body_size):
+                self.end(self._limits.too_large())
+        return self._disconnect() if self._ended.done() else message
+
+    async def _passes(self, message: Message) -> bool:
+        """Whether the app gets a websocket message. True also when the request was ended instead."""
+        if self._on_message is None:
+            return True
+        await self._on_message(self)
+        data = message.get("bytes") or b""
+        if not self._limits.allows(len(data or message.get("text") or "")):
+            self.end(self._limits.too_large())
+        return self._ended.done() or self.viewer.is_owner or self._messages.guest_may_send(data)
+
+    async def _next(self, receive: Receive) -> Message:
+        """The next message; a disconnect once the request is ended, or when its body is too slow."""
+        coming = asyncio.ensure_future(receive())
+        timeout = max(0.0, self._body_deadline - time.monotonic()) if self._checks_body else None
+        awaited: set[asyncio.Future[Any]] = {coming, self._ended}
+        try:
+            await asyncio.wait(awaited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if coming.done():
+                return coming.result()
+            self.end(TOO_SLOW)
+            return self._disconnect()
+        finally:
+            coming.cancel()
+
+    def _disconnect(self) -> Message:
+        if self.is_websocket:
+            return {"type": "websocket.disconnect", "code": _POLICY_VIOLATION}
+        return {"type": "http.disconnect"}
+
+
+def current_session() -> str:
+    """Streamlit's session of the page whose message is being handled, also in a thread that Streamlit starts
+    to answer it; '' where there is none."""
+    request = _current.get()
+    return request.session if request is not None else ""
+
+
+def _resumed_session(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The session that a page asks to resume, as Streamlit reads it: the third of the protocols."""
+    named = [value for name, value in headers if name.lower() == b"sec-websocket-protocol"]
+    parts = b",".join(named).decode("latin-1").split(",")
+    return parts[2].strip() if len(parts) > 2 else ""
+
+
+def is_upload(path: str) -> bool:
+    """Whether Streamlit takes files at a path."""
+    return path.startswith(_UPLOAD)
+
+
+async def refuse(why: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request or handshake with a refusal, and close its connection: a body may still come."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+        return
+    headers = {"connection": "close"}
+    if why.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if why.retry_after_s:
+        headers["retry-after"] = str(why.retry_after_s)
+    if is_program(scope["path"]):
+        await JSONResponse(why.error.as_dict(), why.status, headers)(scope, receive, send)
+    else:
+        await PlainTextResponse(f"{why.error}\n", why.status, headers)(scope, receive, send)

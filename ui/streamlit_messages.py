@@ -1,0 +1,55 @@
+"""What the gate must know about Streamlit's websocket messages, which are protobuf.
+
+Threat 1. The websocket of a page takes messages that are the owner's: one clears every cache of the process
+and so closes the library that others use, one tells the state of a git repository, one gives addresses
+to upload to, one writes files beside the app. No page of ours sends those, but a guest's own program could.
+
+Threat 2. Streamlit tells each page the path of the main script, and with it the name of the owner's account.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from rag_core.access import PageMessages
+
+_MESSAGES: Final = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
+_OPERATIONS: Final = frozenset({"deferred_file", "dataframe_chunk"})
+_MAIN_SCRIPT: Final = "shell.py"
+
+
+def guest_may_send(data: bytes) -> bool:
+    """Whether a guest's message may go on to Streamlit: run, stop, and fetch what the page shows. What cannot
+    be read may not."""
+    message = BackMsg()
+    try:
+        message.ParseFromString(data)
+    except Exception:  # protobuf's own; its package has no types, and Streamlit does as much
+        return False
+    kind = message.WhichOneof("type")
+    if kind != "backend_operation_request":
+        return kind in _MESSAGES
+    # The operation is a oneof, whose name Streamlit may change.
+    asked = {field.name for field, _ in message.backend_operation_request.ListFields()}
+    asked -= {"request_id", "session_id"}
+    return len(asked) == 1 and asked <= _OPERATIONS
+
+
+def without_path(data: bytes) -> tuple[bytes, str]:
+    """A message with the main script's name in the place of its path, and the session that it starts.
+
+    Any other message is returned as it is, with ''.
+    """
+    if _MAIN_SCRIPT.encode() not in data:  # few messages do, and to read each would cost time
+        return data, ""
+    message = ForwardMsg.FromString(data)
+    if message.WhichOneof("type") != "new_session":
+        return data, ""
+    message.new_session.main_script_path = _MAIN_SCRIPT
+    return message.SerializeToString(), message.new_session.initialize.session_id
+
+
+STREAMLIT: Final = PageMessages(guest_may_send=guest_may_send, to_page=without_path)
