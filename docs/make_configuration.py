@@ -1,4 +1,4 @@
-"""Write docs/configuration.md from the table of settings: ``python docs/make_configuration.py``.
+"""Write docs/configuration.md from the model of settings: ``python docs/make_configuration.py``.
 
 What other tools call a setting is in other_tools.tsv. A test compares the page with what this makes.
 """
@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rag_core.config.keys import KEYS
+from rag_core.config.origin import DEFAULT
+from rag_core.config.settings import KEYS, Key, SettingRow
 from rag_core.extract.chunk import CHUNK_SIZES, chunk_spec
 from rag_core.models.embedders.minilm import MAX_TOKENS
 from rag_core.models.embedders.options import OLLAMA_MODEL
@@ -23,7 +24,7 @@ OTHER_TOOLS = PAGE.with_name("other_tools.tsv")
 
 INTRODUCTION = """# Configuration
 
-Made by `docs/make_configuration.py` from the table that the program itself reads.
+Made by `docs/make_configuration.py` from the settings that the program itself reads.
 
 Nothing has to be configured. What is, is read in this order; the first that says something wins:
 
@@ -173,13 +174,19 @@ def _settings() -> Iterator[str]:
                 (
                     f"`{key.name}`",
                     f"`{key.variables[0]}`" if key.variables else "",
-                    f"{key.kind}",
-                    key.default_said,
+                    key.kind.words,
+                    _default(key),
                     key.about + _aliases(key.aliases),
                 )
                 for key in rows
             ),
         )
+
+
+def _default(key: Key) -> str:
+    if key.default in (None, ()):
+        return key.otherwise
+    return SettingRow(key, key.default, DEFAULT).said
 
 
 def _aliases(names: tuple[str, ...]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,7 +47,7 @@ def mcp_library(home: Path, notes: Path) -> Iterator[Library]:
 @pytest.fixture
 def mcp_talk(mcp_library: Library) -> Iterator[Talk]:
     """An assistant of somebody; the owner's may write."""
-    writing = Library.open(replace(mcp_library.settings, mcp_allow_writes=True))
+    writing = Library.open(mcp_library.settings.model_copy(update={"mcp_allow_writes": True}))
     with serving_mcp(writing, VIEWERS) as url:
         yield lambda who="owner": over_http(url, {"who": who})
     writing.close()

@@ -26,7 +26,9 @@ ANIMALS = ("otter", "badger", "stoat")
 @pytest.fixture
 def remote_library(library: Library, amazon: Server, tmp_path: Path) -> Iterator[Library]:
     """A library whose new stores keep their vectors at the stand-in."""
-    at = replace(library.settings, backend="s3vectors", s3_region=REGION, s3_endpoint_url=amazon.url)
+    at = library.settings.model_copy(
+        update={"backend": "s3vectors", "s3_region": REGION, "s3_endpoint_url": amazon.url}
+    )
     opened = Library(at)
     options = opened._vector_options
     options["s3vectors"] = replace(options["s3vectors"], attempts=2, backoff=0.01)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,12 @@ GUEST = Viewer("ann@example.org", stores=frozenset({"port"}))
 def cut_off(library: Library, ollama: OllamaServer, notes: Path) -> Library:
     """A store of an embedder whose server nobody answers for any more."""
     write(notes, {"harbour.md": "# Harbour\n\nIt opens at six.\n"})
-    with_server = Library.open(replace(library.settings, ollama_url=ollama.url))
+    with_server = Library.open(library.settings.model_copy(update={"ollama_url": ollama.url}))
     with_server.create_store(OWNER, "port", "ollama:embeddinggemma")
     index(with_server, "port", notes)
     assert not with_server.search(OWNER, "harbour", ["port"]).notices
     with_server.close()
-    return Library.open(replace(library.settings, ollama_url=nobody()))
+    return Library.open(library.settings.model_copy(update={"ollama_url": nobody()}))
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])

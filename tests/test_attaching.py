@@ -38,7 +38,7 @@ def zoo(remote_library: Library, notes: Path) -> Library:
 @pytest.fixture
 def second(zoo: Library, tmp_path: Path) -> Iterator[Library]:
     """Another machine with access to the same bucket."""
-    library = Library(replace(zoo.settings, data_dir=tmp_path / "second", backend="local"))
+    library = Library(zoo.settings.model_copy(update={"data_dir": tmp_path / "second", "backend": "local"}))
     library._vector_options = zoo._vector_options
     yield library
     library.close()

@@ -11,8 +11,9 @@ import click
 import pytest
 
 from rag_core.cli import app
-from rag_core.config.keys import BY_NAME, BY_VARIABLE, HOME, KEYS
-from rag_core.config.tables import _FOLDER, _SIZES, _STORE
+from rag_core.config.keys import HOME
+from rag_core.config.settings import BY_NAME, BY_VARIABLE, KEYS
+from rag_core.config.tables import FOLDER, SIZES, STORE
 
 ROOT = Path(__file__).resolve().parents[1]
 MAKER = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
@@ -64,11 +65,11 @@ def in_yaml(parts: list[str]) -> bool:
         case [name]:
             return name in {key.name for key in KEYS}
         case ["chunking", "TYPE", name]:
-            return name in _SIZES.values()
+            return name in SIZES.values()
         case ["stores", "NAME", name]:
-            return name in _STORE.values()
+            return name in STORE.values()
         case ["stores", "NAME", "folders", name]:
-            return name in _FOLDER.values()
+            return name in FOLDER.values()
         case _:
             return False
 
@@ -92,7 +93,7 @@ def test_what_was_dropped_has_a_reason() -> None:
 
 
 def test_a_name_that_is_said_to_be_accepted_is(tmp_path: Path) -> None:
-    accepted = {*BY_NAME, *BY_VARIABLE, *_FOLDER, *_STORE}
+    accepted = {*BY_NAME, *BY_VARIABLE, *FOLDER, *STORE}
     names = [name for row in ROWS for name in re.findall("also accepted as `(.+?)`", row.note)]
     assert len(names) >= 5
     assert set(names) <= accepted

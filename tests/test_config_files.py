@@ -73,7 +73,7 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("top_k: 5\nroots: [\n  /a,\n", "This is not valid YAML [config.yaml:2]."),
         ("top_k: 5\nroots: ['/ä🦆, /b]\nmode: vector\n", "This is not valid YAML [config.yaml:2]."),
         ("prompts: {x: {query: a\n}\n", "This is not valid YAML [config.yaml:1]."),
-        ("top_k: 5\n---\nmode: x\n", "A second document begins here [config.yaml:2]."),
+        ("top_k: 5\n---\nmode: x\n", "This is not valid YAML [config.yaml:2]."),
         ("? [a]\n: 5\n", "A name here is no plain text [config.yaml:1]."),
         (b"mode: vector\ntop_k: \xff\n", "This is not UTF-8 text [config.yaml:2]."),
         ("api_key: sesame\n", "'api_key' is not a setting [config.yaml:1]."),
@@ -237,11 +237,11 @@ stores:
         ),
         (
             "stores:\n  a: {folders: [notes]}\n",
-            "root is 'notes', which is not an absolute folder [config.yaml:2].",
+            "folders is 'notes', which is not an absolute folder [config.yaml:2].",
         ),
         (
             "stores:\n  a: {folders: [[/a]]}\n",
-            "root is a list, which is not a table of root, include and exclude [config.yaml:2].",
+            "folders is a list, which is not a table of root, include and exclude [config.yaml:2].",
         ),
         ("stores:\n  a: {folders: [{include: '*'}]}\n", "This folder has no root [config.yaml:2]."),
         (

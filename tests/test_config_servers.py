@@ -8,7 +8,8 @@ import pytest
 
 from rag_core import config
 from rag_core.config import Settings
-from rag_core.config.keys import EMBEDDER
+from rag_core.config.kinds import EMBEDDER
+from rag_core.config.origin import DEFAULT, Text
 from rag_core.errors import InvalidInput
 from rag_core.library.reader import embedder_options
 from rag_core.models.embedders import EmbedderOptions, full_name
@@ -168,7 +169,12 @@ def test_an_embedders_name_is_one_in_the_settings_and_for_the_engine(name: str) 
         taken = True
     except InvalidInput:
         taken = False
-    assert taken == (name in NAMES) == bool(EMBEDDER.shape.fullmatch(name))
+    try:
+        EMBEDDER.read(Text(name, DEFAULT))
+        accepted = True
+    except InvalidInput:
+        accepted = False
+    assert taken == (name in NAMES) == accepted
 
 
 def test_one_embedder_has_one_full_name() -> None:

@@ -63,7 +63,9 @@ def opened(settings: Settings) -> Library:
 
 @pytest.fixture
 def remote(library: Library, server: Server) -> Iterator[Library]:
-    at = replace(library.settings, backend="s3vectors", s3_region=REGION, s3_endpoint_url=server.url)
+    at = library.settings.model_copy(
+        update={"backend": "s3vectors", "s3_region": REGION, "s3_endpoint_url": server.url}
+    )
     there = opened(at)
     yield there
     there.close()
@@ -86,7 +88,7 @@ def child(settings: Settings) -> Library:
     s3vectors.S3Vectors.server = FAR  # type: ignore[assignment, method-assign]
     s3vectors._BATCH = 8
     Hashing.embed_documents = embed_slowly  # type: ignore[method-assign]
-    library = opened(replace(settings, batch_size=4))
+    library = opened(settings.model_copy(update={"batch_size": 4}))
     for name in library.store_names(OWNER):
         with suppress(RagError):  # only so that the client is there
             library.can_send(OWNER, name)
@@ -206,7 +208,7 @@ def test_attaching_and_taking_over_that_are_killed_leave_a_whole_store_or_none(
     remote.request_index(OWNER, "s")
     remote.run(OWNER, "s")
     address = remote.store_info(OWNER, "s").address
-    second = opened(replace(remote.settings, data_dir=tmp_path / "second"))
+    second = opened(remote.settings.model_copy(update={"data_dir": tmp_path / "second"}))
     killer.spare(attach_and_take_over, second.settings, address)
 
     for _ in killer.rounds(ATTACH_KILLS):

@@ -82,7 +82,7 @@ def test_the_rank_for_a_query_is_the_one_that_search_gives(library: Library, vau
 
 
 def test_the_rank_is_told_whatever_the_settings_leave_out(library: Library, vault: Path) -> None:
-    strict = Library.open(replace(library.settings, min_score=0.99, max_tokens=1))
+    strict = Library.open(library.settings.model_copy(update={"min_score": 0.99, "max_tokens": 1}))
     assert ask(strict, vault / "sub/b.md", "heron boat").rank is not None
     strict.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from rag_core.library import Library
@@ -36,7 +35,7 @@ def test_doctor_takes_folders_that_no_system_call_does(library: Library, vault: 
         db.execute("UPDATE sources SET root = ?", (b"/" + b"a" * 5000,))
     store.close()
     assert any("is not there" in step.sentence for step in library.doctor(OWNER))
-    elsewhere = Library.open(replace(library.settings, data_dir=Path("/" + "a" * 5000)))
+    elsewhere = Library.open(library.settings.model_copy(update={"data_dir": Path("/" + "a" * 5000)}))
     assert elsewhere.doctor(OWNER)[-1].sentence.endswith(
         "cannot be read: File name too long. Check who may read it."
     )
@@ -45,7 +44,7 @@ def test_doctor_takes_folders_that_no_system_call_does(library: Library, vault: 
 def test_doctor_says_that_a_file_is_no_data_folder(library: Library, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("No folder.")
     (tmp_path / "file").chmod(0o700)
-    elsewhere = Library.open(replace(library.settings, data_dir=tmp_path / "file"))
+    elsewhere = Library.open(library.settings.model_copy(update={"data_dir": tmp_path / "file"}))
     assert elsewhere.doctor(OWNER)[2].state == "no"
 
 

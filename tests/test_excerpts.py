@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,7 +115,7 @@ def test_the_store_that_is_meant(library: Library, notes: Path) -> None:
 def test_the_configured_store_is_meant_where_there_are_several(library: Library, notes: Path) -> None:
     index(library, "s", notes)
     index(library, "other", notes)
-    with_default = Library.open(replace(library.settings, default_store="other"))
+    with_default = Library.open(library.settings.model_copy(update={"default_store": "other"}))
     try:
         assert with_default.one_store(OWNER) == "other"
         assert with_default.one_store(GUEST) == "s"

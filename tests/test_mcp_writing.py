@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,7 +105,9 @@ def adding(mcp_library: Library, notes: Path) -> Iterator[Assistant]:
             "node_modules/read.md": "# Read\n",
         },
     )
-    settings = replace(mcp_library.settings, mcp_allow_writes=True, mcp_roots=(notes / "shelf",))
+    settings = mcp_library.settings.model_copy(
+        update={"mcp_allow_writes": True, "mcp_roots": (notes / "shelf",)}
+    )
     library = Library.open(settings)
     with serving_mcp(library, VIEWERS) as url:
         yield over_http(url, {"who": "owner"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -215,7 +214,7 @@ def test_a_login_can_be_an_owners(library: Library) -> None:
 
 
 def test_the_configuration_names_owners(tmp_path: Path) -> None:
-    settings = replace(Settings(tmp_path / "data", tmp_path / "models", ()), access_owners=(ADA,))
+    settings = Settings(tmp_path / "data", tmp_path / "models", (), access_owners=(ADA,))
     opened = Library.open(settings)
     assert opened.viewer_for("Ada@example.com") == OWNER
     assert [(each.login, each.configured) for each in opened.people(OWNER)] == [(ADA, True)]

@@ -160,7 +160,7 @@ def test_an_index_that_was_deleted_is_made_again_by_heal(remote_zoo: Library) ->
 def test_an_index_of_another_installation_is_neither_adopted_nor_healed(
     remote_zoo: Library, tmp_path: Path
 ) -> None:
-    other = Library(replace(remote_zoo.settings, data_dir=tmp_path / "other"))
+    other = Library(remote_zoo.settings.model_copy(update={"data_dir": tmp_path / "other"}))
     with pytest.raises(VectorError, match="belongs to another installation"):
         other.create_store(OWNER, "zoo", "hashing")
     assert other.store_names(OWNER) == []

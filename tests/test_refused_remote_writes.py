@@ -4,7 +4,6 @@ step, and store and index stay as they were."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ def first(remote_library: Library, notes: Path) -> Library:
 @pytest.fixture
 def second(first: Library, tmp_path: Path) -> Iterator[Library]:
     """Another machine, which reads the index of the first."""
-    library = Library(replace(first.settings, data_dir=tmp_path / "second", backend="local"))
+    library = Library(first.settings.model_copy(update={"data_dir": tmp_path / "second", "backend": "local"}))
     library._vector_options = first._vector_options
     library.attach_store(OWNER, ADDRESS)
     library.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -214,7 +213,7 @@ def test_a_switch_that_cannot_be_abandoned_goes_on(copied: Library, tmp_path: Pa
 
 def test_a_declared_store_that_cannot_be_made_is_told_and_made_later(copied: Library, tmp_path: Path) -> None:
     declared = DeclaredStore("new", "hashing", (DeclaredFolder(tmp_path / "more"),))
-    library = Library.open(replace(copied.settings, stores=(declared,)))
+    library = Library.open(copied.settings.model_copy(update={"stores": (declared,)}))
     stores = library.settings.store_dir
     said = (
         "The declared store 'new' could not be made or read. Store 'new' cannot be created: {}."

@@ -10,7 +10,7 @@ from typing import Final
 
 from rag_core.access.decide import Refused
 from rag_core.config import Settings
-from rag_core.config.keys import DEFAULTS
+from rag_core.config.settings import DEFAULTS
 from rag_core.errors import RagError
 
 MAX_HEADERS: Final = 64 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -13,11 +13,14 @@ from click.shell_completion import CompletionItem
 
 from rag_core.api.forms import render
 from rag_core.api.forms.screen import plain
-from rag_core.config import Settings, load, logs
+from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.files import current_folder
 from rag_core.library import Library
 from rag_core.types import OWNER
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 _MOST_BEGUN = 100
 """So many documents a shell is given to choose from."""
@@ -222,8 +225,8 @@ def settings_of_owner() -> Settings:
 
 
 def _settings(ctx: click.Context) -> Settings:
-    given = ctx.find_root().obj  # docs/make_cli.py gives the defaults, not this machine's
-    return given if isinstance(given, Settings) else load()
+    given: Settings | None = ctx.find_root().obj  # docs/make_cli.py gives the defaults, not this machine's
+    return given or load()
 
 
 def library_of_owner() -> Library:

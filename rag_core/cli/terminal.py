@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from rag_core.api.forms.screen import line, plain, table, width, wrapped
-from rag_core.config import Settings
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt
@@ -41,6 +41,9 @@ from rag_core.wording import (
     vectors_in,
     waiting,
 )
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 _MAX_ROWS = 40
 _MAX_NAMES = 3

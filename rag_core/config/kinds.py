@@ -1,135 +1,187 @@
-"""Kinds of values that settings have, each in words."""
+"""Kinds of values: how pydantic reads what was written, and in words what is allowed."""
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails
+from pydantic_core import core_schema as schemas
+
+from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
+from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
+from rag_core.errors import InvalidSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """Metadata of a type: ``words`` say what is allowed. A value is read by ``schema``, which is the type's
+    own where it is None; ``before`` changes what was written first. ``hidden``: whether errors leave a value
+    out, always or where an @ stands in it."""
+
+    words: str
+    schema: CoreSchema | None = None
+    before: Callable[[Any], Any] | None = None
+    advice: str = ADVICE
+    choices: tuple[str, ...] = ()
+    hidden: Literal["never", "always", "with @"] = "never"
+    in_yaml_only: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if self.before:
+            return schemas.no_info_before_validator_function(self.before, handler(source))
+        context: dict[str, Any] = {"kind": self}
+        return schemas.custom_error_schema(
+            self.schema or handler(source), "refused", custom_error_message=self.words,
+            custom_error_context=context,
+        )  # fmt: skip
+
+    def read(self, written: Text) -> Any:
+        """The value that ``written`` means. Raises InvalidSettings."""
+        try:
+            return TypeAdapter(Annotated[Any, self]).validate_python(written)
+        except ValidationError:
+            raise self.refused(written) from None
+
+    def refused(self, written: Written) -> InvalidSettings:
+        """The error for a value that is not of this kind."""
+        if not isinstance(written, Text):
+            return refused(written, self.words, self.advice)
+        if close := difflib.get_close_matches(written.lower(), self.choices, n=1):
+            return refused(written, self.words, f"Did you mean {close[0]!r}?")
+        if self.hidden == "with @" and "@" in written:
+            advice = "A key belongs into a variable of its own, or into .env."
+            return refused(written, self.words, advice, "(hidden)")
+        return refused(written, self.words, self.advice, "(hidden)" if self.hidden == "always" else "")
+
+
+def refusal(error: ErrorDetails) -> InvalidSettings:
+    """Our error for one of pydantic's."""
+    kind: Kind = error["ctx"]["kind"]
+    return kind.refused(error["input"])
+
+
+def whole(low: int, high: int) -> Kind:
     """A whole number, both ends included."""
-
-    low: int
-    high: int
-
-    def __str__(self) -> str:
-        return f"a whole number from {self.low} to {self.high}"
+    return Kind(f"a whole number from {low} to {high}", schemas.int_schema(ge=low, le=high))
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+def number(low: float, high: float) -> Kind:
     """A number, both ends included."""
-
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"a number from {self.low:g} to {self.high:g}"
+    return Kind(f"a number from {low:g} to {high:g}", schemas.float_schema(ge=low, le=high))
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+def choice(*words: str) -> Kind:
     """One of a few words, in any case."""
-
-    words: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.words[:-1])} or {self.words[-1]}"
+    schema = schemas.chain_schema([schemas.str_schema(to_lower=True), schemas.literal_schema(list(words))])
+    said = f"{', '.join(words[:-1])} or {words[-1]}"
+    return Kind(said, schema, choices=words, advice="Write one of these words.")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A text of a certain shape, which ``said`` describes."""
-
-    shape: re.Pattern[str]
-    said: str
-
-    def __str__(self) -> str:
-        return self.said
+def word(shape: str | re.Pattern[str], words: str, *, hide: bool = False, lower: bool = False) -> Kind:
+    """A text of a certain shape."""
+    read = partial(_matching, re.compile(shape), lower)
+    schema = schemas.no_info_after_validator_function(read, schemas.str_schema())
+    return Kind(words, schema, hidden="always" if hide else "never")
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """An absolute folder, ``~`` allowed; it need not exist."""
-
-    def __str__(self) -> str:
-        return "an absolute folder"
+def _matching(shape: re.Pattern[str], lower: bool, text: str) -> str:
+    if not shape.fullmatch(text):
+        raise ValueError
+    return text.lower() if lower else text
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """Absolute folders: a list in YAML, separated like PATH in a variable."""
-
-    def __str__(self) -> str:
-        return "a list of absolute folders"
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Words of one kind in lower case: a list in YAML, separated by commas or spaces in a variable."""
-
-    each: Word
-
-    def __str__(self) -> str:
-        return f"a list, each {self.each}"
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
+def address(port: int | None = None) -> Kind:
     """The address of a server. One without scheme and port gets ``port``; keys never stand in it."""
-
-    port: int | None = None
-
-    def __str__(self) -> str:
-        return "an address like http://127.0.0.1:8080, without user, password, '?' and '#'"
+    schema = schemas.no_info_after_validator_function(partial(read_address, port), schemas.str_schema())
+    words = "an address like http://127.0.0.1:8080, without user, password, '?' and '#'"
+    return Kind(words, schema, hidden="with @")
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """Yes or no."""
-
-    def __str__(self) -> str:
-        return "true or false"
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server listens on is no address
 
 
-@dataclass(frozen=True, slots=True)
-class PromptsByEmbedder:
-    """Embedder → what is put in front of a query and of a passage. In YAML only."""
-
-    def __str__(self) -> str:
-        return "embedders, each with `query` and `document`"
-
-
-@dataclass(frozen=True, slots=True)
-class SizesByType:
-    """File type → chunk_size and chunk_overlap. In YAML only."""
-
-    def __str__(self) -> str:
-        return "file types, each with `chunk_size` and `chunk_overlap`"
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Store name → embedder and folders. In YAML only."""
-
-    def __str__(self) -> str:
-        return "store names, each with `embedder` and `folders`"
+def read_address(port: int | None, text: str) -> str:
+    """``scheme://host:port/path`` of a server, in one way of writing. Raises ValueError."""
+    bare = "://" not in text
+    if bare:
+        alone = text.count(":") > 1 and not text.startswith("[")
+        text = f"http://[{text}]" if alone else f"http://{text}"
+    parts = urlsplit(text)
+    host, given = parts.hostname or "", parts.port
+    numeric = ":" in host and ip_address(host).version == 6
+    odd = re.search(r"[\s\x00-\x1f\x7f@?#]", text) or not re.fullmatch(r"[\w.:-]{1,253}", host)
+    if odd or parts.scheme not in ("http", "https"):
+        raise ValueError
+    host = _ANYWHERE.get(host, host)
+    number = given if given is not None else port if bare else None
+    shown = f"[{host}]" if numeric else host
+    return f"{parts.scheme}://{shown}{f':{number}' if number else ''}{parts.path.rstrip('/')}"
 
 
-Plain = Whole | Number | Choice | Word | Folder | Folders | Words | Address | Switch
-"""What can be written as one text, and so in a variable."""
+def _folder(given: Any) -> Path:
+    if isinstance(given, Path):
+        return given
+    if not isinstance(given, str) or "\0" in given:
+        raise ValueError
+    path = Path(os.path.expanduser(given))  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    if not path.is_absolute():
+        raise ValueError
+    return path
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Name → text. In YAML only."""
+def listed(written: Any, separator: str = "") -> Any:
+    """A list of what was written: YAML's own, a single value, or a variable's parts."""
+    if isinstance(written, Text) and separator and written.origin.layer != "config.yaml":
+        parts = (part for part in re.split(separator, written) if part)
+        return [Text(part, written.origin) for part in parts]
+    if isinstance(written, Text) and written.empty:
+        return []
+    return written if isinstance(written, (Listing, list, tuple)) else [written]
 
-    def __str__(self) -> str:
-        return "names, each with a text"
 
+# --- the types of settings --------------------------------------------------------------
 
-Tables = SizesByType | Stores | PromptsByEmbedder | Labels
-"""What only YAML can hold."""
+FOLDER = Kind(
+    "an absolute folder", schemas.no_info_plain_validator_function(_folder),
+    advice="Write it from the root, like /home/me/x.",
+)  # fmt: skip
+EMBEDDER = word(
+    r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
+    r"|(?:sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
+    r"|(?!(?:minilm|hashing|ollama|openai):)[a-z][a-z0-9-]{0,39}:[^\x00-\x1f\x7f]{1,300}",  # of a package
+    "'minilm', 'hashing', 'hashing:DIMENSION', 'ollama:MODEL', 'openai:MODEL',"
+    " 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
+)
+BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", "'local', 's3vectors', 'qdrant' or 'chroma'")
 
-Kind = Plain | Tables
+Folder = Annotated[Path, FOLDER]
+Folders = Annotated[
+    tuple[Folder, ...],
+    Kind("a list of absolute folders", before=partial(listed, separator=re.escape(os.pathsep))),
+]
+Embedder = Annotated[str, EMBEDDER]
+Llm = Annotated[str, word(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}", "'ollama:MODEL' or 'openai:MODEL'")]
+Backend = Annotated[str, BACKEND]
+StoreName = Annotated[
+    str, word(STORE_NAME, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
+]
+Secret = Annotated[str, word(r"[\x21-\x7e]{1,1000}", "a key of visible characters", hide=True)]
+Switch = Annotated[bool, Kind("true or false", schemas.bool_schema())]
+Seconds = Annotated[float, number(1, 3600)]
+Address = Annotated[str, address()]
+
+_LOGIN = word(LOGIN_NAME, "a login such as ada@example.com", lower=True)
+_HOST = word(HOST_NAME, "a name such as desk or desk.example.com", lower=True)
+_words = partial(listed, separator=r"[,\s]+")
+Logins = Annotated[tuple[Annotated[str, _LOGIN], ...], Kind(f"a list, each {_LOGIN.words}", before=_words)]
+Hosts = Annotated[tuple[Annotated[str, _HOST], ...], Kind(f"a list, each {_HOST.words}", before=_words)]

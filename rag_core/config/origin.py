@@ -1,9 +1,9 @@
-"""Where a value was given, so that errors and ``commonplace config`` can say it."""
+"""Written values that know where they stand, so that errors and ``commonplace config`` can say it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from rag_core.errors import InvalidSettings
 
@@ -12,8 +12,8 @@ Layer = Literal["default", "config.yaml", ".env", "environment"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The place of one value. ``name`` is as written there (``min_similarity``,
-    ``COMMONPLACE_TOP_K``), ``line`` counts from 1; both are empty for a default."""
+    """The place of one value. ``name`` is as written there (``min_similarity``, ``COMMONPLACE_TOP_K``),
+    ``line`` counts from 1; both are empty for a default."""
 
     layer: Layer
     name: str = ""
@@ -29,8 +29,8 @@ class Origin:
             case _:
                 return f"{self.file}:{self.line}"
 
-    def at(self, line: int, name: str) -> Origin:
-        """A place further down in the same file."""
+    def at(self, line: int, name: str = "") -> Origin:
+        """Another place in the same file."""
         return Origin(self.layer, name, self.file, line)
 
     def error(self, problem: str, suggestion: str) -> InvalidSettings:
@@ -40,3 +40,49 @@ class Origin:
 
 
 DEFAULT = Origin("default")
+
+
+class Text(str):
+    """A text as written, without its quotes. ``empty``: nothing is there, or YAML's ``null``."""
+
+    origin: Origin
+    empty: bool
+
+    def __new__(cls, text: str, origin: Origin, *, empty: bool = False) -> Self:
+        made = super().__new__(cls, text)
+        made.origin, made.empty = origin, empty
+        return made
+
+
+class Listing(list[Any]):
+    """A list as written."""
+
+    def __init__(self, items: list[Any], origin: Origin) -> None:
+        super().__init__(items)
+        self.origin = origin
+
+
+class Table(dict[Text, Any]):
+    """Names and values as written."""
+
+    def __init__(self, entries: dict[Text, Any], origin: Origin) -> None:
+        super().__init__(entries)
+        self.origin = origin
+
+
+Written = Text | Listing | Table
+
+
+ADVICE = "Change it, or leave it out for the default."
+
+
+def refused(written: Written, allowed: str, advice: str = ADVICE, said: str = "") -> InvalidSettings:
+    """The error for a value that is not what is allowed. ``said`` stands for the value where it is hidden."""
+    match written:
+        case Text():
+            said = said or repr(str(written)[:80])
+        case Listing():
+            said = "a list"
+        case Table():
+            said = "a table of names and values"
+    return written.origin.error(f"{written.origin.name} is {said}, which is not {allowed}", advice)

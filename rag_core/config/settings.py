@@ -1,138 +1,307 @@
-"""What the owner configured, as one value that travels."""
+"""What the owner configured: one model, whose fields are the settings.
+
+Reading, error messages, ``commonplace config``, the defaults of the command line's options and
+docs/configuration.md are all made from it. A new setting is a new field of `Settings`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal, get_args
 
-from rag_core.config.keys import DEFAULTS, KEYS, Key, shown
+from pydantic import Field
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
+
+from rag_core.config import kinds, tables
+from rag_core.config.keys import PREFIX
+from rag_core.config.kinds import Kind, Seconds, Switch, address, choice, number, whole, word
 from rag_core.config.origin import DEFAULT, Origin
+from rag_core.config.tables import DeclaredFolder, DeclaredStore
 
-if TYPE_CHECKING:
-    from rag_core.types import Mode  # brings numpy, which reading settings must not
+__all__ = ["KEYS", "DeclaredFolder", "DeclaredStore", "Key", "SettingRow", "Settings"]
 
-Size = tuple[int, int]
-"""Size and overlap of passages, in characters."""
-
-EVERYTHING = ("**/*",)
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredFolder:
-    """A folder that a declared store is to have, with its globs."""
-
-    root: Path
-    include: tuple[str, ...] = EVERYTHING
-    exclude: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredStore:
-    """A store that is made when the app starts, unless it is there; ``embedder`` and ``backend`` None are
-    the default ones."""
-
-    name: str
-    embedder: str | None = None
-    folders: tuple[DeclaredFolder, ...] = ()
-    backend: str | None = None
+_Device = Annotated[
+    str, word(r"[a-z]{2,10}(?::[0-9]{1,2})?", "a device of torch, such as cpu, mps or cuda:0")
+]
+_BucketPrefix = Annotated[str, word(r"[a-z0-9][a-z0-9-]{0,39}", "lowercase letters, digits and hyphens")]
+_Collection = Annotated[str, word(r"[A-Za-z0-9_][\w.-]{0,199}", "letters, digits and _.-")]
+_KmsKey = Annotated[
+    str,
+    word(
+        r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}",
+        "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID",
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingRow:
-    """One setting as ``commonplace config`` shows it; ``value`` is fit for JSON, secrets masked."""
-
-    key: Key
-    value: Any
-    origin: Origin
-
-    @property
-    def said(self) -> str:
-        """The value in words."""
-        match self.value:
-            case None:
-                return f"({self.key.otherwise})"
-            case list() | dict():
-                return ", ".join(self.value) or f"({self.key.otherwise})"
-            case bool():
-                return str(self.value).lower()
-            case float():
-                return f"{self.value:g}"
-            case _:
-                return str(self.value)
+def _setting(
+    group: str, default: Any, about: str, *, otherwise: str = "", aliases: tuple[str, ...] = (),
+    secret: bool = False, borrowed: str = "", name: str = "",
+) -> Any:  # fmt: skip
+    """A field that is a setting; `Key` says what the arguments mean."""
+    known: dict[str, Any] = {
+        "group": group, "otherwise": otherwise, "aliases": list(aliases), "secret": secret,
+        "borrowed": borrowed, "name": name,
+    }  # fmt: skip
+    return Field(default=default, description=about, repr=not secret, json_schema_extra=known)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the owner configured; the fields are the rows of `rag_core.config.keys`.
+_place = partial(_setting, "Places")
+_new = partial(_setting, "New stores")
+_embed = partial(_setting, "Embedders")
+_chat = partial(_setting, "Chat")
+_vectors = partial(_setting, "Vector indexes")
+_search = partial(_setting, "Searching")
+_index = partial(_setting, "Indexing")
+_serve = partial(_setting, "Serving")
 
-    ``roots`` are the folders that the folder picker offers. ``origins`` says where each value that is
-    no default was given; ``warnings`` are sentences about variables that mean nothing.
+
+class Settings(BaseSettings):
+    """What the owner configured. It reads nothing itself: `load` gives it its ``sources``.
+
+    ``origins`` says where each value that is no default was given; ``warnings`` are sentences about
+    variables that mean nothing.
     """
 
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
     data_dir: Path
-    model_dir: Path
-    roots: tuple[Path, ...]
-    embedder: str = DEFAULTS["embedder"]
-    chunk_size: int | None = DEFAULTS["chunk_size"]
-    chunk_overlap: int | None = DEFAULTS["chunk_overlap"]
-    chunking: tuple[tuple[str, Size], ...] = DEFAULTS["chunking"]
-    stores: tuple[DeclaredStore, ...] = DEFAULTS["stores"]
-    ollama_url: str | None = DEFAULTS["ollama_url"]
-    embedding_base_url: str | None = DEFAULTS["embedding_base_url"]
-    embedding_api_key: str | None = field(default=DEFAULTS["embedding_api_key"], repr=False)
-    embedding_timeout_s: float = DEFAULTS["embedding_timeout_s"]
-    embedding_context: int | None = DEFAULTS["embedding_context"]
-    prompts: tuple[tuple[str, tuple[str, str]], ...] = DEFAULTS["prompts"]
-    device: str | None = DEFAULTS["device"]
-    offline: bool = DEFAULTS["offline"]
-    llm: str | None = DEFAULTS["llm"]
-    llm_temperature: float = DEFAULTS["llm_temperature"]
-    llm_max_tokens: int = DEFAULTS["llm_max_tokens"]
-    llm_context: int = DEFAULTS["llm_context"]
-    llm_timeout_s: float = DEFAULTS["llm_timeout_s"]
-    chat_base_url: str | None = DEFAULTS["chat_base_url"]
-    chat_api_key: str | None = field(default=DEFAULTS["chat_api_key"], repr=False)
-    qdrant_url: str | None = DEFAULTS["qdrant_url"]
-    qdrant_collection: str = DEFAULTS["qdrant_collection"]
-    qdrant_path: Path | None = DEFAULTS["qdrant_path"]
-    qdrant_api_key: str | None = field(default=DEFAULTS["qdrant_api_key"], repr=False)
-    chroma_url: str | None = DEFAULTS["chroma_url"]
-    chroma_path: Path | None = DEFAULTS["chroma_path"]
-    backend: str = DEFAULTS["backend"]
-    s3_region: str | None = DEFAULTS["s3_region"]
-    s3_profile: str | None = DEFAULTS["s3_profile"]
-    s3_endpoint_url: str | None = DEFAULTS["s3_endpoint_url"]
-    s3_bucket_prefix: str = DEFAULTS["s3_bucket_prefix"]
-    s3_kms_key: str | None = DEFAULTS["s3_kms_key"]
-    s3_tags: tuple[tuple[str, str], ...] = DEFAULTS["s3_tags"]
-    vectors_timeout_s: float = DEFAULTS["vectors_timeout_s"]
-    default_store: str | None = DEFAULTS["default_store"]
-    top_k: int = DEFAULTS["top_k"]
-    mode: Mode = DEFAULTS["mode"]
-    min_score: float | None = DEFAULTS["min_score"]
-    max_tokens: int | None = DEFAULTS["max_tokens"]
-    k_lex: int = DEFAULTS["k_lex"]
-    k_vec: int = DEFAULTS["k_vec"]
-    batch_size: int = DEFAULTS["batch_size"]
-    max_file_mb: int = DEFAULTS["max_file_mb"]
-    extractor_timeout_s: float = DEFAULTS["extractor_timeout_s"]
-    busy_timeout_s: float = DEFAULTS["busy_timeout_s"]
-    port: int = DEFAULTS["port"]
-    access_owners: tuple[str, ...] = DEFAULTS["access_owners"]
-    access_hosts: tuple[str, ...] = DEFAULTS["access_hosts"]
-    guest_requests_per_minute: int = DEFAULTS["guest_requests_per_minute"]
-    guest_asks: int = DEFAULTS["guest_asks"]
-    max_body_kb: int = DEFAULTS["max_body_kb"]
-    body_timeout_s: float = DEFAULTS["body_timeout_s"]
-    mcp_allow_writes: bool = DEFAULTS["mcp_allow_writes"]
-    mcp_roots: tuple[Path, ...] = DEFAULTS["mcp_roots"]
-    log_level: str = DEFAULTS["log_level"]
     config_file: Path | None = None
     env_file: Path | None = None
-    origins: Mapping[str, Origin] = field(default_factory=dict, compare=False)
+    origins: Mapping[str, Origin] = Field(default={}, repr=False)
     warnings: tuple[str, ...] = ()
+
+    # fmt: off
+    model_dir: kinds.Folder = _place(
+        ..., "Where the built-in model is.", otherwise="models in the data folder", name="models",
+    )
+    roots: kinds.Folders = _place(
+        ..., "The folders that the folder picker of the Index page offers.", otherwise="your home folder",
+    )
+
+    embedder: kinds.Embedder = _new(
+        "minilm", "Who turns the text of a new store into vectors.", aliases=("embedding_model",),
+    )
+    backend: kinds.Backend = _new(
+        "local",
+        "Where the vectors of a new store are: `local` in its own file, or one of the vector indexes below.",
+        aliases=("store_type",),
+    )
+    chunk_size: tables.ChunkSize | None = _new(
+        None,
+        "How many characters a passage of a new store has at most, whatever the file type; an embedder that"
+        " reads less makes it shorter.", otherwise="by file type",
+    )
+    chunk_overlap: tables.ChunkOverlap | None = _new(
+        None,
+        "How many characters two neighbouring passages of a new store share; less than `chunk_size`, and "
+        "only beside it.", otherwise="a fifth of chunk_size",
+    )
+    chunking: tables.Chunking = _new(
+        (), "Sizes for single file types of new stores.", otherwise="by file type",
+    )
+    stores: tables.Stores = _new(
+        (), "Stores that `commonplace serve` makes at its start, if they are not there.",
+        otherwise="none but those you make yourself",
+    )
+
+    ollama_url: Annotated[str, address(11434)] | None = _embed(
+        None, "Where Ollama is, for the embedders `ollama:MODEL`.",
+        otherwise="OLLAMA_HOST, else http://127.0.0.1:11434",
+        aliases=("ollama_base_url",),
+        borrowed="OLLAMA_HOST",
+    )
+    embedding_base_url: kinds.Address | None = _embed(
+        None, "Where a server speaks OpenAI's protocol, for the embedders `openai:MODEL`.",
+        otherwise="chat_base_url, else none",
+    )
+    embedding_api_key: kinds.Secret | None = _embed(
+        None, "The key for `embedding_base_url`. Only a variable or `.env` may hold it.",
+        otherwise="none; chat_api_key where chat_base_url stands in", secret=True,
+    )
+    embedding_timeout_s: Seconds = _embed(
+        300.0, "How many seconds a server may take to load its model, or to embed one request.",
+        aliases=("ollama_timeout_s",),
+    )
+    embedding_context: Annotated[int, whole(64, 32_768)] | None = _embed(
+        None,
+        "How many tokens of a text a model of Ollama, of a server or in a folder is to read. It counts when"
+        " a store is made, and more takes more memory there.",
+        otherwise="what the model is known to read, with Ollama up to 2048, on other servers 512",
+    )
+    prompts: tables.Prompts = _embed(
+        (), "What single embedders put in front of a query and of a passage.",
+        otherwise="what their models learnt, as far as it is known",
+    )
+    device: _Device | None = _embed(
+        None, "Where `sentence-transformers:FOLDER` computes.", otherwise="the package chooses",
+    )
+    offline: Switch = _embed(
+        True,
+        "Whether `sentence-transformers:` and `mlx:` take models from folders only; otherwise their "
+        "packages may fetch one by its name.", aliases=("offline_mode",),
+    )
+
+    llm: kinds.Llm | None = _chat(
+        None, "The model that answers questions: `ollama:MODEL`, or `openai:MODEL` at `chat_base_url`.",
+        otherwise="none: a question gets passages and no answer", aliases=("llm_model", "query_model"),
+    )
+    llm_temperature: Annotated[float, number(0, 2)] = _chat(
+        0.2, "How freely the model chooses its words; 0 is the least.",
+    )
+    llm_max_tokens: Annotated[int, whole(16, 32_768)] = _chat(1024, "How many tokens an answer has at most.")
+    llm_context: Annotated[int, whole(1_024, 1_000_000)] = _chat(
+        8192,
+        "How many tokens the model reads and writes together: rules, passages, the conversation and the "
+        "answer. More takes more memory where Ollama is.",
+    )
+    llm_timeout_s: Seconds = _chat(
+        300.0, "How many seconds an answer may take, the loading of the model included.",
+    )
+    chat_base_url: kinds.Address | None = _chat(
+        None,
+        "Where a server speaks OpenAI's protocol, for the model `openai:MODEL` that answers questions.",
+        otherwise="none", aliases=("llm_base_url",),
+    )
+    chat_api_key: kinds.Secret | None = _chat(
+        None, "The key for `chat_base_url`. Only a variable or `.env` may hold it.",
+        otherwise="none", aliases=("llm_api_key",), secret=True,
+    )
+
+    s3_region: Annotated[str, word(r"[a-z0-9-]{4,40}", "a region such as eu-central-1")] | None = _vectors(
+        None, "The region of Amazon S3 Vectors.",
+        otherwise="as the AWS CLI is set up", aliases=("aws_region",),
+    )
+    s3_profile: Annotated[str, word(r"[^\x00-\x1f\x7f]{1,200}", "a name")] | None = _vectors(
+        None,
+        "The profile of the AWS configuration whose credentials are used. Keys are never settings here.",
+        otherwise="as the AWS CLI is set up", aliases=("aws_profile",),
+    )
+    s3_endpoint_url: kinds.Address | None = _vectors(
+        None, "Where Amazon S3 Vectors is, if not where AWS has it.",
+        otherwise="where AWS has it in this region",
+    )
+    s3_bucket_prefix: _BucketPrefix = _vectors(
+        "commonplace", "What the names of vector buckets begin with; the name of the store follows.",
+    )
+    s3_kms_key: _KmsKey | None = _vectors(
+        None, "The key that buckets and indexes are encrypted with.", otherwise="one of AWS's own",
+    )
+    s3_tags: tables.Labels = _vectors(
+        (), "Tags that buckets and indexes get when they are made.", otherwise="none",
+    )
+    qdrant_url: Annotated[str, address(6333)] | None = _vectors(
+        None, "Where a Qdrant server is.",
+        otherwise="none: Qdrant works in this process, one at a time, in qdrant_path",
+    )
+    qdrant_collection: _Collection = _vectors(
+        "notes", "The collection of Qdrant that new stores share; each has its own part of it.",
+    )
+    qdrant_path: kinds.Folder | None = _vectors(
+        None, "Where Qdrant keeps its files without a server.", otherwise="qdrant in the data folder",
+    )
+    qdrant_api_key: kinds.Secret | None = _vectors(
+        None, "The key for `qdrant_url`. Only a variable or `.env` may hold it.",
+        otherwise="none", secret=True,
+    )
+    chroma_url: Annotated[str, address(8000)] | None = _vectors(
+        None, "Where a Chroma server is.",
+        otherwise="none: Chroma works in this process, one at a time, in chroma_path",
+    )
+    chroma_path: kinds.Folder | None = _vectors(
+        None, "Where Chroma keeps its files without a server.", otherwise="chroma in the data folder",
+    )
+    vectors_timeout_s: Seconds = _vectors(
+        30.0, "How many seconds S3 Vectors, Qdrant or Chroma may take to answer one request.",
+    )
+
+    default_store: kinds.StoreName | None = _search(
+        None, "The store that a command takes when --store is left out.",
+        otherwise="query searches all, the others ask", aliases=("collection", "collection_name"),
+    )
+    top_k: Annotated[int, whole(1, 1_000)] = _search(10, "How many passages a search gives.")
+    mode: Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vector", "lexical")] = _search(
+        "hybrid", "Whether a search goes by words and meaning, meaning alone, or words alone.",
+    )
+    min_score: Annotated[float, number(0, 1)] | None = _search(
+        None, "Passages with a lower score are left out.",
+        otherwise="none is left out", aliases=("min_similarity",),
+    )
+    max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
+        None,
+        "A search stops before its passages take more tokens than this together; the browser shows them "
+        "all.", otherwise="no limit",
+    )
+    k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "How many candidates a search takes by words.")
+    k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "How many candidates a search takes by meaning.")
+
+    batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "How many texts are embedded at once.")
+    max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "Files of more megabytes are not read.")
+    extractor_timeout_s: Seconds = _index(60.0, "How many seconds a package may take to read one file.")
+    busy_timeout_s: Annotated[float, number(0.1, 600)] = _index(
+        30.0, "How many seconds to wait for another process that writes to a store.",
+    )
+
+    port: Annotated[int, whole(1, 65_535)] = _serve(
+        8501, "The port of `commonplace serve` on this computer.", aliases=("api_port",),
+    )
+    access_owners: kinds.Logins = _serve(
+        (), "Who else is the owner, through `tailscale serve`; `commonplace share owner` adds to them.",
+        otherwise="none",
+    )
+    access_hosts: kinds.Hosts = _serve(
+        (),
+        "By which names others reach the app through `tailscale serve`, besides those that end in .ts.net.",
+        otherwise="none",
+    )
+    guest_requests_per_minute: Annotated[int, whole(60, 1_000_000)] = _serve(
+        3000, "How much a guest may do in a minute, over REST, MCP and pages together.",
+    )
+    guest_asks: Annotated[int, whole(1, 1_000)] = _serve(
+        2, "How many questions of a guest are answered at once.",
+    )
+    max_body_kb: Annotated[int, whole(16, 1_048_576)] = _serve(
+        256, "Larger requests are refused, uploads of the owner aside; REST itself takes 256 kB at most.",
+    )
+    body_timeout_s: Seconds = _serve(
+        30.0, "How many seconds a request may take to arrive, uploads of the owner aside.",
+    )
+    mcp_allow_writes: Switch = _serve(
+        False, "Whether your assistants may index files and take them out of the index, too, over MCP.",
+    )
+    mcp_roots: kinds.Folders = _serve(
+        (),
+        "Below these folders your assistants may add folders to a store, where `mcp_allow_writes` lets them"
+        " write.", otherwise="none: they index only what lies in the folders of a store",
+    )
+    log_level: Annotated[str, choice("debug", "info", "warning", "error", "critical")] = _serve(
+        "warning", "What is logged on standard error, which never holds the text of notes or queries.",
+    )
+
+    # fmt: on
+
+    def __init__(
+        self, data_dir: Path | None = None, model_dir: Path | None = None,
+        roots: tuple[Path, ...] | None = None, *, sources: Sequence[Mapping[str, Any]] = (), **values: Any,
+    ) -> None:  # fmt: skip
+        """What is passed by name wins over ``sources``, and the first of those over the next."""
+        places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
+        given = {name: each for name, each in places.items() if each is not None} | values
+        made = tuple(InitSettingsSource(type(self), dict(each)) for each in (given, *sources))
+        super().__init__(_build_sources=(made, {}))
+
+    def _values(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "origins"}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values().values()))
 
     @property
     def store_dir(self) -> Path:
@@ -161,47 +330,96 @@ class Settings:
         return self.max_file_mb * 1_000_000
 
     @property
-    def chunk_sizes(self) -> Size | None:
+    def chunk_sizes(self) -> tables.Size | None:
         """Size and overlap for every file type that ``chunking`` does not name, if configured."""
-        return sizes(self.chunk_size, self.chunk_overlap) if self.chunk_size else None
+        return tables.sizes(self.chunk_size, self.chunk_overlap) if self.chunk_size else None
 
     def origin(self, name: str) -> Origin:
-        """Where the value of the key ``name`` is from."""
+        """Where the value of the setting ``name`` is from."""
         return self.origins.get(name, DEFAULT)
 
     def rows(self) -> list[SettingRow]:
-        """Every setting with its value and origin, in the table's order."""
-        values = ((key, _plain(getattr(self, key.attribute))) for key in KEYS)
-        return [SettingRow(key, shown(key, value), self.origin(key.name)) for key, value in values]
+        """Every setting with its value and origin, in the order of the fields."""
+        values = ((key, tables.as_written(getattr(self, key.attribute))) for key in KEYS)
+        return [
+            SettingRow(key, "********" if key.secret and value else value, self.origin(key.name))
+            for key, value in values
+        ]
 
 
-def sizes(size: int, overlap: int | None) -> Size:
-    """Size and overlap; without one it is a fifth of the size."""
-    return size, size // 5 if overlap is None else overlap
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is known of a setting. ``attribute`` is its field of `Settings`; ``otherwise`` says what holds
+    where there is no default; a ``secret`` value is never shown, and config.yaml never holds one.
+    ``borrowed`` is a variable of another program, which counts where nothing else says anything."""
+
+    name: str
+    attribute: str
+    kind: Kind
+    default: Any
+    about: str
+    group: str
+    otherwise: str
+    aliases: tuple[str, ...]
+    secret: bool
+    borrowed: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names it goes by in config.yaml, its own first."""
+        return (self.name, *self.aliases)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables it is read from, its own first; none for tables."""
+        return () if self.kind.in_yaml_only else tuple(f"{PREFIX}{name.upper()}" for name in self.names)
 
 
-def _plain(value: Any) -> Any:
-    """``value`` in the shapes of JSON, tables as config.yaml has them."""
-    match value:
-        case Path():
-            return str(value)
-        case DeclaredStore(_, embedder, folders, backend):
-            return {
-                "embedder": embedder,
-                "backend": backend,
-                "folders": [_plain(each) for each in folders],
-            }
-        case DeclaredFolder(root, include, exclude):
-            return {"root": str(root), "include": list(include), "exclude": list(exclude)}
-        case ((str(), (int(), int())), *_):
-            return {kind: {"chunk_size": size, "chunk_overlap": overlap} for kind, (size, overlap) in value}
-        case ((str(), (str(), str())), *_):
-            return {name: {"query": query, "document": document} for name, (query, document) in value}
-        case ((str(), str()), *_):
-            return dict(value)
-        case (DeclaredStore(), *_):
-            return {store.name: _plain(store) for store in value}
-        case tuple():
-            return [_plain(item) for item in value]
-        case _:
-            return value
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting as ``commonplace config`` shows it; ``value`` is fit for JSON, secrets masked."""
+
+    key: Key
+    value: Any
+    origin: Origin
+
+    @property
+    def said(self) -> str:
+        """The value in words."""
+        match self.value:
+            case None | () | [] | {}:
+                return f"({self.key.otherwise})"
+            case list() | dict():
+                return ", ".join(self.value)
+            case bool():
+                return str(self.value).lower()
+            case float():
+                return f"{self.value:g}"
+            case _:
+                return str(self.value)
+
+
+def _key(attribute: str, field: FieldInfo) -> Key | None:
+    """What is known of the setting of a field; None where it is none."""
+    if not isinstance(field.json_schema_extra, dict):
+        return None
+    known: dict[str, Any] = dict(field.json_schema_extra)
+    default = None if field.is_required() else field.default
+    known |= {"name": known["name"] or attribute, "aliases": tuple(known["aliases"])}
+    return Key(
+        attribute=attribute, kind=_kind(field), default=default, about=field.description or "", **known
+    )
+
+
+def _kind(field: FieldInfo) -> Kind:
+    """The kind of a field's type, which may also be None."""
+    either = (field, *get_args(field.annotation))
+    found = (each for part in either for each in getattr(part, "metadata", getattr(part, "__metadata__", ())))
+    return next(each for each in found if isinstance(each, Kind))
+
+
+KEYS = tuple(key for name, field in Settings.model_fields.items() if (key := _key(name, field)))
+DEFAULTS: dict[str, Any] = {key.name: key.default for key in KEYS}
+BY_NAME: dict[str, Key] = {name: key for key in KEYS for name in key.names}
+BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variables}
+BORROWED: dict[str, Key] = {key.borrowed: key for key in KEYS if key.borrowed}

@@ -1,208 +1,301 @@
-"""The tables of config.yaml: names checked against what is known, then ``chunking`` and ``stores``."""
+"""The tables of config.yaml: sizes and prompts by name, labels, and the stores it declares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
 
-from rag_core.config.keys import (
-    BACKEND,
-    CHUNK_OVERLAP,
-    CHUNK_SIZE,
-    EMBEDDER,
-    LABEL,
-    PROMPT,
-    STORE,
-    meant,
-    suggest,
-)
-from rag_core.config.kinds import Folder
-from rag_core.config.origin import Origin
-from rag_core.config.settings import EVERYTHING, DeclaredFolder, DeclaredStore, Size, sizes
-from rag_core.config.tree import Node, Scalar, Table
-from rag_core.config.values import from_node, from_text, listed, refused
-from rag_core.errors import InvalidInput
+from pydantic import BeforeValidator, WrapValidator
 
-Fields = dict[str, tuple[Node, Origin]]
-"""Canonical name → what is written there and where."""
+from rag_core.config.keys import PREFIX
+from rag_core.config.kinds import Backend, Embedder, Folder, Kind, StoreName, listed, whole, word
+from rag_core.config.origin import Listing, Origin, Table, Text, refused
+from rag_core.errors import InvalidInput, InvalidSettings
 
-_SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap"}
-_PROMPTS = {"query": "query", "document": "document", "passage": "document"}
-_STORE = {
+Size = tuple[int, int]
+"""Size and overlap of passages, in characters."""
+
+EVERYTHING = ("**/*",)
+
+SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap"}
+PROMPTS = {"query": "query", "document": "document", "passage": "document"}
+STORE = {
     "embedder": "embedder",
     "embedding_model": "embedder",
     "backend": "backend",
     "store_type": "backend",
     "folders": "folders",
 }
-_FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
+FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
+"""The names that may stand in each table, and which of ours they mean."""
+
 _ELSEWHERE = {
     "data_dir": "The environment variable COMMONPLACE_HOME says where everything is kept.",
     "exclude": "Each folder has its own: `commonplace source edit NUMBER --exclude GLOB`, or below 'stores'.",
 }
-"""Where something is said that is looked for among the settings."""
+_WRITTEN_ELSEWHERE: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "embedding_model": (
+        re.compile(r"(?!(?:minilm|hashing|ollama)\Z)[^\s:\x00-\x1f\x7f]{1,300}"),
+        r"ollama:\g<0>",
+    ),
+    "query_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"ollama:\g<0>"),
+    "llm_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"openai:\g<0>"),
+    "store_type": (re.compile(r"chromadb", re.IGNORECASE), "chroma"),
+}
+"""The values that other tools write behind their names, and what they are here."""
 
 
-def fields(node: Node, origin: Origin, known: Mapping[str, str], what: str) -> Fields:
-    """The entries of a table under their canonical names; ``known`` maps every name to that.
+def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
+    """The values of ``table`` under our names; ``known`` maps every accepted name to ours.
 
-    Raises InvalidInput when ``node`` is no table, for an unknown name, and for two that mean the same.
+    Raises InvalidSettings when ``table`` is none, for an unknown name, and for two that mean the same.
     """
-    found: Fields = {}
-    for name, value in _entries(node, origin, what):
-        place = origin.at(name.line, name.text)
-        if name.text not in known:
-            raise unknown(name.text, place, known, flat_names(name.text, value, known))
-        canonical = known[name.text]
-        if canonical in found:
-            raise place.error(
-                f"{name.text} and {found[canonical][1].name} mean the same", "Remove one of them."
-            )
-        found[canonical] = value, place
-    return {name: each for name, each in found.items() if not _is_null(each[0])}
+    if not isinstance(table, Table):
+        raise refused(table, f"a table of {what}")
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        if name not in known:
+            raise unknown(name, known, value)
+        if known[name] in found:
+            other = found[known[name]].origin.name
+            raise name.origin.error(f"{name} and {other} mean the same", "Remove one of them.")
+        found[known[name]] = meant(name, value)
+    return {name: value for name, value in found.items() if not (isinstance(value, Text) and value.empty)}
 
 
-def unknown(name: str, origin: Origin, known: Mapping[str, str], meant: Sequence[str] = ()) -> InvalidInput:
-    """The error for a name that is not known; what it is set to is not looked at. ``meant``: the names that
-    stand for it."""
-    advice = f"Names do not nest: write {' and '.join(map(repr, meant))} instead." if meant else ""
+def meant(name: str, value: Any) -> Any:
+    """What ``value`` means behind ``name`` in config.yaml, or as the value of that variable. A model without
+    a provider is one of the server that the other tool asks."""
+    shape, here = _WRITTEN_ELSEWHERE.get(name.removeprefix(PREFIX).lower(), (None, ""))
+    if shape and isinstance(value, Text) and shape.fullmatch(value):
+        return Text(shape.sub(here, value), value.origin)
+    return value
+
+
+def unknown(name: Text, known: Mapping[str, str], value: Any = None) -> InvalidSettings:
+    """The error for a name that is not known; its value is not repeated."""
+    inner = value if isinstance(value, Table) else ()
+    flat = [each for part in inner for each in (f"{name}_{part}", str(part)) if each in known]
+    advice = f"Names do not nest: write {' and '.join(map(repr, flat))} instead." if flat else ""
     advice = advice or _ELSEWHERE.get(name, "") or suggest(name[:80], known)
-    return origin.error(f"{name[:80]!r} is not a setting", advice)
+    return name.origin.error(f"{str(name)[:80]!r} is not a setting", advice)
 
 
-def flat_names(name: str, node: Node, known: Mapping[str, str]) -> list[str]:
-    """What ``name`` with a table below it stands for where settings have no groups."""
-    if not isinstance(node, Table):
-        return []
-    return [
-        meant for inner, _ in node.entries for meant in (f"{name}_{inner.text}", inner.text) if meant in known
-    ]
+def suggest(name: str, known: Mapping[str, str]) -> str:
+    """The advice for an unknown ``name``: the nearest of ``known``, else all that they stand for."""
+    with_prefix = [PREFIX + name.upper()] if PREFIX + name.upper() in known else []
+    close = with_prefix or difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"Did you mean {str(close[0])!r}?"
+    return f"There are: {', '.join(dict.fromkeys(known.values()))}."
 
 
-def read_chunking(node: Node, origin: Origin) -> tuple[tuple[str, Size], ...]:
-    """(file type, its sizes) of every line of ``chunking``."""
+def _entries(what: str, written: Any) -> Any:
+    """The entries of a table as pairs; a value that is made in Python stays."""
+    if isinstance(written, (Text, Listing)):
+        raise refused(written, f"a table of {what}")
+    return list(written.items()) if isinstance(written, Table) else written
+
+
+def _table(words: str, what: str) -> Kind:
+    return Kind(words, before=partial(_entries, what), in_yaml_only=True)
+
+
+# --- chunking ---------------------------------------------------------------------------
+
+
+def _file_type(name: str) -> str:
     from rag_core.extract.claims import claims  # only now: it brings numpy
     from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX
 
-    types = {kind: kind for kind in sorted({"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values()})}
-    found = []
-    for name, value in _entries(node, origin, "file types"):
-        place = origin.at(name.line, name.text)
-        if name.text not in types:
-            types |= {claim.file_type: claim.file_type for claim in claims().values()}
-        if name.text not in types:
-            raise place.error(f"{name.text[:80]!r} is not a file type", suggest(name.text[:80], types))
-        found.append((name.text, _sizes(value, place)))
-    return tuple(found)
+    types = {"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values()}
+    if isinstance(name, Text) and name not in types:
+        types |= {claim.file_type for claim in claims().values()}
+        if name not in types:
+            advice = suggest(name[:80], {each: each for each in sorted(types)})
+            raise name.origin.error(f"{str(name)[:80]!r} is not a file type", advice)
+    return name
 
 
-def _sizes(node: Node, origin: Origin) -> Size:
-    written = fields(node, origin, _SIZES, "chunk_size and chunk_overlap")
-    if "chunk_size" not in written:
-        raise origin.error(f"{origin.name} has no chunk_size", "Write one, like 'chunk_size: 1000'.")
-    size = from_node(CHUNK_SIZE, *written["chunk_size"])
-    if "chunk_overlap" not in written:
+def _sizes(written: Any, read: Callable[[Any], Size]) -> Size:
+    if isinstance(written, tuple):
+        return read(written)
+    given = fields(written, SIZES, "chunk_size and chunk_overlap")
+    if "chunk_size" not in given:
+        raise written.origin.error(
+            f"{written.origin.name} has no chunk_size", "Write one, like 'chunk_size: 1000'."
+        )
+    size, overlap = read((given["chunk_size"], given.get("chunk_overlap", 0)))
+    if "chunk_overlap" not in given:
         return sizes(size, None)
-    overlap = from_node(CHUNK_OVERLAP, *written["chunk_overlap"])
-    check_overlap(size, overlap, written["chunk_overlap"][1])
+    check_overlap(size, overlap, given["chunk_overlap"].origin)
     return size, overlap
 
 
+def sizes(size: int, overlap: int | None) -> Size:
+    """Size and overlap; without one it is a fifth of the size."""
+    return size, size // 5 if overlap is None else overlap
+
+
 def check_overlap(size: int, overlap: int, origin: Origin) -> None:
-    """Raises InvalidInput unless the overlap is less than the size."""
+    """Raises InvalidSettings unless the overlap is less than the size."""
     if overlap >= size:
         raise origin.error(
             f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}",
-            "Make it smaller, or leave it out for a fifth.",
+            "Make it smaller, such as a fifth.",
         )
 
 
-def read_prompts(node: Node, origin: Origin) -> tuple[tuple[str, tuple[str, str]], ...]:
-    """(embedder, (in front of a query, in front of a passage)) of every line of ``prompts``."""
-    found = []
-    for name, value in _entries(node, origin, "embedders"):
-        place = origin.at(name.line, name.text)
-        from_text(EMBEDDER, name.text, origin.at(name.line, "The embedder"))
-        written = fields(value, place, _PROMPTS, "query and document")
-        query, document = (
-            from_node(PROMPT, *written[each]) if each in written else "" for each in ("query", "document")
-        )
-        found.append((name.text, (query, document)))
-    return tuple(found)
+ChunkSize = Annotated[int, whole(100, 20_000)]
+ChunkOverlap = Annotated[int, whole(0, 10_000)]
+Chunking = Annotated[
+    tuple[
+        tuple[
+            Annotated[str, BeforeValidator(_file_type)],
+            Annotated[tuple[ChunkSize, ChunkOverlap], WrapValidator(_sizes)],
+        ],
+        ...,
+    ],
+    _table("file types, each with `chunk_size` and `chunk_overlap`", "file types"),
+]
+
+# --- prompts and labels -----------------------------------------------------------------
 
 
-def read_labels(node: Node, origin: Origin) -> tuple[tuple[str, str], ...]:
-    """(name, text) of every line of a table of texts."""
-    found = []
-    for name, value in _entries(node, origin, "texts"):
-        place = origin.at(name.line, name.text)
-        found.append((from_text(LABEL, name.text, place), from_node(LABEL, value, place)))
-    return tuple(found)
+def _prompts(written: Any) -> Any:
+    if isinstance(written, tuple):
+        return written
+    given = fields(written, PROMPTS, "query and document")
+    return given.get("query", ""), given.get("document", "")
 
 
-def read_stores(node: Node, origin: Origin) -> tuple[DeclaredStore, ...]:
-    """The stores that ``stores`` declares."""
-    found: dict[str, DeclaredStore] = {}
-    for name, value in _entries(node, origin, "stores"):
-        place = origin.at(name.line, "The store's name")
-        from_text(STORE, name.text, place)
-        if name.text.casefold() in found:
-            raise place.error(f"{name.text} differs from another store only in case", "Rename one of them.")
-        found[name.text.casefold()] = _store(name.text, value, origin.at(name.line, name.text))
-    return tuple(found.values())
+def _embedder_named(name: Any) -> Any:
+    return _renamed(name, "The embedder")
 
 
-def _store(name: str, node: Node, origin: Origin) -> DeclaredStore:
-    if _is_null(node):
-        return DeclaredStore(name)
-    written = fields(node, origin, _STORE, "embedder, backend and folders")
-    embedder, backend = (
-        from_node(kind, as_meant(*written[key]), written[key][1]) if key in written else None
-        for key, kind in (("embedder", EMBEDDER), ("backend", BACKEND))
-    )
-    if "folders" not in written:
-        return DeclaredStore(name, embedder, backend=backend)
-    folders, place = written["folders"]
-    return DeclaredStore(name, embedder, tuple(_folder(each, place) for each in listed(folders)), backend)
+def _renamed(name: Any, said: str) -> Any:
+    """A key of a table, called ``said`` in errors."""
+    return Text(name, name.origin.at(name.origin.line, said)) if isinstance(name, Text) else name
 
 
-def as_meant(node: Node, origin: Origin) -> Node:
-    """A value that was written as another tool has it, as it is written here."""
-    return replace(node, text=meant(origin.name, node.text)) if isinstance(node, Scalar) else node
+_Prompt = Annotated[str, word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at most 500 characters")]
+Prompts = Annotated[
+    tuple[
+        tuple[
+            Annotated[Embedder, BeforeValidator(_embedder_named)],
+            Annotated[tuple[_Prompt, _Prompt], BeforeValidator(_prompts)],
+        ],
+        ...,
+    ],
+    _table("embedders, each with `query` and `document`", "embedders"),
+]
+
+_Label = Annotated[str, word(r"[\w\s.:/=+\-@]{1,256}", "1 to 256 letters, digits, spaces and _.:/=+-@")]
+Labels = Annotated[tuple[tuple[_Label, _Label], ...], _table("names, each with a text", "texts")]
+
+# --- declared stores --------------------------------------------------------------------
 
 
-def _folder(node: Node, origin: Origin) -> DeclaredFolder:
-    """A folder alone, or one with its globs."""
-    place = origin.at(node.line, "root")
-    if isinstance(node, Scalar):
-        return DeclaredFolder(from_node(Folder(), node, place))
-    written = fields(node, place, _FOLDER, "root, include and exclude")
-    if "root" not in written:
-        raise place.error("This folder has no root", "Write one, like 'root: ~/notes'.")
-    include, exclude = (_globs(*written[name]) if name in written else () for name in ("include", "exclude"))
-    return DeclaredFolder(from_node(Folder(), *written["root"]), include or EVERYTHING, exclude)
-
-
-def _globs(node: Node, origin: Origin) -> tuple[str, ...]:
+def _globs(written: Any) -> Any:
     from rag_core.files import validate_globs
 
+    if not isinstance(written, (Text, Listing, Table)):
+        return written
     globs: list[str] = []
-    for item in listed(node):
-        place = origin.at(item.line, origin.name)
-        if not isinstance(item, Scalar):
-            raise refused("a pattern", item, place)
+    for item in listed(written):
+        if not isinstance(item, Text):
+            raise refused(item, "a pattern")
         try:
-            globs += validate_globs([item.text])
+            globs += validate_globs([str(item)])
         except InvalidInput as error:
-            raise place.error(error.message.removesuffix("."), error.suggestion) from None
+            raise item.origin.error(error.message.removesuffix("."), error.suggestion) from None
     return tuple(globs)
 
 
-def _entries(node: Node, origin: Origin, what: str) -> tuple[tuple[Scalar, Node], ...]:
-    if not isinstance(node, Table):
-        raise refused(f"a table of {what}", node, origin)
-    return node.entries
+Globs = Annotated[tuple[str, ...], BeforeValidator(_globs)]
 
 
-def _is_null(node: Node) -> bool:
-    return isinstance(node, Scalar) and node.is_null
+@dataclass(frozen=True, slots=True)
+class DeclaredFolder:
+    """A folder of a declared store, with its globs."""
+
+    root: Folder
+    include: Globs = EVERYTHING
+    exclude: Globs = ()
+
+
+def _folder(written: Any) -> Any:
+    """A folder alone, or one with its globs."""
+    if isinstance(written, DeclaredFolder):
+        return written
+    if isinstance(written, Text):
+        return {"root": written}
+    given = fields(written, FOLDER, "root, include and exclude")
+    if "root" not in given:
+        raise written.origin.error("This folder has no root", "Write one, like 'root: ~/notes'.")
+    return {name: value for name, value in given.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredStore:
+    """A store that is made when the app starts, unless it is there; where ``embedder`` or ``backend`` is None
+    it gets that of the settings."""
+
+    name: StoreName
+    embedder: Embedder | None = None
+    folders: Annotated[
+        tuple[Annotated[DeclaredFolder, BeforeValidator(_folder)], ...], BeforeValidator(listed)
+    ] = ()
+    backend: Backend | None = None
+
+
+def _stores(written: Any) -> Any:
+    entries = _entries("stores", written)
+    if not isinstance(written, Table):
+        return entries
+    seen: set[str] = set()
+    for name in written:
+        if name.casefold() in seen:
+            raise name.origin.error(f"{name} differs from another store only in case", "Rename one of them.")
+        seen.add(name.casefold())
+    return [_store(name, value) for name, value in entries]
+
+
+def _store(name: Text, written: Any) -> dict[str, Any]:
+    empty = isinstance(written, Text) and written.empty
+    given = {} if empty else fields(written, STORE, "embedder, backend and folders")
+    return {"name": _renamed(name, "The store's name"), **given}
+
+
+Stores = Annotated[
+    tuple[DeclaredStore, ...],
+    Kind("store names, each with `embedder` and `folders`", before=_stores, in_yaml_only=True),
+]
+
+
+def as_written(value: Any) -> Any:
+    """``value`` in the shapes of JSON, tables as config.yaml has them."""
+    match value:
+        case Path():
+            return str(value)
+        case DeclaredStore(_, embedder, folders, backend):
+            return {"embedder": embedder, "backend": backend, "folders": as_written(folders)}
+        case DeclaredFolder(root, include, exclude):
+            return {"root": str(root), "include": list(include), "exclude": list(exclude)}
+        case ((str(), (int(), int())), *_):
+            return {kind: {"chunk_size": size, "chunk_overlap": overlap} for kind, (size, overlap) in value}
+        case ((str(), (str(), str())), *_):
+            return {name: {"query": query, "document": document} for name, (query, document) in value}
+        case ((str(), str()), *_):
+            return dict(value)
+        case (DeclaredStore(), *_):
+            return {store.name: as_written(store) for store in value}
+        case tuple():
+            return [as_written(item) for item in value]
+        case _:
+            return value

@@ -16,8 +16,8 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rag_core.config import DeclaredStore
 from rag_core.errors import InvalidInput, NotFound, RagError, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
 from rag_core.files import current_folder, display, expanded, real_folder, with_sep
@@ -50,6 +50,9 @@ from rag_core.store import Store, documents, find, outbox, sources, work
 from rag_core.store.health import check
 from rag_core.types import METRICS, Document, DocumentView, FileState, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
+
+if TYPE_CHECKING:
+    from rag_core.config import DeclaredStore  # brings pydantic, which commands need only for settings
 
 
 class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, Sharing):

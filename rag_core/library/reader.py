@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rag_core import config
-from rag_core.config import Settings
 from rag_core.errors import (
     EmbedderError,
     InvalidInput,
@@ -58,6 +57,9 @@ from rag_core.types import (
 )
 from rag_core.vectors import RemoteIndex
 from rag_core.vectors.backends import open_remote, vector_options
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 MAX_TOP_K = MAX_DEPTH
 MAX_AROUND = 20

@@ -11,10 +11,9 @@ import io
 import json
 from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag_core.api.forms.screen import plain, plain_json
-from rag_core.config import Settings
 from rag_core.index.plan import Plan
 from rag_core.library.portable import Exported
 from rag_core.reports import SourceInfo, Status
@@ -31,6 +30,9 @@ from rag_core.types import (
     StoreInfo,
     Viewer,
 )
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 _CSV_COLUMNS = (
     "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"

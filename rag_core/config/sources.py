@@ -1,0 +1,231 @@
+"""Where settings are read: environment > ``.env`` > ``config.yaml`` > default. Reading creates nothing.
+
+Both files stand in the configuration folder and nowhere else: what lies in the working directory
+must not configure us. Each is checked as a whole, whatever wins over it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import platformdirs
+from dotenv.parser import parse_stream
+from pydantic import ValidationError
+
+from rag_core.config import yaml_file
+from rag_core.config.keys import HOME, PREFIX
+from rag_core.config.kinds import FOLDER, refusal
+from rag_core.config.origin import Layer, Origin, Text
+from rag_core.config.settings import BORROWED, BY_NAME, BY_VARIABLE, Settings
+from rag_core.config.tables import check_overlap, fields, meant, suggest, unknown
+from rag_core.errors import InvalidInput
+
+MAX_BYTES = 256_000
+"""A longer file is refused."""
+
+NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")
+"""Variables that begin so are no settings: the last two are for the test suite."""
+
+Given = dict[str, Any]
+"""Setting → its value as written."""
+
+_NAMES = {name: key.name for name, key in BY_NAME.items()}
+_VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
+
+
+class _Places(NamedTuple):
+    """Where things are, which only the environment says."""
+
+    config: Path
+    data: Path
+    user: str
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings that the environment (default: this process's) and the two files give.
+
+    Raises InvalidSettings that names variable or file and line, what is wrong and what is allowed.
+    """
+    env = os.environ if environ is None else environ
+    given = tuple(sorted((n, v) for n, v in env.items() if _is_ours(n) and v))
+    places = _places(env.get(HOME, ""))
+    return _load(given, places, _bytes(places.config / "config.yaml"), _bytes(places.config / ".env"))
+
+
+def _is_ours(name: str) -> bool:
+    return (name.startswith(PREFIX) and name != HOME) or name in BORROWED
+
+
+def _places(home: str) -> _Places:
+    user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is none
+    if home:
+        folder = FOLDER.read(Text(home, Origin("environment", HOME)))
+        return _Places(folder, folder / "data", user)
+    data = platformdirs.user_data_dir("commonplace", appauthor=False)
+    return _Places(Path(platformdirs.user_config_dir("commonplace", appauthor=False)), Path(data), user)
+
+
+def _bytes(path: Path) -> bytes | None:
+    """What the file holds; None when it is not there."""
+    origin = _file(path)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise origin.error("This is not a file", "Move it away.")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise origin.error(
+            f"The file cannot be read: {error.strerror}", "Check who may read it and its folder."
+        ) from None
+    if len(data) > MAX_BYTES:
+        raise origin.error(f"The file is longer than {MAX_BYTES:,} bytes", "Keep only settings in it.")
+    return data
+
+
+def _file(path: Path) -> Origin:
+    layer: Layer = ".env" if path.name == ".env" else "config.yaml"
+    return Origin(layer, "", str(path), 1)
+
+
+# Asked on every rerun of a page; the files' content is the key, so a change is seen at once.
+@lru_cache(maxsize=8)
+def _load(
+    given: tuple[tuple[str, str], ...], places: _Places, config: bytes | None, dotenv: bytes | None
+) -> Settings:
+    config_file, env_file = places.config / "config.yaml", places.config / ".env"
+    environment, warnings = _from_environment(given)
+    borrowed, misread = _borrowed(given)
+    layers = (
+        environment,
+        _from_dotenv(dotenv, _file(env_file)),
+        _from_yaml(config, _file(config_file)),
+        borrowed,
+    )
+    merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
+    placed = {
+        "data_dir": places.data,
+        "model_dir": places.data / "models",
+        "roots": (Path(places.user),),
+        "config_file": config_file,
+        "env_file": env_file,
+        "origins": {name: value.origin for name, value in merged.items()},
+        "warnings": (*warnings, *misread),
+    }
+    for layer in layers:
+        _made(placed, layer)
+    settings = _made(placed, *layers)
+    _check_sizes(settings)
+    return settings
+
+
+def _made(placed: Given, *layers: Given) -> Settings:
+    """Settings of these layers, the first of which wins."""
+    given = ({BY_NAME[name].attribute: value for name, value in layer.items()} for layer in layers)
+    try:
+        return Settings(sources=(*given, placed))
+    except ValidationError as error:
+        raise refusal(error.errors()[0]) from None
+
+
+def _check_sizes(settings: Settings) -> None:
+    """Raises InvalidSettings unless chunk_overlap has a chunk_size that is larger."""
+    if settings.chunk_overlap is None:
+        return
+    origin = settings.origin("chunk_overlap")
+    if settings.chunk_size is None:
+        raise origin.error(f"{origin.name} stands without a chunk_size", "Give both, or none.")
+    check_overlap(settings.chunk_size, settings.chunk_overlap, origin)
+
+
+# --- the layers -------------------------------------------------------------------------
+
+
+def _from_yaml(data: bytes | None, file: Origin) -> Given:
+    if data is None:
+        return {}
+    given = fields(yaml_file.parse(_text(data, file), file), _NAMES, "settings")
+    for name, value in given.items():
+        if BY_NAME[name].secret:
+            raise value.origin.error(
+                f"{value.origin.name} is a secret, which config.yaml must not hold",
+                f"Write {BY_NAME[name].variables[0]}=… into .env beside it, or set the variable.",
+            )
+    return {name: value for name, value in given.items() if value or not BY_NAME[name].kind.before}
+
+
+def _from_dotenv(data: bytes | None, file: Origin) -> Given:
+    if data is None:
+        return {}
+    given = []
+    for binding in parse_stream(io.StringIO(_text(data, file))):
+        written = binding.original.string
+        blank = len(written) - len(written.lstrip())
+        place = file.at(binding.original.line + written[:blank].count("\n"), binding.key or "")
+        if binding.error or (binding.key and binding.value is None):
+            raise place.error(
+                "This is no assignment", "Write NAME=VALUE, or NAME='VALUE' where it holds a quote or ' #'."
+            )
+        if binding.key == HOME:
+            raise place.error(f"{HOME} says where this file is", "Set it in the environment.")
+        if binding.key and binding.key not in BY_VARIABLE:
+            raise unknown(Text(binding.key, place), _VARIABLES)
+        if binding.key:
+            given.append(Text(binding.value or "", place))
+    return _from_variables(given)
+
+
+def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
+    """What the variables give, and a sentence about each that means nothing: it may be another
+    version's, so it stops nobody."""
+    known = [Text(value, Origin("environment", name)) for name, value in given if name in BY_VARIABLE]
+    strange = [n for n, _ in given if n not in {*BY_VARIABLE, *BORROWED} and not n.startswith(NOT_SETTINGS)]
+    warnings = [
+        f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}" for name in strange
+    ]
+    return _from_variables(known), warnings
+
+
+def _borrowed(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
+    """What variables of other programs give, and a sentence about each that cannot be read: that is their
+    business, so it stops nobody."""
+    found: Given = {}
+    warnings = []
+    for name, value in given:
+        if key := BORROWED.get(name):
+            written = Text(value, Origin("environment", name))
+            try:
+                key.kind.read(written)
+                found[key.name] = written
+            except InvalidInput as error:
+                warnings.append(f"{error.message} It is passed over.")
+    return found, warnings
+
+
+def _from_variables(given: list[Text]) -> Given:
+    found: Given = {}
+    for value in given:
+        name = value.origin.name
+        key = BY_VARIABLE[name].name
+        if key in found:
+            other = found[key].origin.name
+            twice = "is there twice" if other == name else f"and {other} mean the same"
+            raise value.origin.error(f"{name} {twice}", "Remove one of them.")
+        if value:
+            found[key] = meant(name, value)
+    return found
+
+
+def _text(data: bytes, file: Origin) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = file.at(data.count(b"\n", 0, error.start) + 1)
+        raise place.error("This is not UTF-8 text", "Save the file as UTF-8.") from None
