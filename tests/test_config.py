@@ -10,7 +10,6 @@ import pytest
 from rag_core import config
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.types import OWNER
 
 
 def test_defaults_are_the_places_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -64,11 +63,3 @@ def test_environment_is_read_when_the_library_is_opened(
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "book"))
     assert Library.open().settings.data_dir == tmp_path / "book" / "data"
-
-
-def test_reading_settings_and_an_empty_library_creates_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "book"))
-    assert Library.open().store_names(OWNER) == []
-    assert list(tmp_path.iterdir()) == []

@@ -50,6 +50,8 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
             "'zzz' is not a setting [config.yaml:2]. There are: models, roots, embedder,",
         ),
         ("top_k: 0\n", "top_k is '0', which is not a whole number from 1 to 1000 [config.yaml:1]."),
+        ("top_k: 1001\n", "top_k is '1001', which is not a whole number from 1 to 1000 [config.yaml:1]."),
+        ("top_k: 1.5\n", "top_k is '1.5', which is not a whole number from 1 to 1000 [config.yaml:1]."),
         (
             "# x\ntop_k: many\n",
             "top_k is 'many', which is not a whole number from 1 to 1000 [config.yaml:2].",

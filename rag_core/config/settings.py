@@ -387,10 +387,10 @@ class SettingRow:
     def said(self) -> str:
         """The value in words."""
         match self.value:
-            case None | () | [] | {}:
+            case None:
                 return f"({self.key.otherwise})"
             case list() | dict():
-                return ", ".join(self.value)
+                return ", ".join(self.value) or f"({self.key.otherwise})"
             case bool():
                 return str(self.value).lower()
             case float():
