@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rag_core.config import Settings
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.servers.addresses import destination as destination_of
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
 from rag_core.vectors.builtin import BUILT_IN
 from rag_core.vectors.remote import mark
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 LOCAL = "local"
 

@@ -21,7 +21,6 @@ from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from rag_core.config import Settings
 from rag_core.errors import VectorError
 from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
@@ -42,6 +41,8 @@ from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOpti
 
 if TYPE_CHECKING:
     import httpx
+
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200}
 """How collections link their vectors. With ``ef_search`` 400 it finds more than 99 of 100 of the nearest ten

@@ -22,9 +22,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rag_core.config import Settings
 from rag_core.errors import VectorError
 from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
@@ -45,6 +44,9 @@ from rag_core.vectors.payload import (
 )
 from rag_core.vectors.remote import Remote, Shape, Undo
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 

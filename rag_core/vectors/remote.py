@@ -10,9 +10,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from rag_core.config import Settings
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.servers.addresses import shown
 from rag_core.types import Filters, Metric, Vectors
@@ -30,6 +29,9 @@ from rag_core.vectors import (
 )
 from rag_core.vectors.payload import reason_against
 from rag_core.vectors.service import Options, Refused, Service
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 Undo = list[Callable[[], object]]
 Shape = dict[str, object]

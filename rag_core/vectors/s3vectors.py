@@ -17,9 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rag_core.config import Settings
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.servers.addresses import destination, host_of, is_loopback
 from rag_core.types import Filters, Vectors
@@ -38,6 +37,9 @@ from rag_core.vectors.payload import (
 )
 from rag_core.vectors.remote import Batch, Remote, Shape, Undo, mark
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Options, Refused, Service
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 MAX_FOUND = 10_000
 """A search gives no more hits, a hundred to a page."""
