@@ -32,12 +32,11 @@ from rag_core.models.embedders.options import Prompts
 from rag_core.models.embedders.shared import SharedEmbedders
 from rag_core.models.servers.ollama import OLLAMA_URL
 from rag_core.search.notices import over_budget, pasted
-from rag_core.search.pasted import rarest
 from rag_core.search.query import asked, is_pasted
 from rag_core.search.rank import calibration_for
-from rag_core.search.search import Scope, Wanted, search
+from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
 from rag_core.store import about, find, identities, view
-from rag_core.store.errors import told
+from rag_core.store.errors import for_viewer
 from rag_core.store.file import generation, now
 from rag_core.text import tags
 from rag_core.types import (
@@ -95,8 +94,11 @@ class Reader:
 
     def store_info(self, viewer: Viewer, name: str) -> StoreInfo:
         """A store's counts, sizes and sources."""
-        with told(viewer, name):
-            info = about.info(self._stores.open(viewer, name).store, viewer)
+        opened = self._stores.open(viewer, name)
+        try:
+            info = about.info(opened.store, viewer)
+        except StoreError as error:
+            raise for_viewer(error, viewer, name) from error
         return replace(info, dimension=info.dimension or self._dimension(info.embedder))
 
     def _dimension(self, embedder: str) -> int:
@@ -161,11 +163,11 @@ class Reader:
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-        wanted = Wanted(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
+        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = is_pasted(text)
         with self._courtesy.searching():
             ranked = rarest(query, [each.store for each in opened], viewer) if long else query
-            answer = search(scopes, ranked, wanted, viewer)
+            answer = search(scopes, ranked, options, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
         said = [pasted(len(text), len(ranked.words), mode)] if long else []
         said += [Notice(str(error)) for error in failed]

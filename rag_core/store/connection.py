@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from rag_core.errors import RagError, StoreDamaged, StoreError
-from rag_core.store.counts import Reading
 from rag_core.store.decisions import copy_path
 from rag_core.store.migrations import APPLICATION_ID
+from rag_core.store.rows import Reading
 from rag_core.text.words import has_phrase
 
 READERS = 4
