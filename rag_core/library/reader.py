@@ -188,16 +188,20 @@ class Reader:
         say soon is ``unknown``. For an answer that was kept for a while; a guest's stays as it is."""
         if not viewer.is_owner:
             return answer
-        now: dict[tuple[str, int], str] = {}
-        for store in {hit.store for hit in answer.hits}:
-            ids = {hit.document.id for hit in answer.hits if hit.store == store}
+        shown: dict[str, set[int]] = {}
+        for hit in answer.hits:
+            shown.setdefault(hit.store, set()).add(hit.document.id)
+        states: dict[tuple[str, int], str] = {}
+        for store, ids in shown.items():
             rows: list[sqlite3.Row] = []
             with suppress(StoreError), self._stores.reading(viewer, store) as db:  # else all are unknown
                 rows = find.stat_rows(db, ids)
-            now |= {(store, number): state for number, state in file_states_soon(rows).items()}
-        states = (now.get((hit.store, hit.document.id), "unknown") for hit in answer.hits)
-        pairs = zip(answer.hits, states, strict=True)
-        hits = (replace(hit, document=replace(hit.document, state=state)) for hit, state in pairs)
+            for number, state in file_states_soon(rows).items():
+                states[store, number] = state
+        hits: list[Hit] = []
+        for hit in answer.hits:
+            found = states.get((hit.store, hit.document.id), "unknown")
+            hits.append(replace(hit, document=replace(hit.document, state=found)))
         return replace(answer, hits=tuple(hits))
 
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:

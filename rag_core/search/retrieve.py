@@ -342,47 +342,38 @@ def _hits(
         there = [item for item in group if rows[item.found.chunk_id]["document_id"] in documents]
         if not there:
             continue
-        row = rows[there[0].found.chunk_id]
+        best = there[0]
+        row = rows[best.found.chunk_id]
         copies = [documents[rows[item.found.chunk_id]["document_id"]].path for item in there[1:]]
         aliases = () if row["text"].strip() else find.aliases(db, row["document_id"])
         document = documents[row["document_id"]]
-        hits.append(_hit(store, row, there[0], document, tuple(copies), aliases, viewer))
+        hits.append(
+            Hit(
+                rank=0,
+                score=best.score,
+                relevant=best.score >= RELEVANT,
+                similarity=best.found.similarity,
+                bm25=best.found.bm25 if viewer.is_owner else None,
+                reasons=best.reasons,
+                store=store,
+                key=row["key"],
+                chunk_index=row["chunk_index"],
+                content=row["text"],
+                spans=(),
+                snippet=(0, 0),
+                start_line=row["start_line"],
+                end_line=row["end_line"],
+                heading_path=tuple(json.loads(row["heading_path"])),
+                anchor_type=row["anchor_type"],
+                anchor_ref=row["anchor_ref"],
+                split_part=row["split_part"],
+                document=document,
+                copies=tuple(copies),
+                aliases=aliases,
+                headings=row["headings"],
+            )
+        )
     return hits
-
-
-def _hit(
-    store: str,
-    row: sqlite3.Row,
-    best: Ranked,
-    document: Document,
-    copies: tuple[str, ...],
-    aliases: tuple[str, ...],
-    viewer: Viewer,
-) -> Hit:
-    return Hit(
-        rank=0,
-        score=best.score,
-        relevant=best.score >= RELEVANT,
-        similarity=best.found.similarity,
-        bm25=best.found.bm25 if viewer.is_owner else None,
-        reasons=best.reasons,
-        store=store,
-        key=row["key"],
-        chunk_index=row["chunk_index"],
-        content=row["text"],
-        spans=(),
-        snippet=(0, 0),
-        start_line=row["start_line"],
-        end_line=row["end_line"],
-        heading_path=tuple(json.loads(row["heading_path"])),
-        anchor_type=row["anchor_type"],
-        anchor_ref=row["anchor_ref"],
-        split_part=row["split_part"],
-        document=document,
-        copies=copies,
-        aliases=aliases,
-        headings=row["headings"],
-    )
 
 
 def _with_highlights(hit: Hit, query: Query, asked: Sequence[Number]) -> Hit:

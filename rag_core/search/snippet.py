@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from rag_core.text.inflections import forms_of
+from rag_core.text.inflections import Forms, forms_of
 from rag_core.text.numbers import Span, may_be_of_a_number, numbers
 from rag_core.text.words import (
     STOP_WORDS,
@@ -49,38 +49,43 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
 
 
 def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
-    spaced = [word for word in words if not is_unspaced(word)]
-    whole = {word for word in spaced if len(word) < 3 or word in STOP_WORDS}
-    others = [forms_of(word) for word in spaced if word not in whole]
-    beginnings = tuple(forms.beginning for forms in others)
-    whole |= set(map(without_umlauts, words)).difference(words)
+    whole = set(map(without_umlauts, words)).difference(words)
+    others: list[Forms] = []
+    for word in words:
+        if len(word) < 3 or word in STOP_WORDS:
+            whole.add(word)
+        elif not is_unspaced(word):
+            others.append(forms_of(word))
     for word, place in spaced_words(text):
         if word in whole:
             yield place
-        elif word.startswith(beginnings):
-            for forms in others:
-                if word.startswith(forms.beginning) and forms.include(word):
-                    yield place
-                    break
+            continue
+        for forms in others:
+            if word.startswith(forms.beginning) and forms.include(word):
+                yield place
+                break
+    yield from _other_places(text, words)
+
+
+def _other_places(text: str, words: Sequence[str]) -> Iterator[Span]:
+    """Where numbers, dates and words of scripts without spaces stand."""
     if any(map(may_be_of_a_number, words)):
-        yield from _number_places(text, {*words})
-    if len(spaced) < len(words):
-        for pair in units(word for word in words if is_unspaced(word)):
-            at = text.find(pair)
-            while at >= 0:
-                yield at, at + len(pair)
-                at = text.find(pair, at + 1)
-
-
-def _number_places(text: str, asked: Set[str]) -> Iterator[Span]:
-    for number in numbers(text):
-        names_month = number.month in asked and number.month not in number.parts
-        if names_month or not asked.isdisjoint(number.wholes):
-            yield number.span
+        asked = {*words}
+        for number in numbers(text):
+            names_month = number.month in asked and number.month not in number.parts
+            if names_month or not asked.isdisjoint(number.wholes):
+                yield number.span
+    for pair in units(filter(is_unspaced, words)):
+        at = text.find(pair)
+        while at >= 0:
+            yield at, at + len(pair)
+            at = text.find(pair, at + 1)
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
     """``text`` folded, and for each character of that the span in ``text`` it came from."""
+    if text.isascii():
+        return text.lower(), list(zip(range(len(text)), range(1, len(text) + 1), strict=True))
     folded: list[str] = []
     places: list[Span] = []
     start = 0
