@@ -80,3 +80,10 @@ def test_passages_with_only_common_words_are_not_scored_when_rare_words_have_eno
         holders = {row[0] for row in db.execute("SELECT rowid FROM words WHERE words MATCH 'rare1'")}
     assert {chunk for chunk, _ in found} <= holders
     assert any("more (id, score)" in sql for sql in statements)
+
+
+def test_a_guest_is_given_scores_and_no_raw_bm25(store: Store, library: Library) -> None:
+    owners, guests = (library.search(viewer, "rare1", ["zoo"], mode="lexical") for viewer in (OWNER, GUEST))
+    assert owners.hits[0].bm25
+    assert guests.hits[0].score > 0
+    assert {hit.bm25 for hit in guests.hits} == {None}
