@@ -11,7 +11,7 @@ import pytest
 
 from rag_core.library import Library
 from rag_core.search.query import parse
-from rag_core.store import Store, bm25, find
+from rag_core.store import Store, find, lexical
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.stored import store_of
@@ -57,10 +57,10 @@ def test_the_best_are_those_of_scoring_every_match(
         query = parse(text + filters)
         allowed = find.eligible(query, viewer)
         with store.read() as db:
-            monkeypatch.setattr(bm25, "FEW", 10**9)
-            every = find.by_words(db, query.words, allowed, limit)
-            monkeypatch.setattr(bm25, "FEW", 0)
-            some = find.by_words(db, query.words, allowed, limit)
+            monkeypatch.setattr(lexical, "FEW", 10**9)
+            every = lexical.by_words(db, query.words, allowed, limit)
+            monkeypatch.setattr(lexical, "FEW", 0)
+            some = lexical.by_words(db, query.words, allowed, limit)
         assert [score for _, score in some] == pytest.approx([score for _, score in every]), text
         assert len(dict(some)) == len(some)
         last = every[-1][1] if every else 0
@@ -71,12 +71,19 @@ def test_the_best_are_those_of_scoring_every_match(
 def test_passages_with_only_common_words_are_not_scored_when_rare_words_have_enough(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bm25, "FEW", 0)
+    monkeypatch.setattr(lexical, "FEW", 0)
     statements: list[str] = []
     with store.read() as db:
         db.set_trace_callback(statements.append)
-        found = find.by_words(db, ("rare1", "otter"), find.eligible(parse("x"), OWNER), 3)
+        found = lexical.by_words(db, ("rare1", "otter"), find.eligible(parse("x"), OWNER), 3)
         db.set_trace_callback(None)
         holders = {row[0] for row in db.execute("SELECT rowid FROM words WHERE words MATCH 'rare1'")}
     assert {chunk for chunk, _ in found} <= holders
     assert any("more (id, score)" in sql for sql in statements)
+
+
+def test_a_guest_is_given_scores_and_no_raw_bm25(store: Store, library: Library) -> None:
+    owners, guests = (library.search(viewer, "rare1", ["zoo"], mode="lexical") for viewer in (OWNER, GUEST))
+    assert owners.hits[0].bm25
+    assert guests.hits[0].score > 0
+    assert {hit.bm25 for hit in guests.hits} == {None}

@@ -17,7 +17,7 @@ from rag_core.errors import StoreError, VectorsUnreachable
 from rag_core.extract.chunk import CHUNK_SIZES
 from rag_core.library import Library
 from rag_core.models.embedders.hashing import Hashing
-from rag_core.store import find
+from rag_core.store import lexical
 from rag_core.types import OWNER, Vectors
 from rag_core.vectors.backends import address_of, open_remote, vector_options
 from rag_core.vectors.local import LocalVectors
@@ -109,9 +109,9 @@ def test_k_lex_and_k_vec_are_how_many_candidates_are_taken(
     zoo(notes, 60)
     index(library, "zoo", notes)
     taken: dict[str, int] = {}
-    by_words, nearest = find.by_words, LocalVectors.search
+    by_words, nearest = lexical.by_words, LocalVectors.search
     monkeypatch.setattr(
-        find, "by_words",
+        lexical, "by_words",
         lambda db, match, allowed, k: taken.setdefault("words", k) and by_words(db, match, allowed, k),
     )  # fmt: skip
     monkeypatch.setattr(

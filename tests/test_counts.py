@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.library import Library
-from rag_core.store import Store, counts
+from rag_core.store import Store
+from rag_core.store.rows import count, holders
 from tests.conftest import index
 from tests.stored import store_of
 
@@ -27,9 +28,9 @@ def counted(store: Store) -> tuple[int, dict[str, int], list[str]]:
     statements: list[str] = []
     with store.read() as db:
         db.set_trace_callback(statements.append)
-        every, holders = counts.count(db, "SELECT 1 FROM chunks"), counts.holders(db, ["otter", "newt"])
+        every, animals = count(db, "SELECT 1 FROM chunks"), holders(db, ["otter", "newt"])
         db.set_trace_callback(None)
-    return every, holders, [sql for sql in statements if "count(*)" in sql]
+    return every, animals, [sql for sql in statements if "count(*)" in sql]
 
 
 def test_nothing_is_counted_twice(store: Store) -> None:
@@ -48,17 +49,17 @@ def test_what_another_process_writes_is_counted(store: Store, library: Library, 
 
 def test_what_a_transaction_wrote_is_counted_in_it(store: Store) -> None:
     with store.write() as db:
-        assert counts.count(db, "SELECT 1 FROM chunks") == 1
+        assert count(db, "SELECT 1 FROM chunks") == 1
         db.execute("DELETE FROM chunks")
-        assert counts.count(db, "SELECT 1 FROM chunks") == 0
+        assert count(db, "SELECT 1 FROM chunks") == 0
     assert counted(store)[:2] == (0, {"otter": 0, "newt": 0})
 
 
 def test_a_transaction_counts_what_it_sees(store: Store, library: Library, notes: Path) -> None:
     """Somebody else may write meanwhile."""
     with store.read() as db:
-        assert counts.count(db, "SELECT 1 FROM chunks") == 1
+        assert count(db, "SELECT 1 FROM chunks") == 1
         (notes / "b.md").write_text("An otter and a newt.", "utf-8")
         index(library, "zoo", notes)
-        assert counts.holders(db, ["otter", "newt"]) == {"otter": 1, "newt": 0}
+        assert holders(db, ["otter", "newt"]) == {"otter": 1, "newt": 0}
     assert counted(store)[:2] == (2, {"otter": 2, "newt": 1})

@@ -86,7 +86,7 @@ def test_budget_for_programs_leaves_no_holes_between_pages(monkeypatch: pytest.M
 
 
 def test_list_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.search.search.MAX_DEPTH", 20)
+    monkeypatch.setattr("rag_core.search.retrieve.MAX_DEPTH", 20)
     monkeypatch.setattr("ui.paging.MAX_DEPTH", 20)
     page = open_page(q="heron", page="2")
     assert page.button(key="page_after").disabled

@@ -140,7 +140,7 @@ def test_offset_out_of_range_is_refused_with_the_bound(library: Library, wish: d
 def test_deepest_page_is_answered_and_offers_no_further_one(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.search.search.MAX_DEPTH", 50)
+    monkeypatch.setattr("rag_core.search.retrieve.MAX_DEPTH", 50)
     assert library.search(OWNER, "amber sky", top_k=10, offset=30).has_more
     last = library.search(OWNER, "amber sky", top_k=10, offset=40)
     assert len(last.hits) == 10

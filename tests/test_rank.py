@@ -293,7 +293,7 @@ def order(query: str, texts: dict[str, tuple[str, float]], idf: dict[str, float]
     """(name, whether it fits) of passages, each with its text and its similarity."""
     found = [Found(number, text, similarity=near) for number, (text, near) in enumerate(texts.values())]
     placed = rank(found, parse(query), idf, "hybrid", calibration_for(""))
-    return [([*texts][item.found.chunk_id], item.relevant) for item in placed]
+    return [([*texts][item.found.chunk_id], item.score >= RELEVANT) for item in placed]
 
 
 def test_of_what_does_not_fit_a_rare_word_comes_before_none() -> None:

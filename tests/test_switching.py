@@ -351,7 +351,7 @@ def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
 def test_what_only_the_old_embedder_reads_is_found_by_it_until_the_end(
     remote_zoo: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.search.search._FEW", 0)
+    monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
     monkeypatch.setattr(
         Hashing, "reads", lambda self, text: self.identity.dimension == 256 or "otter" not in text
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import rag_core.search.search
+import rag_core.search.retrieve
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.remote_zoo import (
@@ -21,14 +21,14 @@ def test_a_search_during_which_a_switch_ends_mixes_nothing(
     local_zoo: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    really = rag_core.search.search._search_store
+    really = rag_core.search.retrieve._search_store
 
     def late(*arguments: Any) -> Any:
-        monkeypatch.setattr(rag_core.search.search, "_search_store", really)
+        monkeypatch.setattr(rag_core.search.retrieve, "_search_store", really)
         local_zoo.run(OWNER, "zoo")
         return really(*arguments)
 
-    monkeypatch.setattr(rag_core.search.search, "_search_store", late)
+    monkeypatch.setattr(rag_core.search.retrieve, "_search_store", late)
     answer = meant(local_zoo, "The otter swam.")
     assert answer.notices == ()
     assert answer.hits[0].document.path == "otter.md"

@@ -31,12 +31,11 @@ from rag_core.models.embedders.options import Prompts
 from rag_core.models.embedders.shared import SharedEmbedders
 from rag_core.models.servers.ollama import OLLAMA_URL
 from rag_core.search.notices import over_budget, pasted
-from rag_core.search.pasted import rarest
 from rag_core.search.query import asked, is_pasted
 from rag_core.search.rank import calibration_for
-from rag_core.search.search import Scope, Wanted, search
+from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
 from rag_core.store import about, find, identities, view
-from rag_core.store.errors import told
+from rag_core.store.errors import for_viewer
 from rag_core.store.file import generation, now
 from rag_core.text import tags
 from rag_core.types import (
@@ -97,8 +96,11 @@ class Reader:
 
     def store_info(self, viewer: Viewer, name: str) -> StoreInfo:
         """A store's counts, sizes and sources."""
-        with told(viewer, name):
-            info = about.info(self._stores.open(viewer, name).store, viewer)
+        opened = self._stores.open(viewer, name)
+        try:
+            info = about.info(opened.store, viewer)
+        except StoreError as error:
+            raise for_viewer(error, viewer, name) from error
         return replace(info, dimension=info.dimension or self._dimension(info.embedder))
 
     def _dimension(self, embedder: str) -> int:
@@ -163,11 +165,11 @@ class Reader:
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-        wanted = Wanted(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
+        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = is_pasted(text)
         with self._courtesy.searching():
             ranked = rarest(query, [each.store for each in opened], viewer) if long else query
-            answer = search(scopes, ranked, wanted, viewer)
+            answer = search(scopes, ranked, options, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
         said = [pasted(len(text), len(ranked.words), mode)] if long else []
         said += [Notice(str(error)) for error in failed]
@@ -188,16 +190,20 @@ class Reader:
         say soon is ``unknown``. For an answer that was kept for a while; a guest's stays as it is."""
         if not viewer.is_owner:
             return answer
-        now: dict[tuple[str, int], str] = {}
-        for store in {hit.store for hit in answer.hits}:
-            ids = {hit.document.id for hit in answer.hits if hit.store == store}
+        shown: dict[str, set[int]] = {}
+        for hit in answer.hits:
+            shown.setdefault(hit.store, set()).add(hit.document.id)
+        states: dict[tuple[str, int], str] = {}
+        for store, ids in shown.items():
             rows: list[sqlite3.Row] = []
             with suppress(StoreError), self._stores.reading(viewer, store) as db:  # else all are unknown
                 rows = find.stat_rows(db, ids)
-            now |= {(store, number): state for number, state in file_states_soon(rows).items()}
-        states = (now.get((hit.store, hit.document.id), "unknown") for hit in answer.hits)
-        pairs = zip(answer.hits, states, strict=True)
-        hits = (replace(hit, document=replace(hit.document, state=state)) for hit, state in pairs)
+            for number, state in file_states_soon(rows).items():
+                states[store, number] = state
+        hits: list[Hit] = []
+        for hit in answer.hits:
+            found = states.get((hit.store, hit.document.id), "unknown")
+            hits.append(replace(hit, document=replace(hit.document, state=found)))
         return replace(answer, hits=tuple(hits))
 
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:

@@ -19,7 +19,7 @@ from rag_core.library.people import People
 from rag_core.models.servers.patience import Patience
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
-from rag_core.store.errors import told
+from rag_core.store.errors import for_viewer
 from rag_core.store.identities import active_identity, target_identity
 from rag_core.types import OWNER, Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
@@ -99,7 +99,7 @@ class Stores:
         StoreError when its file cannot be read."""
         if not viewer.may_see(name) or not STORE_NAME.fullmatch(name):
             raise self.unknown(viewer, name)
-        with told(viewer, name), self._lock:
+        with self._lock:
             try:
                 inode = self.path(name).stat().st_ino
             except OSError:
@@ -111,18 +111,27 @@ class Stores:
             if inode == -1:
                 raise self.unknown(viewer, name)
             if known is None:
-                store = Store(self.path(name), self._busy_timeout_s)
+                try:
+                    store = Store(self.path(name), self._busy_timeout_s)
+                except StoreError as error:
+                    raise for_viewer(error, viewer, name) from error
                 known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             return known
 
     @contextmanager
     def reading(self, viewer: Viewer, name: str) -> Iterator[sqlite3.Connection]:
         """A snapshot of the store called ``name``. Raises as ``open``."""
-        with told(viewer, name), self.open(viewer, name).store.read() as db:
-            yield db
+        opened = self.open(viewer, name)
+        try:
+            with opened.store.read() as db:
+                yield db
+        except StoreError as error:
+            raise for_viewer(error, viewer, name) from error
 
     def index(self, opened: Opened) -> VectorIndex:
         """The vector index of a store for one search. Raises VectorError, InvalidInput."""
+        if opened.store.backend == "local":
+            return opened.local
         with opened.store.read() as db:
             address, active = outbox.address(db), active_identity(db)
             absent = none_there(address, is_copy=switch.is_attached(db))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
 from math import floor
 from pathlib import PurePath
 
-from rag_core.errors import RagError
+from rag_core.errors import RagError, StoreError
 from rag_core.extract import hardly_text
-from rag_core.store import Store, find, view, vocabulary
+from rag_core.store import Store, find, lexical, view
 from rag_core.store.sources import all_sources
 from rag_core.text.words import is_unspaced
 from rag_core.types import Filters, Hit, Mode, Notice, Query, Viewer
@@ -21,13 +20,6 @@ from rag_core.types import Filters, Hit, Mode, Notice, Query, Viewer
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
 _MOST_MEANT = 3  # every word of a store is compared with each
-_LACKS = {
-    "types": "is of the type",
-    "tags": "has the tag",
-    "folders": "is in a folder called",
-    "files": "is called",
-    "pages": "has a page or slide",
-}
 
 
 def failures(errors: Mapping[str, RagError]) -> list[Notice]:
@@ -83,53 +75,60 @@ def over_budget(hits: Sequence[Hit], tokens: int, max_tokens: int, *, goes_on: b
     return Notice(f"{least}{fit:,} {said} {takes}")
 
 
-def unknown_values(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
-    """One notice for each type, tag, path, file and page in ``filters`` that nothing ``viewer`` may see in
-    ``stores`` has, and one for days that none of it is of."""
-    undated = [_undated(stores, filters, viewer)] if filters.after or filters.before else []
-    return [*_unknown(stores, filters, viewer), *filter(None, undated)]
-
-
-def no_document(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
-    """What is said where each filter of ``query`` fits something that ``viewer`` may see in ``stores``, and
-    nothing fits all of them."""
-    allowed = find.eligible(replace(query, phrases=(), without=()), viewer)
-    if not allowed.narrows:
+def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bool) -> list[Notice]:
+    """What in ``query`` nothing has that ``viewer`` may see in ``stores``, with what may be meant; of its
+    words only where ``spelling`` is asked for."""
+    said: list[Notice] = []
+    try:
+        for filters in (query.filters, query.beside):
+            if filters != Filters():
+                said += _unknown(stores, filters, viewer) + _undated(stores, filters, viewer)
+        if not said and (query.filters, query.excluded) != (Filters(), Filters()):
+            said += _no_document(stores, query, viewer)
+        if spelling:
+            said += _misspelled(stores, query.words, viewer)
+    except StoreError:  # what was found is worth more than a hint
         return []
+    return said
+
+
+def _no_document(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
+    """That nothing fits all filters of ``query``, if so."""
+    allowed = find.eligible(replace(query, phrases=(), without=()), viewer)
     for store in stores:
         with store.read() as db:
             if find.few(db, allowed, 0) is None:
                 return []
-    names = tuple(store.name for store in stores)
-    return [Notice(f"The filters leave no document of {_named(names, 's')}.", names)]
+    return [Notice("No document matches these filters.", tuple(store.name for store in stores))]
 
 
 def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
-    if not (filters.types or filters.tags or filters.paths or filters.files or filters.pages):
-        return []
-    lacking: list[list[tuple[str, str]]] = []
+    """One notice for each type, tag, path, file and page that nothing has."""
+    lacking: list[list[tuple[find.Filter, str]]] = []
     for store in stores:
         with store.read() as db:
             lacking.append(find.unknown(db, filters, viewer))
-    everywhere = [pair for pair in lacking[0] if all(pair in others for others in lacking)]
-    return [_nothing_has(facet, value, stores, viewer) for facet, value in dict.fromkeys(everywhere)]
+    everywhere = [pair for pair in lacking[0] if all(pair in others for others in lacking)] if lacking else []
+    return [_nothing_has(kind, value, stores, viewer) for kind, value in dict.fromkeys(everywhere)]
 
 
-def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice | None:
+def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
     """That nothing is of the days between ``after`` and ``before``, if so, and of which days there is."""
     after, before = filters.after, filters.before
+    if not after and not before:
+        return []
     if after and before and after >= before:
-        return Notice(f"No day is {after} or later and also before {before}.")
+        return [Notice("'after' must be earlier than 'before'.")]
     alone = find.eligible(Query("", "", (), filters=Filters(after=after, before=before)), viewer)
     known: list[str] = []
     for store in stores:
         with store.read() as db:
             if find.few(db, alone, 0) is None:
-                return None
+                return []
             known += view.days(db, viewer) or ()
     wanted = " and ".join(filter(None, (after and f"{after} or later", before and f"before {before}")))
     names = tuple(store.name for store in stores)
-    return Notice(f"No document in {_named(names, 's')} is of a day {wanted}.{_between(known)}", names)
+    return [Notice(f"No document in {_named(names, 's')} is of a day {wanted}.{_between(known)}", names)]
 
 
 def _between(days: Sequence[str]) -> str:
@@ -140,35 +139,30 @@ def _between(days: Sequence[str]) -> str:
     return f" All are of {first}." if first == last else f" The first is of {first}, the last of {last}."
 
 
-def _nothing_has(facet: str, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
+def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
     known: dict[str, int] = {}
     skipped = 0
     for store in stores:
         with store.read() as db:
-            known |= _known(db, facet, viewer)
-            if facet == "types" and viewer.is_owner:
+            if kind.facet:
+                known |= find.facets(db, viewer)[kind.facet]
+            elif kind.field == "files":
+                known |= dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
+            if kind.field == "types" and viewer.is_owner:
                 skipped += find.skipped_count(db, f".{value}")
     names = tuple(store.name for store in stores)
-    message = f"No document in {_named(names, 's')} {_LACKS[facet]} {value[:80]!r}."
+    message = f"No document in {_named(names, 's')} {kind.lacks} {value[:80]!r}."
     close = _closest(value, known)
-    if facet == "pages":
+    if kind.field == "pages":
         message += " Notes, text and code have no pages, only lines."
     elif close:
         message += f" Did you mean {close!r}?"
-    elif facet in ("types", "folders") and known:
+    elif kind.field in ("types", "paths") and known:
         tops = dict.fromkeys(name.partition("/")[0] for name in known if name)
         message += f" There are: {', '.join(list(tops)[:_MOST_NAMED])}." if tops else ""
     message += _skipped(skipped, value) if skipped else ""
-    message += _unlabelled(value, stores) if facet == "folders" and viewer.is_owner else ""
+    message += _unlabelled(value, stores) if kind.field == "paths" and viewer.is_owner else ""
     return Notice(message, names)
-
-
-def _known(db: sqlite3.Connection, facet: str, viewer: Viewer) -> dict[str, int]:
-    if facet == "pages":
-        return {}
-    if facet == "files":
-        return dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
-    return find.facets(db, viewer)[facet]
 
 
 def _skipped(count: int, suffix: str) -> str:
@@ -180,36 +174,27 @@ def _skipped(count: int, suffix: str) -> str:
     return f" {files} skipped whose {'name ends' if count == 1 else 'names end'} in {f'.{suffix}'!r}."
 
 
-def misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
-    """One notice for each of a query's ``words`` that no passage has that ``viewer`` may see in ``stores``,
-    and no longer word begins with, if another one is spelled much like it."""
-    asked = [word for word in words if word.isalpha() and not is_unspaced(word)]
-    held: set[str] = set()
+def _misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
+    """One notice for each of a query's ``words`` that no passage has, and no longer word begins with, if
+    another one is spelled much like it."""
+    unknown = [word for word in words if word.isalpha() and not is_unspaced(word)]
     for store in stores:
         with store.read() as db:
-            held |= {word for word, count in find.frequencies(db, asked, viewer)[1].items() if count}
-    unknown = [word for word in asked if word not in held][:_MOST_MEANT]
-    meant = {word: _meant(stores, word, viewer) for word in unknown if not _begins(stores, word, viewer)}
-    said = "No passage has the word {!r}. Did you mean {!r}?"
-    return [Notice(said.format(word, other)) for word, other in meant.items() if other]
-
-
-def _begins(stores: Sequence[Store], word: str, viewer: Viewer) -> bool:
-    """Whether a longer word begins with it, in a passage that ``viewer`` may see."""
-    seen = find.visible(viewer)
-    for store in stores:
-        with store.read() as db:
-            if find.by_beginnings(db, [word], seen):
-                return True
-    return False
-
-
-def _meant(stores: Sequence[Store], word: str, viewer: Viewer) -> str:
-    near: list[str] = []
-    for store in stores:
-        with store.read() as db:
-            near.append(vocabulary.like(db, word, viewer))
-    return next(iter(difflib.get_close_matches(word, near, 1, 0.0)), "")
+            held = lexical.frequencies(db, unknown, viewer)[1]
+        unknown = [word for word in unknown if not held[word]]
+    found: list[Notice] = []
+    for word in unknown[:_MOST_MEANT]:
+        near: list[str] = []
+        for store in stores:
+            with store.read() as db:
+                if lexical.by_beginnings(db, [word], find.visible(viewer)):
+                    break
+                near.append(lexical.spelled_like(db, word, viewer))
+        else:
+            near = list(filter(None, near))
+            if meant := difflib.get_close_matches(word, near, 1, 0.0):
+                found.append(Notice(f"No passage has the word {word!r}. Did you mean {meant[0]!r}?"))
+    return found
 
 
 def _unlabelled(path: str, stores: Iterable[Store]) -> str:

@@ -10,12 +10,14 @@ nothing is an operator.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import date
+from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
+from rag_core.store.find import FILTERS
 from rag_core.text.words import query_words
 from rag_core.types import Filters, Query
 
@@ -35,26 +37,12 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-# The design's words first, then the names the seeds use for them.
-_FIELDS: Mapping[str, str] = {
-    "type": "types",
-    "file_type": "types",
-    "tag": "tags",
-    "tags": "tags",
-    "path": "paths",
-    "folder": "paths",
-    "file": "files",
-    "source_file": "files",
-    "file_path": "files",
-    "page": "pages",
-    "after": "after",
-    "before": "before",
-}
-FILTER_KEYS = tuple(_FIELDS)
+_FILTERS = {key: each for each in FILTERS for key in each.keys}
+FILTER_KEYS = tuple(_FILTERS)
 
 
 def parse(raw: str) -> Query:
-    """Read a query as typed.
+    """A query as typed.
 
     Raises InvalidInput for one that is too long, has too much in it, or a date that is none.
     """
@@ -69,7 +57,7 @@ def parse(raw: str) -> Query:
     loose: list[str] = []
     for token in _TOKEN.finditer(_storable(raw)):
         key, value = token["key"], token["quoted"] if token["quoted"] is not None else token["value"]
-        if key is not None and key.lower() in _FIELDS:
+        if key is not None and key.lower() in _FILTERS:
             (excluded if token["not"] else pairs).append((key, value))
         elif token["not"]:
             without.append(token.group()[1:])
@@ -88,17 +76,17 @@ def parse(raw: str) -> Query:
         raise InvalidInput(
             f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
         )
-    _check_length(*phrases, *without)
+    _check_length(phrases + without)
     text = " ".join(" ".join(spoken).split())
-    text = text if query_words(text) else ""
     words = query_words(text[:_RANKED_LENGTH])
+    unquoted = words if not phrases else query_words(" ".join(loose)[:_RANKED_LENGTH])
     return Query(
         raw=raw,
-        text=text,
+        text=text if words or query_words(text) else "",
         words=words,
-        loose=tuple(word for word in query_words(" ".join(loose)[:_RANKED_LENGTH]) if word in words),
-        phrases=tuple(phrase for phrase in phrases if phrase.strip()),
-        without=tuple(word for word in without if word.strip("-\"' ")),
+        loose=tuple(filter(words.__contains__, unquoted)),
+        phrases=tuple(filter(str.strip, phrases)),
+        without=tuple(word for word in without if word.strip("-\"' ")) if without else (),
         stores=tuple(stores),
         filters=filters_from(pairs),
         excluded=filters_from(excluded),
@@ -126,8 +114,9 @@ def asked(raw: str, filters: Filters | None = None) -> Query:
     Raises InvalidInput as `parse`, and EmptyQuery for one that asks nothing.
     """
     query = parse(raw)
-    both, beside = merge(query.filters, filters or Filters())
-    query = replace(query, filters=both, beside=beside)
+    if filters is not None and filters != Filters():
+        both, beside = merge(query.filters, filters)
+        query = replace(query, filters=both, beside=beside)
     narrowed = query.filters != Filters() or query.excluded != Filters()
     if query.text or query.phrases or query.without or query.stores or narrowed:
         return query
@@ -140,7 +129,7 @@ def asked(raw: str, filters: Filters | None = None) -> Query:
     )
 
 
-def _check_length(*exact: str) -> None:
+def _check_length(exact: Sequence[str]) -> None:
     longest = max(exact, key=len, default="")
     if len(longest) > MAX_PHRASE:
         raise InvalidInput(
@@ -159,29 +148,21 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
 
     Raises InvalidInput naming the key and what is allowed.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, Any] = {}
     for key, value in pairs:
-        field = _FIELDS.get(key.lower())
-        if field is None:
+        kind = _FILTERS.get(key.lower())
+        if kind is None:
             raise InvalidInput(f"There is no filter called {key!r}.", f"Use one of {', '.join(FILTER_KEYS)}.")
-        found.setdefault(field, []).append(_clean(field, key, _storable(value)))
-    days = {field: found.pop(field)[-1] for field in ("after", "before") if field in found}
-    return Filters(**{field: tuple(values) for field, values in found.items()}, **days)  # type: ignore[arg-type]
-
-
-def _clean(field: str, key: str, value: str) -> str:
-    match field:
-        case "types":
-            return value.lower().removeprefix(".")
-        case "tags":
-            return value.lstrip("#").strip("/")
-        case "after" | "before":
-            return day(key, value)
-        case _:
-            return value
+        value = _storable(value)
+        if kind.is_day:
+            found[kind.field] = day(key, value)  # the last one counts
+        else:
+            found[kind.field] = tuple(dict.fromkeys((*found.get(kind.field, ()), kind.clean(value))))
+    return Filters(**found)
 
 
 def day(key: str, value: str) -> str:
+    """The first day of ``value``, a day, month or year, in ISO form. Raises InvalidInput naming ``key``."""
     parts = value.split("-")
     if len(parts) <= 3 and len(parts[0]) == 4 and all(part.isdecimal() for part in parts):
         with suppress(ValueError):

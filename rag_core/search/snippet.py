@@ -12,12 +12,12 @@ from rag_core.text.inflections import Forms, forms_of
 from rag_core.text.numbers import Span, may_be_of_a_number, numbers
 from rag_core.text.words import (
     STOP_WORDS,
-    bigrams,
     fold,
     is_unspaced,
     phrase_places,
     spaced_words,
     stretches,
+    units,
     without_umlauts,
 )
 from rag_core.types import Hit
@@ -36,7 +36,8 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
     """
     folded, places = _fold_in_place(text)
     found = list(_word_places(folded, tuple(words)))
-    found += [place for phrase in phrases for place in phrase_places(folded, fold(phrase))]
+    for phrase in phrases:
+        found += phrase_places(folded, fold(phrase))
     spans: list[Span] = []
     for first, behind in sorted(found):
         start, end = places[first][0], places[behind - 1][1]
@@ -48,33 +49,43 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
 
 
 def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
-    runs = [word for word in words if is_unspaced(word)]
-    whole = {word for word in words if len(word) < 3 or word in STOP_WORDS}
-    others = [forms_of(word) for word in words if word not in whole and word not in runs]
-    beginnings = tuple(forms.beginning for forms in others)
-    whole |= {folded for word in words if (folded := without_umlauts(word)) != word}
+    whole = set(map(without_umlauts, words)).difference(words)
+    others: list[Forms] = []
+    for word in words:
+        if len(word) < 3 or word in STOP_WORDS:
+            whole.add(word)
+        elif not is_unspaced(word):
+            others.append(forms_of(word))
     for word, place in spaced_words(text):
-        if word in whole or (word.startswith(beginnings) and _is_of(others, word)):
+        if word in whole:
             yield place
-    asked = {*words}
-    for number in numbers(text) if any(map(may_be_of_a_number, words)) else ():
-        if not asked.isdisjoint(number.wholes) or (
-            number.month in asked and number.month not in number.parts
-        ):
-            yield number.span
-    for part in dict.fromkeys(pair for run in runs for pair in bigrams(run)):
-        at = text.find(part)
+            continue
+        for forms in others:
+            if word.startswith(forms.beginning) and forms.include(word):
+                yield place
+                break
+    yield from _other_places(text, words)
+
+
+def _other_places(text: str, words: Sequence[str]) -> Iterator[Span]:
+    """Where numbers, dates and words of scripts without spaces stand."""
+    if any(map(may_be_of_a_number, words)):
+        asked = {*words}
+        for number in numbers(text):
+            names_month = number.month in asked and number.month not in number.parts
+            if names_month or not asked.isdisjoint(number.wholes):
+                yield number.span
+    for pair in units(filter(is_unspaced, words)):
+        at = text.find(pair)
         while at >= 0:
-            yield at, at + len(part)
-            at = text.find(part, at + 1)
-
-
-def _is_of(asked: Iterable[Forms], word: str) -> bool:
-    return any(word.startswith(forms.beginning) and forms.include(word) for forms in asked)
+            yield at, at + len(pair)
+            at = text.find(pair, at + 1)
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
     """``text`` folded, and for each character of that the span in ``text`` it came from."""
+    if text.isascii():
+        return text.lower(), list(zip(range(len(text)), range(1, len(text) + 1), strict=True))
     folded: list[str] = []
     places: list[Span] = []
     start = 0
@@ -82,7 +93,7 @@ def _fold_in_place(text: str) -> tuple[str, list[Span]]:
         end = start + len(stretch)
         if stretch.isascii():
             folded.append(stretch.lower())
-            places += [(at, at + 1) for at in range(start, end)]
+            places += zip(range(start, end), range(start + 1, end + 1), strict=True)
         else:
             folded.append(_fold(stretch))
             places += [(start, end)] * len(folded[-1])
@@ -192,9 +203,9 @@ def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span,
     if file_type not in _WITH_TAGS or not ("<" in text or "&" in text):
         return ()
     code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
-    stay = (*code, *spans)
+    kept = (*code, *spans)
     found = [match.span() for match in _MARKUP.finditer(text)]
-    found = [tag for tag in found if not any(start < tag[1] and tag[0] < end for start, end in stay)]
+    found = [tag for tag in found if not any(start < tag[1] and tag[0] < end for start, end in kept)]
     return tuple(found) if "".join(part for part, _ in pieces(text, (), hidden=found)).strip() else ()
 
 

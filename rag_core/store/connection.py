@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from rag_core.errors import RagError, StoreDamaged, StoreError
-from rag_core.store.counts import Reading
 from rag_core.store.decisions import copy_path
 from rag_core.store.migrations import APPLICATION_ID
+from rag_core.store.rows import Reading
 from rag_core.text.words import has_phrase
 
 READERS = 4
@@ -264,7 +264,11 @@ class Readers:
                 self._lent.one = False
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-                self._give_back(lent)
+                with self._lock:
+                    if self._closed:
+                        db.close()
+                    else:
+                        self._idle.append(lent)
 
     def _refusal(self, db: sqlite3.Connection, error: Exception) -> StoreError | None:
         said = f"Store {self._file.path.stem!r} cannot be read"
@@ -285,13 +289,15 @@ class Readers:
             each.db.close()
 
     def _take(self) -> _Lendable:
-        self.drop_stale()
+        rights = _rights(self._file.path)
         with self._lock:
             if self._closed:
                 raise self._file.gone()
-            if self._idle:
-                return self._idle.pop()
-        rights = _rights(self._file.path)
+            while self._idle:
+                known = self._idle.pop()
+                if known.rights == rights:
+                    return known
+                known.db.close()
         db = connect(self._file.path, STILL if rights.is_still else "ro", self._file.busy_timeout_s)
         try:
             self._file.require()
@@ -299,13 +305,6 @@ class Readers:
             db.close()
             raise
         return _Lendable(db, rights)
-
-    def _give_back(self, lent: _Lendable) -> None:
-        with self._lock:
-            if not self._closed:
-                self._idle.append(lent)
-                return
-        lent.db.close()
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""

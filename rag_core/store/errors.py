@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from rag_core.errors import StoreError
+from rag_core.errors import RagError, StoreError
 from rag_core.types import Viewer
 
 
-@contextmanager
-def told(viewer: Viewer, name: str) -> Iterator[None]:
-    """Say what is wrong with the file of the store ``name`` to the owner alone: it may hold paths, and bits
-    of what nobody else may see."""
-    try:
-        yield
-    except StoreError as error:
-        error.store = name
-        if viewer.is_owner:
-            raise
-        for_guests = StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.")
-        for_guests.store = name
-        raise for_guests from error
+def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
+    """What ``viewer`` is told of an error of the store ``name``. What is wrong with its file is for the owner
+    alone: it may hold paths, and bits of what nobody else may see."""
+    if not isinstance(error, StoreError):
+        return error
+    error.store = name
+    if viewer.is_owner:
+        return error
+    for_guests = StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.")
+    for_guests.store = name
+    for_guests.__cause__ = error
+    return for_guests
 
 
 def not_written(name: str, what: str, folder: Path, error: Exception, kept: str = "") -> StoreError:

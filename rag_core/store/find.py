@@ -1,107 +1,74 @@
-"""Reading for a search: who may be found, passages by words, and the rows behind a hit.
+"""Reading for a search: who may be found, the filters of queries, and the rows behind a hit.
 
 ``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL.
 Every read joins ``chunks c`` with ``documents d`` under it, so that a private document or a
-filtered one can never be ranked, counted, folded or shown.
+filtered one can never be ranked, counted, folded or shown. ``FILTERS`` is the one table of filters: a new one
+is a row here and a field of `Filters`.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from posixpath import basename, splitext
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag_core.extract import frontmatter, type_of_suffix
-from rag_core.store import bm25, counts, shared_bm25
 from rag_core.store.documents import name_key, storable
 from rag_core.store.embeddings import lacking, lacking_count
 from rag_core.store.rows import rows_at_once
-from rag_core.store.shared_bm25 import HIDDEN
 from rag_core.text import tags
 from rag_core.text.words import fold as fold_words
-from rag_core.text.words import is_spaced_word, match_all, match_any, spaced_words, units
+from rag_core.text.words import is_spaced_word, match_all
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
-_EVERYTHING = "1"
-_LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
-_MOST_BEGINNINGS = 3  # each goes through all words of the index that begin so
-_MOST_LESS = 4  # letters by which a stem is shorter than a beginning of its words
-_BEGUN = 100  # chunks that may have a longer word, for each
-_MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
+HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
+"""The SQL of all private chunks."""
+
+_Condition = tuple[str, tuple[Any, ...]]  # SQL on ``c`` (chunks) and ``d`` (documents), and its bound values
+
+
+# --- filters ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Eligible:
-    """A condition on ``c`` (chunks) and ``d`` (documents) with its bound values."""
+class Filter:
+    """A filter of queries, kept in the ``field`` of `Filters`.
 
-    sql: str
-    values: tuple[Any, ...]
-    viewer: Viewer
+    ``keys``: its names in a query, ours first, then those of the seeds. ``sql``: the condition for some
+    values. ``clean``: a value as it is kept. ``lacks``: how a notice says that no document fits it.
+    ``facet``: which of `facets` holds its values, '' for none. ``is_day``: it has one value, a day.
+    """
 
-    @property
-    def narrows(self) -> bool:
-        """Whether anything at all is left out."""
-        return self.sql != visible(self.viewer).sql
-
-
-def eligible(query: Query, viewer: Viewer) -> Eligible:
-    """What ``viewer`` may be shown for ``query``."""
-    parts: list[tuple[str, tuple[Any, ...]]] = []
-    if not viewer.is_owner:
-        parts.append(("NOT d.private", ()))
-    parts += _filter_conditions(query.filters) + _filter_conditions(query.beside)
-    parts += [(f"NOT ({sql})", values) for sql, values in _filter_conditions(query.excluded)]
-    parts += [_must_hold(phrase) for phrase in query.phrases]
-    parts += [_must_lack(phrase) for phrase in query.without]
-    condition = " AND ".join(f"({sql})" for sql, _ in parts) or _EVERYTHING
-    return Eligible(condition, tuple(value for _, values in parts for value in values), viewer)
+    field: str
+    keys: tuple[str, ...]
+    sql: Callable[[tuple[str, ...]], _Condition]
+    clean: Callable[[str], str] = str
+    lacks: str = ""
+    facet: str = ""
+    is_day: bool = False
 
 
-def visible(viewer: Viewer) -> Eligible:
-    """What ``viewer`` may see at all."""
-    return eligible(Query("", "", ()), viewer)
+def _types(values: tuple[str, ...]) -> _Condition:
+    types = tuple(type_of_suffix(f".{name}") or name for name in values)  # a suffix names its type
+    return f"d.file_type IN ({_marks(types)})", types
 
 
-def _filter_conditions(filters: Filters) -> list[tuple[str, tuple[Any, ...]]]:
-    parts: list[tuple[str, tuple[Any, ...]]] = []
-    if filters.types:
-        types = tuple(type_of_suffix(f".{name}") or name for name in filters.types)  # a suffix names its type
-        parts.append((f"d.file_type IN ({_marks(types)})", types))
-    if filters.tags:
-        parts.append(
-            (
-                f"d.id IN (SELECT document_id FROM tags WHERE folded IN ({_marks(filters.tags)}))",
-                tuple(name_key(tag) for tag in filters.tags),
-            )
-        )
-    if filters.paths:
-        conditions = [_path_condition(path) for path in filters.paths]
-        parts.append(
-            (" OR ".join(sql for sql, _ in conditions), tuple(v for _, vs in conditions for v in vs))
-        )
-    if filters.files:
-        names = tuple(name_key(file) for file in filters.files)
-        known = f"SELECT document_id FROM names WHERE kind = 0 AND key IN ({_marks(names)})"
-        parts.append((f"d.id IN ({known})", names))
-    if filters.pages:
-        parts.append(
-            (
-                f"c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({_marks(filters.pages)})",
-                filters.pages,
-            )
-        )
-    if filters.after is not None:
-        parts.append(("d.date >= ?", (filters.after,)))
-    if filters.before is not None:
-        parts.append(("d.date < ?", (filters.before,)))
-    return parts
+def _tags(values: tuple[str, ...]) -> _Condition:
+    return (
+        f"d.id IN (SELECT document_id FROM tags WHERE folded IN ({_marks(values)}))",
+        tuple(map(name_key, values)),
+    )
 
 
-def _path_condition(path: str) -> tuple[str, tuple[Any, ...]]:
+def _paths(values: tuple[str, ...]) -> _Condition:
+    conditions = [_path(value) for value in values]
+    return " OR ".join(sql for sql, _ in conditions), tuple(v for _, bound in conditions for v in bound)
+
+
+def _path(path: str) -> _Condition:
     if "*" in path:
         return "lower(d.display) GLOB lower(?)", (path.replace("[", "[[]"),)
     path = path.strip("/")
@@ -111,8 +78,78 @@ def _path_condition(path: str) -> tuple[str, tuple[Any, ...]]:
     return "d.display = ? COLLATE NOCASE OR d.display LIKE ? ESCAPE '\\'", (path, below)
 
 
+def _files(values: tuple[str, ...]) -> _Condition:
+    known = f"SELECT document_id FROM names WHERE kind = 0 AND key IN ({_marks(values)})"
+    return f"d.id IN ({known})", tuple(map(name_key, values))
+
+
+def _pages(values: tuple[str, ...]) -> _Condition:
+    return f"c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({_marks(values)})", values
+
+
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
+
+
+FILTERS = (
+    Filter(
+        "types", ("type", "file_type"), _types, lambda value: value.lower().removeprefix("."),
+        lacks="is of the type", facet="types",
+    ),
+    Filter(
+        "tags", ("tag", "tags"), _tags, lambda value: value.lstrip("#").strip("/"),
+        lacks="has the tag", facet="tags",
+    ),
+    Filter("paths", ("path", "folder"), _paths, lacks="is in a folder called", facet="folders"),
+    Filter("files", ("file", "source_file", "file_path"), _files, lacks="is called"),
+    Filter("pages", ("page",), _pages, lacks="has a page or slide"),
+    Filter("after", ("after",), lambda day: ("d.date >= ?", day), is_day=True),
+    Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
+)  # fmt: skip
+
+
+def _filter_conditions(filters: Filters) -> list[_Condition]:
+    found = [(each, getattr(filters, each.field)) for each in FILTERS]
+    return [each.sql((value,) if each.is_day else value) for each, value in found if value]
+
+
+# --- who may be found -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """A condition on ``c`` (chunks) and ``d`` (documents) with its bound values. ``narrows``: whether it
+    leaves out anything that ``viewer`` may see."""
+
+    sql: str
+    values: tuple[Any, ...]
+    viewer: Viewer
+    narrows: bool
+
+
+def eligible(query: Query, viewer: Viewer) -> Eligible:
+    """What ``viewer`` may be shown for ``query``."""
+    parts = _filter_conditions(query.filters) + _filter_conditions(query.beside)
+    for sql, values in _filter_conditions(query.excluded):
+        parts.append((f"NOT ({sql})", values))
+    parts += map(_must_hold, query.phrases)
+    parts += map(_must_lack, query.without)
+    condition = "1" if viewer.is_owner else "NOT d.private"
+    bound: list[Any] = []
+    for sql, values in parts:
+        condition += f" AND ({sql})"
+        bound += values
+    return Eligible(condition, tuple(bound), viewer, bool(parts))
+
+
+def visible(viewer: Viewer) -> Eligible:
+    """What ``viewer`` may see at all."""
+    return eligible(Query("", "", ()), viewer)
+
+
+def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
+    """Whether nothing is hidden from ``viewer``: what is counted of all is then theirs, too."""
+    return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
 
 
 _ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
@@ -135,43 +172,7 @@ def _must_lack(phrase: str) -> tuple[str, tuple[Any, ...]]:
     return f"NOT ({sql})", values
 
 
-# --- passages by words ------------------------------------------------------------------
-
-
-def by_words(
-    db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
-) -> list[tuple[int, float]]:
-    """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better)."""
-    if _sees_all(db, allowed.viewer):
-        condition = allowed.sql if allowed.narrows else _EVERYTHING
-        return bm25.best(db, words, condition, allowed.values, limit)
-    found = bm25.best(db, words, allowed.sql, allowed.values, limit * _MARGIN)
-    if not found:
-        return []
-    seen, holders = frequencies(db, units(words), allowed.viewer)
-    scores = shared_bm25.scores(db, words, [chunk_id for chunk_id, _ in found], seen, holders)
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
-
-
-def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
-    """Chunks with a word that begins with one of ``words``, which stand nowhere; a few for each."""
-    asked = (w for w in words if len(w) >= _LEAST_BEGINNING and w.isalpha() and is_spaced_word(w))
-    return [i for word in islice(asked, _MOST_BEGINNINGS) for i in _begun(db, word, allowed)]
-
-
-def _begun(db: sqlite3.Connection, word: str, allowed: Eligible) -> list[int]:
-    """The index has stems: that of *universities*, which begins with *universi*, is *univers*. So a little
-    less is looked for, and what is found is compared with the word."""
-    sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
-              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
-    for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
-        rows = db.execute(sql, (f"- path : ({match_any([word[:length]])} *)", *allowed.values)).fetchall()
-        texts = judged_texts(db, [row[0] for row in rows])
-        if found := [
-            i for i, text in texts.items() if any(w.startswith(word) for w, _ in spaced_words(text))
-        ]:
-            return found
-    return []
+# --- eligible passages and documents ----------------------------------------------------
 
 
 def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int]:
@@ -203,21 +204,12 @@ def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5
     return [row[0] for row in rows]
 
 
-def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
-    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or
-    a pair) occurs: a score must not tell whether a private note holds a word."""
-    total, holders = counts.count(db, "SELECT 1 FROM chunks"), counts.holders(db, units)
-    if _sees_all(db, viewer):
-        return total, holders
-    hidden = counts.holders(db, units, f"+words.rowid IN ({HIDDEN})")
-    seen = {unit: held - hidden[unit] for unit, held in holders.items()}
-    return total - counts.count(db, HIDDEN), seen
-
-
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
     """How many texts that ``viewer`` may see wait for the embedder."""
+    if db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is None:
+        return 0
     count = lacking_count(db)
-    if not count or _sees_all(db, viewer):
+    if not count or sees_all(db, viewer):
         return count
     row = db.execute(
         f"""SELECT count(DISTINCT q.id) FROM queue q JOIN chunks c ON c.embed_hash = q.hash
@@ -227,11 +219,6 @@ def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
     return count - int(row[0])
 
 
-def _sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
-    """Whether nothing is hidden from ``viewer``: what is counted of all is then theirs, too."""
-    return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
-
-
 def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:
     """The eligible chunks when there are at most ``limit``, else None."""
     sql = f"SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE {allowed.sql} LIMIT ?"
@@ -239,21 +226,18 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
     return [chunk_id for (chunk_id,) in found] if len(found) <= limit else None
 
 
-def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[str, str]]:
-    """The types, tags, paths, files and pages among ``filters``, as (facet, value), that nothing ``viewer``
-    may see has. A pattern or the root among the paths may well hold nothing."""
-    asked = [("types", value, Filters(types=(value,))) for value in filters.types]
-    asked += [("tags", value, Filters(tags=(value,))) for value in filters.tags]
-    named = [value for value in filters.paths if value.strip("/") and "*" not in value]
-    asked += [("folders", value, Filters(paths=(value,))) for value in named]
-    asked += [("files", value, Filters(files=(value,))) for value in filters.files]
-    asked += [("pages", value, Filters(pages=(value,))) for value in filters.pages]
-    nothing = Query("", "", ())
-    return [
-        (facet, value)
-        for facet, value, alone in asked
-        if few(db, eligible(replace(nothing, filters=alone), viewer), 0) is not None
-    ]
+def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[Filter, str]]:
+    """The filters with their values among ``filters`` that nothing ``viewer`` may see fits, but for days. A
+    pattern or the root among the paths may well hold nothing."""
+    found: list[tuple[Filter, str]] = []
+    for each in FILTERS:
+        for value in getattr(filters, each.field) if each.lacks else ():
+            if each.field == "paths" and ("*" in value or not value.strip("/")):
+                continue
+            alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
+            if few(db, eligible(Query("", "", (), filters=alone), viewer), 0) is not None:
+                found.append((each, value))
+    return found
 
 
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
@@ -291,25 +275,26 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
     return {row["id"]: row for row in rows}
 
 
-def identities(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-    """What tells the passages of ``ids`` apart: their text, or the key of one without text."""
-    sql = """SELECT id, CASE text WHEN '' THEN key ELSE text END FROM chunks
-             WHERE id IN (SELECT value FROM json_each(?))"""
-    return dict(rows_at_once(db, ["id", "text"], sql, (json.dumps(list(ids)),)))
+class Candidate(NamedTuple):
+    """What a passage is judged by: all its searchable words but its folders and suffix, folded; what tells
+    it from others (its text, or its key where it has none); and whether it is for machines alone."""
+
+    text: str
+    identity: str
+    is_data: bool
 
 
-def judged_texts(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-    """All searchable words of the chunks ``ids`` but their folders and suffixes, folded."""
+def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidate]:
+    """Those of the chunks ``ids`` that are there, which an Eligible has let through already."""
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
-                 || ' ' || terms, path FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    found = rows_at_once(db, ["id", "words", "path"], sql, (json.dumps(list(ids)),))
-    return {chunk_id: fold_words(f"{words} {splitext(basename(path))[0]}") for chunk_id, words, path in found}
-
-
-def data(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Those chunks among ``ids`` that are for machines alone."""
-    sql = "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) AND anchor_type = ?"
-    return {row[0] for row in db.execute(sql, (json.dumps(list(ids)), DATA))}
+                 || ' ' || terms, path, CASE text WHEN '' THEN key ELSE text END, anchor_type
+             FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
+    columns = ["id", "words", "path", "identity", "anchor_type"]
+    found: dict[int, Candidate] = {}
+    for chunk_id, words, path, identity, kind in rows_at_once(db, columns, sql, (json.dumps(list(ids)),)):
+        text = fold_words(f"{words} {splitext(basename(path))[0]}")
+        found[chunk_id] = Candidate(text, identity, kind == DATA)
+    return found
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
@@ -407,13 +392,10 @@ _NO_TAGS = "[]"
 _PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("note", "rule"))
 
 
-def aliases(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    """The other names of documents, by id."""
-    rows = db.execute(
-        "SELECT id, metadata FROM documents WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(ids)),),
-    )
-    return {row[0]: frontmatter.aliases(json.loads(row[1])) for row in rows}
+def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
+    """The other names of a document."""
+    row = db.execute("SELECT metadata FROM documents WHERE id = ?", (document_id,)).fetchone()
+    return frontmatter.aliases(json.loads(row[0]))
 
 
 def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:

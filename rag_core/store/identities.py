@@ -41,12 +41,14 @@ def target_identity(db: sqlite3.Connection) -> Known | None:
 
 
 def _known(db: sqlite3.Connection, which: str) -> Known | None:
-    row = db.execute(f"SELECT * FROM identities WHERE id = {which}").fetchone()
+    row = db.execute(
+        f"""SELECT id, canary, provider, model, digest, dimension, prompts FROM identities
+            WHERE id = {which}"""
+    ).fetchone()
     if row is None:
         return None
-    names = ("provider", "model", "digest", "dimension", "prompts")
-    identity = EmbedderIdentity(**{name: row[name] for name in names})
-    return Known(row["id"], identity, np.frombuffer(row["canary"], np.float32))
+    number, canary, *identity = row
+    return Known(number, EmbedderIdentity(*identity), np.frombuffer(canary, np.float32))
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:

@@ -46,6 +46,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
 TERM_COLUMNS = ("title_terms", "terms")
@@ -97,7 +98,10 @@ def bigrams(run: str) -> list[str]:
 
 def units(words: Iterable[str]) -> list[str]:
     """What is counted of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
-    return list(dict.fromkeys(unit for w in words for unit in (bigrams(w) if is_unspaced(w) else [w])))
+    found: dict[str, None] = {}
+    for word in words:
+        found.update(dict.fromkeys(bigrams(word) if is_unspaced(word) else [word]))
+    return list(found)
 
 
 def extra_terms(text: str) -> str:
@@ -158,17 +162,20 @@ def _pieces(word: str) -> Iterator[str]:
 def query_words(text: str) -> tuple[str, ...]:
     """The words of a query in order, folded, without repetitions; stop words only if all are."""
     words = dict.fromkeys(_split(text, parts=True))
-    return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
+    telling = dict.fromkeys(words)
+    for word in STOP_WORDS & telling.keys():
+        del telling[word]
+    return tuple(telling or words)
 
 
 def typed_words(text: str) -> dict[str, list[str]]:
     """The words of a query as they were typed, each once and with what is counted of it: a number with its
     signs, a name in code whole."""
     text = _readable(text)
-    found: dict[str, tuple[str, list[str]]] = {}
-    at = 0
     places = [(each.span, list(each.parts)) for each in figures(text)]
     places += [(match.span(), [match[0].lower()]) for match in _SNAKE.finditer(text)]
+    found: dict[str, tuple[str, list[str]]] = {}
+    at = 0
     for (start, end), parts in [*sorted(places), ((len(text), len(text)), [])]:
         for typed in _WORD.findall(text[at:start]):
             for word in _pieces(typed):
@@ -176,14 +183,16 @@ def typed_words(text: str) -> dict[str, list[str]]:
         if parts:
             found.setdefault(text[start:end], (text[start:end], parts))
         at = end
-    telling = {folded: each for folded, each in found.items() if folded not in STOP_WORDS}
-    return dict((telling or found).values())
+    every = dict(found.values())
+    for word in STOP_WORDS & found.keys():
+        del found[word]
+    return dict(found.values()) or every
 
 
 def figures(text: str) -> list[Number]:
     """The numbers, dates and codes of a query."""
     text = _readable(text)
-    return [*numbers(text), *codes(text)]
+    return [*numbers(text), *codes(text)] if _DIGIT.search(text) else []
 
 
 def _readable(text: str) -> str:
@@ -196,11 +205,15 @@ def _split(text: str, *, parts: bool = False) -> Iterator[str]:
     for match in _WORD.finditer(text):
         word = match.group()
         yield from _pieces(fold(word))
-        if parts and word.isascii():
+        if parts and word.isascii() and _MIXED.search(word):
             yield from _parts(word)
-    if parts:
-        yield from (whole for number in numbers(text) for whole in number.wholes)
-        yield from (match[0].lower() for match in _SNAKE.finditer(text))  # a phrase for the index
+    if not parts:
+        return
+    if _DIGIT.search(text):
+        for number in numbers(text):
+            yield from number.wholes
+    for match in _SNAKE.finditer(text):  # a phrase for the index
+        yield match[0].lower()
 
 
 def is_unspaced(word: str) -> bool:
@@ -213,7 +226,8 @@ def is_unspaced(word: str) -> bool:
 
 def spaced_words(text: str) -> Iterator[tuple[str, Span]]:
     """Each word of ``text`` that stands between spaces or signs, and where."""
-    return ((match.group(), match.span()) for match in _SPACED_WORD.finditer(text))
+    for match in _SPACED_WORD.finditer(text):
+        yield match.group(), match.span()
 
 
 def phrase_places(text: str, phrase: str) -> Iterator[Span]:

@@ -1,0 +1,434 @@
+"""The read path: query → retrieve → rank → snippet, over one store or several.
+
+Each store runs its own hybrid; the lists merge by score. A store that fails becomes a
+warning, not a failed search.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from heapq import nlargest
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from rag_core.errors import RagError, StoreError, VectorError
+from rag_core.search import notices
+from rag_core.search.rank import (
+    ITS_NAME,
+    RELEVANT,
+    TELLS_OF_WORDS,
+    Calibration,
+    Found,
+    Ranked,
+    held_units,
+    information,
+    rank,
+    text_score,
+)
+from rag_core.search.snippet import best_window, highlight, markup
+from rag_core.store import Store, embeddings, find, lexical
+from rag_core.store.errors import for_viewer
+from rag_core.store.identities import active_identity
+from rag_core.text.numbers import Number, numbers
+from rag_core.text.words import extra_terms, figures, fold, is_unspaced, units
+from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Query, Vectors, Viewer
+from rag_core.vectors import VectorIndex
+from rag_core.vectors.local import LocalVectors
+
+CANDIDATES = 100  # by words, and as many by meaning
+RAREST = 24
+"""How many words of a pasted text are looked for."""
+
+_REACHES = (400, 1600, 6400)  # how far to look where those are not enough
+_DISTINCT = 20  # passages that a reach must give: copies of a few may crowd out the rest
+_SPARE = 20  # more that a remote index is asked for: it may still know what is gone here
+_FEW = 2000  # so many chunks are compared one by one
+_MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
+_COUNTED = 1000  # the longest words of a pasted text: long ones are rare, and quickly counted
+_RUN = 8  # characters of a script without spaces that are looked for together
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One store to search: its vector index, and the query's vector from its embedder, which has the row
+    ``identity_id`` there.
+
+    ``vector`` is None where only words can be searched; ``trouble`` then says why, if it should not be.
+    """
+
+    store: Store
+    index: VectorIndex
+    vector: Vectors | None
+    calibration: Calibration
+    identity_id: int = 0
+    trouble: RagError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The mode, how many hits behind how many others, from which score, and how many candidates to rank."""
+
+    mode: Mode = "hybrid"
+    top_k: int = 10
+    min_score: float | None = None
+    offset: int = 0
+    k_lex: int = CANDIDATES
+    k_vec: int = CANDIDATES
+
+    @property
+    def depth(self) -> int:
+        """How far the list is needed: one hit further than shown, to know whether it goes on."""
+        return min(self.offset + self.top_k + 1, MAX_DEPTH)
+
+
+@dataclass(slots=True)
+class _StoreHits:
+    """The beginning of a store's list, how long the list is at least, the scores that were too low, and how
+    many passages are good enough; ``fits_more`` where those are all that were looked at."""
+
+    hits: list[Hit] = field(default_factory=list)
+    known: int = 0
+    below: list[float] = field(default_factory=list)
+    fitting: int = 0
+    fits_more: bool = True  # until one does not fit: no score behind it is higher
+
+
+def search(
+    scopes: Mapping[str, Callable[[], Scope]], query: Query, options: SearchOptions, viewer: Viewer
+) -> Answer:
+    """The best passages for ``query`` that ``viewer`` may see, best first.
+
+    Raises what went wrong when no store could be searched.
+    """
+    by_words: dict[str, RagError] = {}
+    failed: dict[str, RagError] = {}
+    searched: list[Store] = []
+    lists: list[_StoreHits] = []
+    hits: list[Hit] = []
+    pending = 0
+    for name, open_scope in scopes.items():
+        try:
+            scope, listed, waiting = _search_scope(open_scope, query, options, viewer)
+        except RagError as error:
+            failed[name] = for_viewer(error, viewer, name)
+            continue
+        if scope.trouble:
+            by_words[name] = scope.trouble
+        searched.append(scope.store)
+        lists.append(listed)
+        hits += listed.hits
+        pending += waiting
+    if failed and not lists:
+        raise next(iter(failed.values()))
+    hits.sort(key=attrgetter("score"), reverse=True)  # of equal ones the first store's stay first
+    convincing = bool(hits) and hits[0].relevant
+    end = options.offset + options.top_k
+    shown: list[Hit] = []
+    asked_numbers = figures(query.text)
+    for place, hit in enumerate(hits[options.offset : end], options.offset + 1):
+        shown.append(_with_highlights(replace(hit, rank=place), query, asked_numbers))
+    known = sum(map(attrgetter("known"), lists))
+    goes_on = end < min(len(hits), options.depth)
+    more_fits = goes_on and hits[end].relevant  # no score behind it is higher
+    said = notices.words_only(by_words) if by_words else []
+    said += notices.failures(failed) if failed else []
+    said += notices.hints(searched, query, viewer, spelling=not convincing and options.mode != "vector")
+    if not hits and options.min_score is not None:
+        said += notices.below([score for listed in lists for score in listed.below], options.min_score)
+    return Answer(
+        query=query,
+        stores=tuple(scopes),
+        mode=options.mode,
+        hits=tuple(shown),
+        convincing=convincing,
+        notices=tuple(said),
+        pending=pending,
+        offset=options.offset,
+        has_more=more_fits,
+        unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
+        fitting=sum(map(attrgetter("fitting"), lists)),
+        fits_more=any(map(attrgetter("fits_more"), lists)),
+        by_words=tuple(by_words),
+    )
+
+
+def _search_scope(
+    open_scope: Callable[[], Scope], query: Query, options: SearchOptions, viewer: Viewer
+) -> tuple[Scope, _StoreHits, int]:
+    """A store as it could be searched, its list, and how many texts wait for its embedder: by words whatever
+    becomes of its vector index, and once more where a switch of its embedder ended meanwhile."""
+    for _ in range(2):
+        scope = open_scope()
+        try:
+            listed = _search_store(scope, query, options, viewer)
+        except VectorError as error:
+            trouble = error if viewer.is_owner else VectorError("The vector index is not at hand just now.")
+            scope = replace(scope, vector=None, trouble=trouble)
+            listed = _search_store(scope, query, options, viewer)
+        with scope.store.read() as db:
+            active, waiting = active_identity(db), find.waiting(db, viewer)
+        if not scope.identity_id or (active and active.id == scope.identity_id):
+            break
+    return scope, listed, waiting
+
+
+def _search_store(scope: Scope, query: Query, options: SearchOptions, viewer: Viewer) -> _StoreHits:
+    """The beginning of the store's list, as far as it is wanted.
+
+    There is one list for all numbers and offsets, so that pages fit together: first come the best
+    of ``k_lex`` candidates by words and ``k_vec`` by meaning; what only a further reach finds stands behind
+    them, best first, and no score is higher than the one before.
+    """
+    mode = options.mode if scope.vector is not None and query.text else "lexical"
+    allowed = find.eligible(query, viewer)
+    listed = _StoreHits()
+    seen: set[str] = set()
+    least = options.min_score or 0
+    for further in (0, *_REACHES):
+        by_words, by_meaning = max(options.k_lex, further), max(options.k_vec, further)
+        reach = {"lexical": by_words, "vector": by_meaning, "hybrid": min(by_words, by_meaning)}[mode]
+        near = _by_meaning(scope, query.filters, allowed, by_meaning) if mode != "lexical" else {}
+        with scope.store.read() as db:
+            groups, count = _candidates(db, scope, query, mode, by_words, allowed, near)
+            is_all = count < reach
+            if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
+                continue
+            new = [text for text in groups if text not in seen][: reach - len(seen)]
+            seen.update(new)
+            placed: list[list[Ranked]] = []
+            last = listed.hits[-1].score if listed.hits else 1.0
+            fit = 0
+            for text in new:
+                score = groups[text][0].score
+                if score < least:
+                    listed.below.append(score)
+                else:
+                    listed.known += 1
+                    fit += score >= RELEVANT
+                    if len(listed.hits) + len(placed) < options.depth:
+                        placed.append([replace(item, score=min(item.score, last)) for item in groups[text]])
+            if listed.fits_more:
+                listed.fitting += fit
+                listed.fits_more = fit == len(new) and not is_all
+            listed.hits += _hits(db, scope.store.name, placed, viewer)
+        if is_all or len(listed.hits) >= options.depth or listed.below:
+            break
+    return listed
+
+
+def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: int) -> dict[int, float]:
+    """Chunk id → similarity of the ``count`` nearest eligible chunks.
+
+    The index knows nothing of viewers and not all of filters, so it is asked for more until enough of
+    what it finds is eligible. A remote one may be a little behind the store, and its numbers are not
+    quite ours: the store's own vectors say how near a chunk is.
+    """
+    if scope.vector is None:
+        return {}
+    if allowed.narrows:
+        with scope.store.read() as db:
+            few = find.few(db, allowed, _FEW)
+            if few is not None:  # a strict filter: no need to look through the whole index
+                near = _similarities(db, scope, few)
+                return dict(nlargest(count, near.items(), key=itemgetter(1)))
+    spare = 0 if isinstance(scope.index, LocalVectors) else _SPARE
+    k = count
+    while True:
+        found = scope.index.search(scope.vector, k + spare, filters)
+        matches = dict(found)
+        with scope.store.read() as db:
+            ids = find.chunk_ids(db, list(matches), allowed)
+            if len(ids) >= count or len(found) < k + spare:
+                near = {ids[key]: similarity for key, similarity in matches.items() if key in ids}
+                near = _similarities(db, scope, list(near)) if spare else near
+                return dict(nlargest(count, near.items(), key=itemgetter(1)))
+        k *= 4
+
+
+def _candidates(
+    db: sqlite3.Connection,
+    scope: Scope,
+    query: Query,
+    mode: Mode,
+    reach: int,
+    allowed: find.Eligible,
+    near: dict[int, float],
+) -> tuple[dict[str, list[Ranked]], int]:
+    """Everything found by words, by name or by meaning, in order, and how many there are. The same passage in
+    several files is one group, in the place of its best."""
+    if query.text:
+        texts, ranked = _ranked(db, scope, query, mode, reach, allowed, near)
+    else:
+        ids = find.by_filters(db, allowed, reach)
+        reason = "holds it exactly" if query.phrases else "matches the filters"
+        texts, ranked = find.candidates(db, ids), [Ranked(Found(i, ""), 1.0, (reason,)) for i in ids]
+    groups: dict[str, list[Ranked]] = {}
+    for item in ranked:
+        groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)
+    return groups, len(ranked)
+
+
+def _ranked(
+    db: sqlite3.Connection,
+    scope: Scope,
+    query: Query,
+    mode: Mode,
+    reach: int,
+    allowed: find.Eligible,
+    near: dict[int, float],
+) -> tuple[dict[int, find.Candidate], list[Ranked]]:
+    """The candidates with each measure that is known, and their order."""
+    total, counts = lexical.frequencies(db, units(query.words), allowed.viewer)
+    idf = information(total, counts)
+    bm25: dict[int, float] = {}
+    named: dict[int, None] = {}
+    begun: list[int] = []
+    if mode != "vector":
+        bm25 = _by_words(db, query.words, idf, allowed, reach) if query.words else {}
+        named = dict.fromkeys(find.by_name(db, query.text, allowed))
+        nowhere = [word for word in query.words if not counts.get(word, 1)]
+        begun = lexical.by_beginnings(db, nowhere, allowed) if nowhere else []
+    ids = {**bm25, **dict.fromkeys(begun), **named, **near}
+    similarity = near
+    if mode == "hybrid":
+        similarity = near | _similarities(db, scope, [i for i in ids if i not in near])
+    texts = find.candidates(db, ids)
+    found: list[Found] = []
+    for i in ids:
+        if i in texts:
+            text, _, is_data = texts[i]
+            found.append(Found(i, text, i in named, bm25.get(i), similarity.get(i), is_data))
+    return texts, rank(found, query, idf, mode, scope.calibration)
+
+
+def _by_words(
+    db: sqlite3.Connection, words: Sequence[str], idf: Mapping[str, float], allowed: find.Eligible, reach: int
+) -> dict[int, float]:
+    """Chunk id → BM25 of the best by words. For a guest it is counted from their texts alone, whether or not
+    the store has private notes: FTS5's numbers would tell how often those hold a word."""
+    if allowed.viewer.is_owner:
+        return dict(lexical.by_words(db, words, allowed, reach))
+    best = dict(lexical.by_words(db, words, allowed, reach * _MARGIN))
+    scores = [(text_score(each.text, idf), -i) for i, each in find.candidates(db, best).items()]
+    return {-i: score for score, i in nlargest(reach, scores)}
+
+
+def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
+    if scope.vector is None or not ids:
+        return {}
+    found, vectors = embeddings.vectors_of(db, scope.identity_id, ids)
+    return dict(zip(found, (vectors @ scope.vector).tolist(), strict=True)) if found else {}
+
+
+# --- rows → hits ------------------------------------------------------------------------
+
+
+def _hits(
+    db: sqlite3.Connection, store: str, groups: Sequence[Sequence[Ranked]], viewer: Viewer
+) -> list[Hit]:
+    """A hit for each group; the same passage in other files is named as its copies."""
+    rows = find.chunks(db, [item.found.chunk_id for group in groups for item in group])
+    documents: dict[int, Document] = {}
+    for document in find.documents(db, store, viewer, {row["document_id"] for row in rows.values()}):
+        documents[document.id] = document
+    hits: list[Hit] = []
+    for group in groups:
+        # What the vector index found is of an earlier snapshot: its id may be another document's by now.
+        there = [item for item in group if rows[item.found.chunk_id]["document_id"] in documents]
+        if not there:
+            continue
+        best = there[0]
+        row = rows[best.found.chunk_id]
+        copies = [documents[rows[item.found.chunk_id]["document_id"]].path for item in there[1:]]
+        aliases = () if row["text"].strip() else find.aliases(db, row["document_id"])
+        document = documents[row["document_id"]]
+        hits.append(
+            Hit(
+                rank=0,
+                score=best.score,
+                relevant=best.score >= RELEVANT,
+                similarity=best.found.similarity,
+                bm25=best.found.bm25 if viewer.is_owner else None,
+                reasons=best.reasons,
+                store=store,
+                key=row["key"],
+                chunk_index=row["chunk_index"],
+                content=row["text"],
+                spans=(),
+                snippet=(0, 0),
+                start_line=row["start_line"],
+                end_line=row["end_line"],
+                heading_path=tuple(json.loads(row["heading_path"])),
+                anchor_type=row["anchor_type"],
+                anchor_ref=row["anchor_ref"],
+                split_part=row["split_part"],
+                document=document,
+                copies=tuple(copies),
+                aliases=aliases,
+                headings=row["headings"],
+            )
+        )
+    return hits
+
+
+def _with_highlights(hit: Hit, query: Query, asked: Sequence[Number]) -> Hit:
+    """A hit with its spans, its snippet and where its words stand; ``asked``: the numbers of the query."""
+    loose: Sequence[str] = query.loose
+    if asked:  # without the parts of numbers that the text has whole
+        there = {whole for number in numbers(hit.content) for whole in number.wholes}
+        typed = (number for number in asked if not there.isdisjoint(number.wholes))
+        parts = {part for number in typed for part in number.parts}
+        loose = [word for word in query.loose if word not in parts]
+    spans = highlight(hit.content, loose, query.phrases)
+    hidden = markup(hit.content, hit.document.file_type, spans)
+    changes: dict[str, Any] = {"snippet": best_window(hit.content, spans, hidden=hidden)}
+    if ITS_NAME not in hit.reasons and not TELLS_OF_WORDS.isdisjoint(hit.reasons):
+        changes["reasons"] = _reasons(hit, units(query.words), asked)
+    return replace(hit, spans=spans, hidden=hidden, **changes)
+
+
+def _reasons(hit: Hit, asked: Sequence[str], together: Sequence[Number]) -> tuple[str, ...]:
+    """The reasons of a hit, with where its words stand that its text has not: in its names, or in the tags
+    and the front matter of its note."""
+    names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
+    lacking = _lacking(hit.content, asked, together)
+    hidden = _lacking(names, lacking, together) if hit.document.file_type == "markdown" else []
+    if hidden:
+        where = f"{'' if hidden == asked else ', some'} in its tags or front matter"
+    else:
+        where = " in its name or headings" if asked and lacking == asked else ""
+    return tuple(f"{each}{where}" if each in TELLS_OF_WORDS else each for each in hit.reasons)
+
+
+def _lacking(text: str, asked: Sequence[str], together: Sequence[Number]) -> list[str]:
+    held = held_units(f"{fold(text)} {extra_terms(text)}", asked, together)
+    return [unit for unit in asked if unit not in held]
+
+
+# --- a pasted text ----------------------------------------------------------------------
+
+
+def rarest(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
+    """``query`` with those of its words that fewest passages hold which ``viewer`` may see in ``stores``.
+
+    Words that none holds are left out, unless that is true of all.
+    """
+    words: dict[str, None] = {}
+    for word in query.words:
+        step = _RUN if is_unspaced(word) else max(1, len(word))
+        words.update(dict.fromkeys(word[start : start + step] for start in range(0, len(word), step)))
+    longest = sorted(words, key=len, reverse=True)[:_COUNTED]
+    held: Counter[str] = Counter()
+    for store in stores:
+        with suppress(StoreError), store.read() as db:
+            held.update(lexical.frequencies(db, units(longest), viewer)[1])
+    holders = {word: min(held[unit] for unit in units([word])) for word in longest}
+    known = [word for word in longest if holders[word]] or longest
+    chosen = sorted(known, key=holders.__getitem__)[:RAREST]
+    kept = tuple(word for word in words if word in chosen)
+    return replace(query, text=" ".join(kept), words=kept, loose=kept)

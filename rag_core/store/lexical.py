@@ -1,0 +1,181 @@
+"""Passages by their words: the best by BM25, those with a longer word, and words that are spelled alike.
+
+FTS5 scores every passage with any of the words, and a common word is in a third of them. MaxScore
+(Turtle & Flood, "Query evaluation: strategies and optimizations", Information Processing &
+Management 31, 1995) gives the same best passages: a word adds no more to a score than its weight
+allows, so a passage with only such words as stay together below the last of the best is none.
+
+Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Guests are given
+none of them: `search.rank.text_score` scores what they may see by the counts of `frequencies`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from rag_core.store.find import HIDDEN, Eligible, candidates, sees_all, visible
+from rag_core.store.rows import count, exact, holders, rows_at_once
+from rag_core.text.words import STOP_WORDS, fold, is_spaced_word, match_any, spaced_words, units
+from rag_core.types import Viewer
+
+# Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
+# terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.
+COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
+
+FEW = 2000
+"""So many matches are scored at once in a millisecond; there is nothing to spare."""
+
+_MOST_OF_A_WORD = 2.2  # FTS5's k1 + 1: what BM25 of one word tends to, as a multiple of its weight
+_WORTH_WHILE = 0.5  # leaving out fewer than the other matches saves less than it costs
+_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
+
+_LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
+_MOST_BEGINNINGS = 3  # each goes through all words of the index that begin so
+_MOST_LESS = 4  # letters by which a stem is shorter than a beginning of its words
+_BEGUN = 100  # chunks that may have a longer word, for each
+
+_SHORTEST, _LONGEST = 4, 40  # letters; shorter words are like too many others, longer ones nobody types
+_LIKE = 0.8  # of difflib's ratio: of six letters one is another one, or two neighbours are swapped
+_LIKE_STEM = 0.7
+_LONGER, _SHORTER = 2, 4  # letters by which a stem may differ from the word
+_TRIED = 8
+
+
+def by_words(
+    db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
+) -> list[tuple[int, float]]:
+    """The ``limit`` best chunks with any of ``words`` (query_words): (chunk id, BM25, higher is better)."""
+    words = units(words)  # each once: FTS5 scores a phrase as often as it is asked for
+    counts = holders(db, words)
+    total = sum(counts.values())
+    if len(words) == 1 or total <= FEW:
+        return _scored(db, words, words, allowed, limit)
+    order = sorted(words, key=counts.__getitem__)
+    rare = 1
+    while rare < len(order) and _matches(order[:rare], counts) < 2 * limit:
+        rare += 1
+    if _matches(order[:rare], counts) > total * _WORTH_WHILE:
+        return _scored(db, words, words, allowed, limit)
+    found = _scored(db, words, order[:rare], allowed, limit)
+    last = found[-1][1] if len(found) == limit else 0.0
+    newest = db.execute("SELECT max(id) FROM chunks").fetchone()[0]  # no fewer than there are chunks
+    needed = rare
+    while needed < len(order) and _most(order[needed:], counts, newest) >= last:
+        needed += 1
+    if needed == rare:
+        return found
+    worth_while = _matches(order[:needed], counts) <= total * _WORTH_WHILE
+    return _scored(db, words, order[:needed] if worth_while else words, allowed, limit)
+
+
+def _scored(
+    db: sqlite3.Connection, words: Sequence[str], needed: Sequence[str], allowed: Eligible, limit: int
+) -> list[tuple[int, float]]:
+    """The best passages with any of the words ``needed``, by all their ``words``; no other is scored."""
+    condition, joins = "1", ""
+    if allowed.narrows or not sees_all(db, allowed.viewer):
+        condition = allowed.sql
+        joins = "JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id"
+    matching = f"""SELECT words.rowid, -words.rank FROM words {joins}
+                   WHERE words MATCH ? AND words.rank MATCH 'bm25({_WEIGHTS})' AND {condition}"""
+    others = [word for word in words if word not in needed]
+    if not others:
+        found = f"{matching} ORDER BY words.rank LIMIT ?"
+        values = (match_any(words), *allowed.values, limit)
+    else:  # those with another word beside them first, as FTS5 leaps over what has only others
+        found = f"""WITH more (id, score) AS MATERIALIZED ({matching})
+                    SELECT * FROM more
+                    UNION ALL {matching} AND +words.rowid NOT IN (SELECT id FROM more)
+                    ORDER BY score DESC, id LIMIT ?"""
+        both = f"({match_any(needed)}) AND ({match_any(others)})"
+        values = (both, *allowed.values, match_any(needed), *allowed.values, limit)
+    sql = f"WITH best (id, score) AS ({found}) SELECT id, {exact('score')} FROM best"
+    rows = rows_at_once(db, ["id", "score"], sql, values)
+    return [(chunk_id, float(score)) for chunk_id, score in rows]
+
+
+def _matches(words: Sequence[str], counts: Mapping[str, int]) -> int:
+    return sum(map(counts.__getitem__, words))
+
+
+def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float:
+    """What a passage with all these words may score at most."""
+    weights = (math.log((chunks - counts[word] + 0.5) / (counts[word] + 0.5)) for word in words)
+    return sum(_MOST_OF_A_WORD * max(weight, 1e-6) for weight in weights)
+
+
+def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
+    """Chunks with a word that begins with one of ``words``, which no passage has; a few for each.
+
+    The index has stems: that of *universities*, which begins with *universi*, is *univers*. So a little
+    less is looked for, and what is found is compared with the word.
+    """
+    sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
+              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
+    asked = [w for w in words if len(w) >= _LEAST_BEGINNING and w.isalpha() and is_spaced_word(w)]
+    found: list[int] = []
+    for word in asked[:_MOST_BEGINNINGS]:
+        before = len(found)
+        for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
+            match = f"- path : ({match_any([word[:length]])} *)"
+            ids = [row[0] for row in db.execute(sql, (match, *allowed.values)).fetchall()]
+            for chunk_id, candidate in candidates(db, ids).items():
+                if any(each.startswith(word) for each, _ in spaced_words(candidate.text)):
+                    found.append(chunk_id)
+            if len(found) > before:
+                break
+    return found
+
+
+def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
+    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or
+    a pair) occurs: a score must not tell whether a private note holds a word."""
+    total, every = count(db, "SELECT 1 FROM chunks"), holders(db, units)
+    if sees_all(db, viewer):
+        return total, every
+    hidden = holders(db, units, f"+words.rowid IN ({HIDDEN})")
+    return total - count(db, HIDDEN), {unit: held - hidden[unit] for unit, held in every.items()}
+
+
+def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
+    """A word of a passage that ``viewer`` may see, spelled much like ``word`` and with the same first letter;
+    '' if there is none.
+
+    The index has stems, so a passage says how the word is written. Call it only for a word that no passage
+    has: all words with that letter are gone through, a tenth of a second for 100,000 passages.
+    """
+    if not _SHORTEST <= len(word) <= _LONGEST:
+        return ""
+    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
+    row = db.execute(
+        """SELECT json_group_array(term) FROM temp.vocabulary
+           WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?""",
+        (word[0], chr(ord(word[0]) + 1), len(word) - _SHORTER, len(word) + _LONGER),
+    ).fetchone()
+    terms = json.loads(row[0])
+    stems = difflib.get_close_matches(word, terms, len(terms) or 1, _LIKE_STEM)
+    # Only stems that may be seen count: nothing hidden may tell of itself by what it displaces.
+    written = filter(None, (_written(db, stem, viewer) for stem in stems))
+    words = {each for some in islice(written, _TRIED) for each in some if len(each) >= _SHORTEST}
+    near = difflib.get_close_matches(word, sorted(words - STOP_WORDS), 1, _LIKE)
+    return near[0] if near else ""
+
+
+def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
+    """How the words with this stem are written in a passage that has one."""
+    # Not by MATCH, which would take the stem of the stem: of warehous, that of warehouse, it is wareh.
+    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
+    allowed = visible(viewer)
+    row = db.execute(
+        f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
+            CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
+            WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1""",
+        (stem, *allowed.values),
+    ).fetchone()
+    beginning = stem[:-1]  # Porter's stemmer makes an i of a last y
+    return {each for each, _ in spaced_words(fold(row[0])) if each.startswith(beginning)} if row else set()
