@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ def answering(home: Path, notes: Path, ollama_chat: OllamaChat) -> Iterator[Answ
         ollama_chat.script = script if callable(script) else lambda _: [script]
         plain = Settings(home / "data", home / "models", (notes.parent,))
         given = {"llm": "ollama:talker", "ollama_url": ollama_chat.url} | settings
-        library = Library.open(replace(plain, **given))
+        library = Library.open(plain.model_copy(update=given))
         if not opened:
             index(library, "port", notes / "port")
             index(library, "home", notes / "home")
