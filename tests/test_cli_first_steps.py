@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.api.forms.screen import Line
 from rag_core.cli.runs import work_off
+from rag_core.cli.screen import Line
 from rag_core.config import load
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -109,9 +109,7 @@ def test_passages_that_the_model_cannot_read_are_why_fewer_texts_are_embedded(
     monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
     write(notes, {"poem.md": "# 诗\n\n白日依山尽，黄河入海流。\n", "river.md": "# River\n\nA poem.\n"})
     said = run("init", notes)
-    assert (
-        "1 text embedded. Equal passages share a vector; those without prose have none." in said.out
-    )
+    assert "1 text embedded. Equal passages share a vector; those without prose have none." in said.out
     assert "1 passage is in a script that this model cannot read" in said.err
 
 

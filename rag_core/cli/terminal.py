@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from rag_core.api.forms.screen import line, plain, table, width, wrapped
+from rag_core.api.encoding import plain
+from rag_core.cli.screen import line, table, width, wrapped
 from rag_core.config import Settings
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step

@@ -51,6 +51,9 @@ _FIELDS: Mapping[str, str] = {
     "before": "before",
 }
 FILTER_KEYS = tuple(_FIELDS)
+_CALLED = {field: key for key, field in reversed(list(_FIELDS.items()))}
+NAMES_OF_FILTERS = tuple(reversed(_CALLED.values()))
+"""One name of each filter, the design's."""
 
 
 def parse(raw: str) -> Query:
