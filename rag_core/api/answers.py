@@ -35,14 +35,9 @@ class Shown(BaseModel):
         return cls.model_validate(value)
 
 
-class Joined:
-    """The attributes of ``value`` with others beside them, and those of ``inner`` behind them."""
-
-    def __init__(self, value: object, inner: object = None, **beside: object) -> None:
-        self.__dict__.update(beside, _value=value, _inner=inner)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._value if hasattr(self._value, name) else self._inner, name)
+def _fields(*values: Any) -> dict[str, Any]:
+    """The fields of frozen values; of two that are called the same, the later one."""
+    return {name: getattr(value, name) for value in values for name in value.__slots__}
 
 
 def at(*path: str, **more: Any) -> Any:
@@ -103,8 +98,8 @@ class Metadata(Shown):
 class Hit(Shown):
     rank: Number
     score: Score
-    file_path: str = at("document", "path")
-    file_type: str = at("document", "file_type")
+    file_path: str = at("path")
+    file_type: str
     start_line: Count
     end_line: Count
     content: str
@@ -117,13 +112,14 @@ class Hit(Shown):
     reasons: list[str]
     highlights: list[tuple[Count, Count]] = at("spans")
     copies: list[str]
-    absolute_path: _OnDisk = at("document", "absolute_path")
-    state: State = at("document", "state")
+    absolute_path: _OnDisk
+    state: State
 
     @model_validator(mode="before")
     @classmethod
-    def _with_metadata(cls, hit: types.Hit) -> Joined:
-        return Joined(hit, metadata=hit)
+    def _with_its_file(cls, hit: types.Hit) -> dict[str, Any]:
+        path = hit.document.absolute_path
+        return {**_fields(hit.document, hit), "absolute_path": path, "metadata": hit}
 
 
 class Answer(Shown):
@@ -205,8 +201,9 @@ class _Text(Shown):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_its_file(cls, view: types.DocumentView) -> Joined:
-        return Joined(view.document, view, passages=view.chunks)
+    def _with_its_file(cls, view: types.DocumentView) -> dict[str, Any]:
+        path = view.document.absolute_path
+        return {**_fields(view, view.document), "absolute_path": path, "passages": view.chunks}
 
 
 class SharedDocument(_Text, SharedFile):

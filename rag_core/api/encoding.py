@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_json
 
 from rag_core.api import answers
 from rag_core.types import Answer, Hit, Viewer
@@ -34,7 +35,10 @@ def plain(text: str) -> str:
 
 def json_text(value: Value, indent: int | None = None) -> str:
     """``value`` as JSON; what steers a terminal is written as escapes, whatever a file name holds."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=BaseModel.model_dump)
+    try:
+        text = to_json(value, indent=indent).decode()
+    except PydanticSerializationError:  # half a character, as in the name of a folder that is not UTF-8
+        text = json.dumps(value, ensure_ascii=False, indent=indent, default=BaseModel.model_dump)
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

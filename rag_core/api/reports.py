@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from rag_core import reports
-from rag_core.api.answers import Joined, Score, Shown, Tenths, Text, TextOrNull, at
+from rag_core.api.answers import Score, Shown, Tenths, Text, TextOrNull, at
 from rag_core.config import Settings
 from rag_core.index.plan import Plan
 
@@ -171,4 +171,12 @@ class Configuration(Shown):
 
 def settings(found: Settings) -> Configuration:
     """Every setting with its value and where it is from."""
-    return Configuration.of(Joined(found, rows=found.rows()))
+    return Configuration.of(
+        {
+            "data_dir": found.data_dir,
+            "config_file": found.config_file,
+            "env_file": found.env_file,
+            "rows": found.rows(),
+            "warnings": found.warnings,
+        }
+    )
