@@ -21,7 +21,7 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
 from rag_core.access import AccessGate, Programs, SecurityHeaders, Visits, viewer_of  # noqa: E402
-from rag_core.api import rest  # noqa: E402
+from rag_core.api.app import rest  # noqa: E402
 from rag_core.api.mcp.http import McpDoor  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
 from rag_core.library import Library, jobs  # noqa: E402

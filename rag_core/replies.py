@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
+from urllib.parse import urlencode
 
 from rag_core.types import Notice
 
@@ -67,6 +68,12 @@ class Reference:
     cited: bool = False
     score: float = 0.0
     relevant: bool = True
+
+    @property
+    def address(self) -> str:
+        """The page of its document in the app, the passage marked: relative to the app's address."""
+        parameters = {"store": self.vault, "path": self.rel_path, "passage": self.key}
+        return f"files?{urlencode(parameters)}"
 
     @property
     def place(self) -> str:

@@ -6,6 +6,7 @@ Offsets are in characters of the decoded text, ends are exclusive; lines count f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -111,11 +112,8 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpec:
-    """How large chunks may be; pinned in the store when it is created.
-
-    ``sizes`` maps a file type to (size, overlap) in characters, ``max_tokens`` is what the
-    embedder reads of one text.
-    """
+    """How large chunks may be; pinned in the store when it is created. ``sizes`` maps a file type to (size,
+    overlap) in characters, ``max_tokens`` is what the embedder reads of one text."""
 
     max_tokens: int
     sizes: dict[str, tuple[int, int]]
@@ -129,7 +127,6 @@ def embedded_text(prefix: str, text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Passage:
     """One chunk as cut from a document: ``document_text[start:end] == text``.
-
     ``split_part`` is 0 for a whole segment, else the part's number counted from 1. ``prefix``
     (title > headings) is embedded in front of the text; ``headings`` are those of ``heading_path`` in one
     line, in Markdown with their marks.
@@ -180,8 +177,7 @@ class EmbedderIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a document must be to be found. Values inside one field are alternatives,
-    fields are joined by *and*.
+    """What a document must be to be found. Values of one field are alternatives, fields are joined by *and*.
 
     ``paths``: whole leading segments (``projects``), ``""`` for files at the root, or a
     glob when it holds ``*``. ``files``: a name or any tail of a path. ``tags``: ``a`` also
@@ -248,15 +244,18 @@ class Document:
     private_by: tuple[PrivateBy, ...] = ()
     date_from: str = ""
 
+    @property
+    def absolute_path(self) -> str:
+        """Where the file is on this machine; empty for a guest, who is not told the folder."""
+        return str(PurePosixPath(self.root) / self.path_in_source) if self.root else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1;
-    ``similarity`` (cosine) and ``bm25`` (higher is better) are raw, None where unknown.
-    ``spans`` are (start, end) offsets to highlight inside ``content``, ``hidden`` those of the HTML tags
-    that its ``snippet`` is read without. ``aliases`` are those of a document that has no text of its own.
-    ``split_part`` is the number of this part of a section that is too long for one chunk, 0 for a whole one.
-    ``headings`` are those of ``heading_path`` in one line, in Markdown with their marks."""
+    """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1; ``similarity`` (cosine) and
+    ``bm25`` (higher is better) are raw, None where unknown. ``spans`` are (start, end) offsets to highlight
+    inside ``content``, ``hidden`` those of HTML tags that its ``snippet`` is read without. ``aliases`` are
+    those of a document without text. ``split_part`` and ``headings`` are as in `Passage`."""
 
     rank: int
     score: float

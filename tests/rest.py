@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
-from rag_core.api import rest
+from rag_core.api.app import rest
 from rag_core.library import Library
 from rag_core.types import Viewer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.ask import reply_forms
+from rag_core.ask.markdown import markdown
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.answering import QUESTION, Answering
@@ -47,7 +47,7 @@ def on_the_page(library: Library, _: Run) -> str:
 
 FACES: dict[str, Callable[[Library, Run], str]] = {
     "library": lambda library, _: library.ask(OWNER, QUESTION).answer,
-    "markdown": lambda library, _: reply_forms.markdown(library.ask(OWNER, QUESTION)).replace("\\", ""),
+    "markdown": lambda library, _: markdown(library.ask(OWNER, QUESTION)).replace("\\", ""),
     "command line": lambda _, run: run("ask", QUESTION).out,
     "command line, JSON": lambda _, run: str(run("ask", QUESTION, "--json").json["answer"]),
     "REST": as_rest,

@@ -53,6 +53,7 @@ def test_an_answer_has_the_seeds_names_and_what_the_document_says(answering: Ans
     first = answer.json["references"][0]
     assert (first["vault"], first["rel_path"], first["chunk_index"]) == ("port", "harbour.md", 0)
     assert first["heading_path"] == "# Harbour > ## Hours"
+    assert first["link"] == f"/files?store=port&path=harbour.md&passage={first['id']}"
     shapes = {"components": document()["components"]}
     jsonschema.validate(answer.json, {"$ref": "#/components/schemas/Reply", **shapes})
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.api.forms import render
+from rag_core.api.answers import Hit
 from rag_core.ask import SYSTEM_PROMPT
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.replies import Draft, Turn
@@ -137,7 +137,7 @@ def test_a_part_of_a_long_section_comes_with_the_parts_beside_it(answering: Answ
     write(notes, {"port/log.md": LOG})
     index(library, "port")
     [hit] = (hit for hit in library.search(OWNER, "walrus herring", top_k=5).hits if hit.relevant)
-    assert render.hit(hit)["metadata"]["split_part"] == hit.split_part > 1
+    assert Hit.of(hit).metadata.split_part == hit.split_part > 1
     before, same, behind = library.neighbours(OWNER, "port", hit.key, 1)
     reply = library.ask(OWNER, "walrus herring")
     [reference] = reply.references

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag_core.api.forms import render
+from rag_core.api import answers
+from rag_core.api.encoding import hits_csv, json_bytes
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -82,8 +83,10 @@ def test_what_is_shown_is_saved_as_the_command_line_prints_it(app: Watched, libr
             app.page.get_by_role("button", name=kind).click()
         assert download.value.suggested_filename == f"heron-waits-from-21.{kind.lower()}"
         saved[kind] = Path(download.value.path()).read_bytes()
-    assert json.loads(saved["JSON"])["results"] == render.answer(answer)["results"]
-    assert saved["CSV"] == render.hits_csv(answer, OWNER)
+    assert (
+        json.loads(saved["JSON"])["results"] == json.loads(json_bytes(answers.Answer.of(answer)))["results"]
+    )
+    assert saved["CSV"] == hits_csv(answer, OWNER)
     assert len(list(csv.DictReader(io.StringIO(saved["CSV"].decode("utf-8-sig"))))) == 5
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.api.forms.screen import Line
 from rag_core.cli.runs import work_off
+from rag_core.cli.screen import Line
 from rag_core.config import load
 from rag_core.library import Library
 from rag_core.types import OWNER

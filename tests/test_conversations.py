@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rag_core.errors import InvalidInput, NotFound
-from rag_core.types import OWNER, Viewer
+from rag_core.replies import Quote, Reference, Reply, Statement
+from rag_core.types import OWNER, Notice, Viewer
 from tests.answering import GUEST, QUESTION, Answering
 from tests.conftest import index
 
@@ -30,6 +34,42 @@ def test_a_conversation_is_kept_and_read_as_it_was(answering: Answering) -> None
         (TWO, "boats harbour", 1),
         (ONE, QUESTION, 2),
     ]
+
+
+KEPT_BEFORE = {
+    "question": "When?", "answer": 'It "opens at six" [1].', "found": True, "retrieved_chunks": 1,
+    "message": "", "ending": "answered", "stores": ["port"], "model": "ollama:talker", "private": False,
+    "warnings": ["Mind the gap."], "on_page": ["Mind."], "took_ms": 1.5,
+    "references": [{
+        "number": 1, "vault": "port", "rel_path": "a.md", "heading_path": "# Harbour", "chunk_index": 0,
+        "id": "key", "title": "H", "file_type": "markdown", "start_line": 3, "end_line": 5,
+        "anchor_type": "text", "anchor_ref": "", "content": "The harbour opens at six.", "private": False,
+        "spans": [[12, 24]], "cited": True, "link": "/files?store=port&path=a.md&passage=key",
+    }],
+    "statements": [{
+        "lead": "", "text": 'It "opens at six" [1].', "support": "quoted", "references": [1],
+        "quotes": [{"start": 3, "end": 17, "holds": True, "reference": 1}], "removed": 0,
+    }],
+}  # fmt: skip
+"""A reply as the first version kept it, before passages had scores."""
+
+
+def test_what_the_first_version_kept_is_read(answering: Answering) -> None:
+    library = answering("x")
+    library.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
+    with closing(sqlite3.connect(library.settings.data_dir / "state.db")) as db, db:
+        db.execute("UPDATE ask_turns SET reply = ?", (json.dumps(KEPT_BEFORE),))
+    [reply] = library.conversation(OWNER, ONE)
+    passage = "The harbour opens at six."
+    assert reply == Reply(
+        "When?", "answered", ("port",),
+        (Statement("", 'It "opens at six" [1].', "quoted", (1,), (Quote(3, 17, True, 1),)),),
+        (Reference(
+            1, "port", "a.md", "# Harbour", 0, "key", "H", "markdown", 3, 5, "text", "", passage,
+            spans=((12, 24),), cited=True,
+        ),),
+        1, notices=(Notice("Mind the gap.", on_page="Mind."),), model="ollama:talker", took_ms=1.5,
+    )  # fmt: skip
 
 
 def test_what_is_deleted_is_gone(answering: Answering) -> None:

@@ -44,12 +44,12 @@ def test_a_tool_takes_what_the_page_says(tool: Tool) -> None:
     arguments, changes = ROWS[tool.name]
     assert changes == tool.writes
     named = re.findall(r"(\w+)(=)?", re.sub(r"=\w+", "=", arguments.replace(" or ", ", ")))
-    fields = tool.given["properties"]
+    fields = tool.given.schema["properties"]
     assert {name for name, _ in named} <= set(fields)
     optional = {name for name, default in named if default} | (
         {"file_path", "id"} if " or " in arguments else set()
     )
-    assert {name for name, _ in named} - optional == set(tool.given["required"])
+    assert {name for name, _ in named} - optional == set(tool.given.schema["required"])
 
 
 def test_there_is_a_configuration_for_each_way_in_on_both_pages() -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from rag_core.ask.reply_forms import address, where
+from rag_core.ask.markdown import where
 from rag_core.replies import Draft, Quote, Reference, Statement, fault, lacks
 from ui.hits import PROSE, marked, one_line
 
@@ -84,7 +84,7 @@ def sources(references: Sequence[Reference], number: int, state: State, *, opene
 def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
     mono = "" if each.file_type in PROSE else " cp-mono"
     place = html.escape(one_line(where(each)))
-    link = f'<a href="{html.escape(address(each))}">{place}</a>'
+    link = f'<a href="{html.escape(each.address)}">{place}</a>'
     private = '<span class="cp-quiet"> · private</span>' if each.private else ""
     body = _goes_on(each) + marked(each.content, each.spans)
     body = body if each.content.strip() else "There is only the title."

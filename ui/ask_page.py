@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.ask import reply_forms
+from rag_core.ask.markdown import markdown
 from rag_core.errors import NotFound, RagError
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
@@ -110,7 +110,7 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
             _lead_to_settings()
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):
-                st.code(reply_forms.markdown(reply), language=None)
+                st.code(markdown(reply), language=None)
     with beside:
         if reply.references:
             state: ask_html.State = "answered" if reply.statements else "unanswered"

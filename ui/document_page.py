@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from rag_core.api.forms import render
 from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
 from rag_core.types import Document, DocumentView, Viewer
@@ -86,7 +85,7 @@ def _ways_back(store: str, search: Params) -> None:
 
 def _place(file: Document, line: int | None) -> None:
     """Where the file is, to be copied with one click."""
-    path = render.absolute_path(file) or file.path
+    path = file.absolute_path or file.path
     with st.container(key="place_document"):
         st.code(hits.one_line(path if line is None else f"{path}:{line}"), language=None)
 

@@ -9,7 +9,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from rag_core.access import current_session
-from rag_core.api.forms import render
+from rag_core.api import answers
+from rag_core.api.encoding import hits_csv, json_bytes
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Viewer
 from rag_core.wording import plural
@@ -48,7 +49,7 @@ def _made(answer: Answer, viewer: Viewer, kind: Literal["json", "csv"], session:
     now = viewer if viewer.is_owner else library().viewer_for(viewer.login)
     if now is None or not all(map(now.may_see, answer.stores)):
         raise NotFound("A store that was searched is not there any more.", "Search again.")
-    return render.json_bytes(render.answer(answer)) if kind == "json" else render.hits_csv(answer, viewer)
+    return json_bytes(answers.Answer.of(answer)) if kind == "json" else hits_csv(answer, viewer)
 
 
 def file_name(answer: Answer) -> str:

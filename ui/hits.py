@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import urlencode
 
-from rag_core.api.forms import render
 from rag_core.search.snippet import cut, excerpt, pieces
 from rag_core.types import Hit, Neighbour
 from rag_core.wording import lines, on_disk, only_title, shown_score
@@ -113,7 +112,7 @@ def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
     doc = hit.document
     where = " · ".join(([hit.store] if with_store else []) + [place(hit)])
     title = anchor(address(hit.store, doc.path, hit.key, search=search), one_line(doc.title) or place(hit))
-    whole = html.escape(one_line(render.absolute_path(doc)))
+    whole = html.escape(one_line(doc.absolute_path))
     hint = f' title="{whole}"' if whole else ""
     return (
         f'<article class="cp{"" if hit.relevant else " cp-near"}">'
@@ -193,7 +192,7 @@ def _facts(hit: Hit) -> str:
 
 
 def _folder_on_disk(hit: Hit) -> str:
-    whole = render.absolute_path(hit.document)
+    whole = hit.document.absolute_path
     return one_line(str(PurePosixPath(whole).parent)) if whole else ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from rag_core.api.requests import refusal
+from rag_core.api.http import refusal
 from rag_core.errors import RagError
 from ui import access
 from ui.hits import spoken

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import streamlit as st
 
-from rag_core.api.forms import render
+from rag_core.api.encoding import place
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
 from rag_core.wording import found, nothing_fits, plural, shown_score, waiting
@@ -168,7 +168,7 @@ def _place(hit: Hit, search: str) -> None:
     with st.container(
         key=f"place_card_{hit.rank}", horizontal=True, vertical_alignment="center", gap="small"
     ):
-        st.code(hits.one_line(render.place(hit)), language=None, width="content")
+        st.code(hits.one_line(place(hit)), language=None, width="content")
         st.page_link(
             FILES_PAGE, label="Open document", icon=":material/description:",
             query_params=address(hit.store, hit.document.path, hit.key, search=search),

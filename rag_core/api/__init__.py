@@ -1,9 +1,6 @@
-"""REST on the app's port: a thin face of the library, with the names, limits and JSON of the command line.
+"""REST and MCP on the app's port, and the JSON of every face.
 
-``operations`` is the table of all there is, ``schema`` what a request may hold, ``answers`` what an answer
-holds, ``openapi`` the document made of them, ``requests`` what is asked of HTTP, ``app`` puts them together.
+``answers`` holds the models of all that is answered, ``requests`` of all that may be asked; ``operations`` is
+the table of REST, ``openapi`` the document made of it, ``http`` what is asked of HTTP, ``encoding`` JSON and
+CSV, ``app`` puts them together. ``mcp`` is the door for assistants.
 """
-
-from rag_core.api.app import rest
-
-__all__ = ["rest"]

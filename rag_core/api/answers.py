@@ -1,280 +1,404 @@
-"""What an answer holds, as JSON Schema: the names that `rag_core.api.forms.render` writes."""
+"""The JSON of every face: REST, MCP, ``--json`` and the documents about them are made from these models.
+
+``Model.of(value)`` reads a value of the library by its attributes. A field that is called otherwise there, or
+lies deeper, says so with `_at`. Names are those that programs written for the seeds use; ours stand beside
+them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, get_args
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
-from rag_core.api.schema import Schema
-from rag_core.replies import Ending, Support
-from rag_core.types import FileState, JobState, LinkType, Mode, Outcome, Phase
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
-TEXT: Schema = {"type": "string"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-NUMBER: Schema = {"type": "number"}
-YES_NO: Schema = {"type": "boolean"}
-OR_NULL: Mapping[str, Schema] = {name: {"type": [name, "null"]} for name in ("string", "integer", "number")}
-TEXT_BY_NAME: Schema = {"type": "object", "additionalProperties": TEXT}
-COUNTS: Schema = {"type": "object", "additionalProperties": COUNT}
-
-
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
+from rag_core import replies, reports, types
+from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
 
 
-def _one_of(literal: Any) -> Schema:
-    return {"type": "string", "enum": list(get_args(literal))}
+class Shown(BaseModel):
+    """A value as JSON shows it."""
+
+    model_config = ConfigDict(from_attributes=True, defer_build=True)
+
+    @classmethod
+    def of(cls, value: object) -> Self:
+        """The model of a value of the library."""
+        return cls.model_validate(value)
 
 
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
+def _fields(*values: Any) -> dict[str, Any]:
+    """The fields of frozen values; of two that are called the same, the later one."""
+    return {name: getattr(value, name) for value in values for name in value.__slots__}
 
 
-def _has(*optional: str, **properties: Schema) -> Schema:
-    """An object with these properties; later versions may add others."""
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required}
+def at(*path: str, **more: Any) -> Any:
+    """A field that is found elsewhere in the value."""
+    return Field(validation_alias=AliasPath(*path), **more)
 
 
-TEXTS = _list(TEXT)
-SPANS: Schema = _list({"type": "array", "items": COUNT, "minItems": 2, "maxItems": 2})
+def _said(description: str) -> Any:
+    return Field(description=description)
 
-_FILE: dict[str, Schema] = {
-    "file_path": TEXT,
-    "file_type": TEXT,
-    "title": TEXT,
-    "tags": TEXTS,
-    "date": TEXT,
-    "private": YES_NO,
-    "state": {"type": "string", "enum": ["indexed", *get_args(FileState)]},
-    "reason": TEXT,
-    "chunks": COUNT,
-    "size": COUNT,
-    "file_hash": TEXT,
-    "indexed_at": TEXT,
-    "absolute_path": {**OR_NULL["string"], "description": "Null for a guest."},
-}
-_OF_OWNER: Final = ("size", "file_hash", "indexed_at")
-_STORE: dict[str, Schema] = {
-    "name": TEXT,
-    "file_count": COUNT,
-    "chunk_count": COUNT,
-    "pending": COUNT,
-    "types": COUNTS,
-}
-_STORE_OF_OWNER: dict[str, Schema] = {
-    "bucket_name": OR_NULL["string"],
-    "index_name": OR_NULL["string"],
-    "dimension": COUNT,
-    "distance_metric": TEXT,
-    "created_at": TEXT,
-    "backend": TEXT,
-    "address": TEXT,
-    "attached": YES_NO,
-    "unsent": COUNT,
-    "refused": COUNT,
-    "switching": TEXT,
-    "to_switch": COUNT,
-    "sends_private": YES_NO,
-    "embedder": TEXT,
-    "identity": TEXT,
-    "withheld": COUNT,
-    "unreadable": COUNT,
-    "failed": COUNT,
-    "skipped": COUNT,
-    "excluded": COUNT,
-    "size_bytes": COUNT,
-    "sources": _list(_ref("Source")),
-}
 
-_PENDING: Schema = {**COUNT, "description": "Passages that are found by words only until they are embedded."}
-_WHEN: Schema = {**TEXT, "description": "When it was asked: ISO 8601, UTC."}
-_ERROR = _has(message=TEXT, suggestion=TEXT)
-_REPLY: dict[str, Schema] = {
-    "question": TEXT,
-    "answer": {**TEXT, "description": "The whole answer, marked where its sources do not hold it."},
-    "references": _list(_ref("Reference")),
-    "found": {**YES_NO, "description": "Whether any passage fits the question."},
-    "retrieved_chunks": {
-        **COUNT,
-        "description": "How many passages that fit were given; what completes them is not counted.",
-    },
-    "message": TEXT,
-    "ending": _one_of(Ending),
-    "statements": _list(_ref("Statement")),
-    "stores": TEXTS,
-    "model": TEXT,
-    "private": YES_NO,
-    "pending": _PENDING,
-    "warnings": TEXTS,
-    "took_ms": NUMBER,
-    "timestamp": _WHEN,
-}
+# What is ours already is not checked again: the bounds are for readers of the schema.
+Count = Annotated[int, Field(json_schema_extra={"minimum": 0})]
+Number = Annotated[int, Field(json_schema_extra={"minimum": 1})]
+Share = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
+Score = Annotated[Share, AfterValidator(lambda score: round(score, 4))]
+Tenths = Annotated[float, AfterValidator(lambda number: round(number, 1))]
+Seconds = Annotated[int | None, BeforeValidator(lambda time: None if time is None else round(time))]
+Tags = Annotated[list[str], BeforeValidator(lambda tags: [f"#{tag}" for tag in tags])]
+Messages = Annotated[list[str], BeforeValidator(lambda notices: [notice.message for notice in notices])]
+Size = Annotated[int, BeforeValidator(len), Field(json_schema_extra={"minimum": 0})]
+OnlyOne = Annotated[str | None, BeforeValidator(lambda values: values[0] if len(values) == 1 else None)]
+Text = Annotated[str, BeforeValidator(str)]
+TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
+State = Literal["indexed"] | FileState
+_Pending = Annotated[Count, _said("Passages that are found by words only until they are embedded.")]
+_OnDisk = Annotated[TextOrNull, _said("Null for a guest.")]
 
-SCHEMAS: Mapping[str, Schema] = {
-    "Error": _has(error=_ERROR),
-    "Answer": _has(
-        query=TEXT,
-        store={**OR_NULL["string"], "description": "The one store that was searched, else null."},
-        stores=TEXTS,
-        mode=_one_of(Mode),
-        convincing={**YES_NO, "description": "Whether anything found is good enough."},
-        results=_list(_ref("Hit")),
-        total_results=COUNT,
-        offset=COUNT,
-        has_more={**YES_NO, "description": "Whether more follows that is good enough."},
-        unshown={**COUNT, "description": "How many near misses follow at least; `offset` gives them."},
-        query_time_ms=NUMBER,
-        timestamp=_WHEN,
-        pending=_PENDING,
-        warnings=TEXTS,
-    ),
-    "Hit": _has(
-        rank={"type": "integer", "minimum": 1},
-        score={"type": "number", "minimum": 0, "maximum": 1},
-        file_path=TEXT,
-        file_type=TEXT,
-        start_line=COUNT,
-        end_line=COUNT,
-        content=TEXT,
-        metadata=_has(
-            title=TEXT,
-            tags=TEXTS,
-            indexed_at={**TEXT, "description": "Empty for a guest."},
-            file_hash={**TEXT, "description": "Empty for a guest."},
-            chunk_index=COUNT,
-            heading_path=TEXTS,
-            folder=TEXT,
-            anchor_type=TEXT,
-            anchor_ref=TEXT,
-            split_part={
-                **COUNT,
-                "description": "Which part of a section that is too long for one passage; 0 for a whole one.",
-            },
-            date=TEXT,
-        ),
-        store=TEXT,
-        id=TEXT,
-        relevant={**YES_NO, "description": "Whether it is good enough, by what `mode` looks at."},
-        similarity=OR_NULL["number"],
-        bm25=OR_NULL["number"],
-        reasons=TEXTS,
-        highlights=SPANS,
-        copies=TEXTS,
-        absolute_path={**OR_NULL["string"], "description": "Null for a guest."},
-        state=_FILE["state"],
-    ),
-    "File": {
-        **_has(*_OF_OWNER, **_FILE),
-        "description": "Of the file on the disk (size, file_hash, indexed_at) a guest is told nothing.",
-    },
-    "Files": _has(store=TEXT, files=_list(_ref("File"))),
-    "Document": _has(
-        *_OF_OWNER,
-        store=TEXT,
-        **_FILE,
-        aliases=TEXTS,
-        properties={**TEXT_BY_NAME, "description": "What else the front matter says."},
-        warnings=TEXTS,
-        passages=_list(
-            _has(id=TEXT, start_line=COUNT, end_line=COUNT, heading_path=TEXTS, content=TEXT, repeats=COUNT)
-        ),
-        links_out=_list(_ref("Link")),
-        links_in=_list(_ref("Link")),
-    ),
-    "Link": _has(
-        type=_one_of(LinkType),
-        target=TEXT,
-        heading=TEXT,
-        label=TEXT,
-        file_path=OR_NULL["string"],
-        title=OR_NULL["string"],
-    ),
-    "Store": {
-        **_has(*_STORE_OF_OWNER, **_STORE, **_STORE_OF_OWNER),
-        "description": "A guest gets the name and the counts of a store.",
-    },
-    "Source": _has(
-        id=COUNT, root=TEXT, include=TEXTS, exclude=TEXTS, label=TEXT, paused=YES_NO, removed=YES_NO
-    ),
-    "Stores": _has(stores=_list(_ref("Store")), warnings=TEXTS),
-    "Status": {
-        **_has(
-            "running",
-            "data_dir",
-            stores=_list(_ref("Store")),
-            warnings=TEXTS,
-            running=_list(_ref("Job")),
-            data_dir=TEXT,
-        ),
-        "description": "Runs and the data folder are for the owner alone.",
-    },
-    "Job": _has(
-        id=COUNT,
-        store=TEXT,
-        state=_one_of(JobState),
-        start_time=TEXT,
-        end_time=OR_NULL["string"],
-        duration_ms=COUNT,
-        total_files=COUNT,
-        succeeded=COUNT,
-        failed=COUNT,
-        total_chunks_added=COUNT,
-        texts_embedded=COUNT,
-        counts=COUNTS,
-        message=TEXT,
-        progress=_has(
-            phase=_one_of(Phase),
-            done=COUNT,
-            total=COUNT,
-            rate=NUMBER,
-            eta_seconds=OR_NULL["integer"],
-            current=TEXT,
-        ),
-        results=_list(
-            _has(
-                source_file=TEXT,
-                status={"type": "string", "enum": ["success", "failure"]},
-                outcome=_one_of(Outcome),
-                chunks_added=COUNT,
-                chunks_skipped=COUNT,
-                message=TEXT,
-                processing_time_ms=COUNT,
-            )
-        ),
-    ),
-    "Reply": _has(**_REPLY),
-    "Unanswered": {
-        **_has(*_REPLY, error=_ERROR, **_REPLY),
-        "description": "Where passages fit and no model answers from them, they are here all the same.",
-    },
-    "Reference": _has(
-        number={"type": "integer", "minimum": 1},
-        vault=TEXT,
-        rel_path=TEXT,
-        heading_path=TEXT,
-        chunk_index=COUNT,
-        id=TEXT,
-        title=TEXT,
-        file_type=TEXT,
-        start_line=COUNT,
-        end_line=COUNT,
-        anchor_type=TEXT,
-        anchor_ref=TEXT,
-        content=TEXT,
-        private=YES_NO,
-        spans=SPANS,
-        cited=YES_NO,
-        score={"type": "number", "minimum": 0, "maximum": 1},
-        relevant={**YES_NO, "description": "True: only what fits is in an answer."},
-        link=TEXT,
-    ),
-    "Statement": _has(
-        lead=TEXT,
-        text=TEXT,
-        support=_one_of(Support),
-        references=_list(COUNT),
-        quotes=_list(_has(start=COUNT, end=COUNT, holds=YES_NO, reference=COUNT)),
-        removed=COUNT,
-    ),
-}
+
+class ErrorText(Shown):
+    message: str
+    suggestion: str
+
+
+class Error(Shown):
+    error: ErrorText
+
+
+# --- searching --------------------------------------------------------------------------
+
+
+class Metadata(Shown):
+    title: str = at("document", "title")
+    tags: Tags = at("document", "tags")
+    indexed_at: str = at("document", "indexed_at", description="Empty for a guest.")
+    file_hash: str = at("document", "file_hash", description="Empty for a guest.")
+    chunk_index: Count
+    heading_path: list[str]
+    folder: str = at("document", "folder")
+    anchor_type: str
+    anchor_ref: str
+    split_part: Annotated[
+        Count, _said("Which part of a section that is too long for one passage; 0 for a whole one.")
+    ]
+    date: str = at("document", "date")
+
+
+class Hit(Shown):
+    rank: Number
+    score: Score
+    file_path: str = at("path")
+    file_type: str
+    start_line: Count
+    end_line: Count
+    content: str
+    metadata: Metadata
+    store: str
+    id: str = at("key")
+    relevant: Annotated[bool, _said("Whether it is good enough, by what `mode` looks at.")]
+    similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))] | None
+    bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
+    reasons: list[str]
+    highlights: list[tuple[Count, Count]] = at("spans")
+    copies: list[str]
+    absolute_path: _OnDisk
+    state: State
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_its_file(cls, hit: types.Hit) -> dict[str, Any]:
+        path = hit.document.absolute_path
+        return {**_fields(hit.document, hit), "absolute_path": path, "metadata": hit}
+
+
+class Answer(Shown):
+    query: str = at("query", "raw")
+    store: Annotated[OnlyOne, _said("The one store that was searched, else null.")] = at("stores")
+    stores: list[str]
+    mode: Mode
+    convincing: Annotated[bool, _said("Whether anything found is good enough.")]
+    results: list[Hit] = at("hits")
+    total_results: Size = at("hits")
+    offset: Count
+    has_more: Annotated[bool, _said("Whether more follows that is good enough.")]
+    unshown: Annotated[Count, _said("How many near misses follow at least; `offset` gives them.")]
+    query_time_ms: Tenths
+    timestamp: Annotated[str, _said("When it was asked: ISO 8601, UTC.")]
+    pending: _Pending
+    warnings: list[str]
+
+
+# --- documents --------------------------------------------------------------------------
+
+
+class SharedFile(Shown):
+    """A file as a guest is told of it."""
+
+    file_path: str = at("path")
+    file_type: str
+    title: str
+    tags: Tags
+    date: str
+    private: bool
+    state: State
+    reason: str
+    chunks: Count
+    absolute_path: _OnDisk
+
+
+class File(SharedFile):
+    size: Count
+    file_hash: str
+    indexed_at: str
+
+
+class Files(Shown):
+    store: str
+    files: list[File] | list[SharedFile]
+
+
+class Passage(Shown):
+    """A passage in reading order; its first ``repeats`` characters are the end of the one before."""
+
+    id: str = at("key")
+    start_line: Count
+    end_line: Count
+    heading_path: list[str]
+    content: str
+    repeats: Count
+
+
+class Link(Shown):
+    """A link; the file is null where it leads to nothing."""
+
+    type: LinkType
+    target: str
+    heading: str
+    label: str
+    file_path: str | None = at("path")
+    title: str | None
+
+
+class _Text(Shown):
+    store: str
+    aliases: list[str]
+    properties: Annotated[dict[str, str], BeforeValidator(dict), _said("What else the front matter says.")]
+    warnings: list[str]
+    passages: list[Passage]
+    links_out: list[Link]
+    links_in: list[Link]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_its_file(cls, view: types.DocumentView) -> dict[str, Any]:
+        path = view.document.absolute_path
+        return {**_fields(view, view.document), "absolute_path": path, "passages": view.chunks}
+
+
+class SharedDocument(_Text, SharedFile):
+    """A document as a guest is told of it."""
+
+
+class Document(_Text, File):
+    """A document with its text and its links."""
+
+
+def files(store: str, found: Iterable[types.Document], viewer: Viewer) -> Files:
+    """The files of a store."""
+    kind = File if viewer.is_owner else SharedFile
+    return Files.model_construct(store=store, files=[kind.of(each) for each in found])
+
+
+def document(found: types.DocumentView, viewer: Viewer) -> Document | SharedDocument:
+    """A document with its text and its links."""
+    return (Document if viewer.is_owner else SharedDocument).of(found)
+
+
+# --- stores and their work --------------------------------------------------------------
+
+
+class SharedStore(Shown):
+    """A store as a guest is told of it: its name and counts."""
+
+    name: str
+    file_count: Count
+    chunk_count: Count
+    pending: Count
+    types: dict[str, Count]
+
+
+class Store(SharedStore):
+    """A store; ``bucket_name`` and ``index_name`` are those of Amazon S3 Vectors."""
+
+    bucket_name: str | None
+    index_name: str | None
+    dimension: Count
+    distance_metric: str
+    created_at: str
+    backend: str
+    address: str
+    attached: bool
+    unsent: Count
+    refused: Count
+    switching: str
+    to_switch: Count
+    sends_private: bool
+    embedder: str
+    identity: str
+    withheld: Count
+    unreadable: Count
+    failed: Count
+    skipped: Count
+    excluded: Count
+    size_bytes: Count
+    sources: list[types.Source]
+
+
+class ImportedStore(Store):
+    notices: list[str]
+
+
+class Exported(Shown):
+    """A portable file that was written."""
+
+    store: str
+    path: Text
+    size_bytes: Count
+    file_count: Count
+    chunk_count: Count
+
+
+class Progress(Shown):
+    phase: Phase
+    done: Count
+    total: Count
+    rate: Tenths
+    eta_seconds: Seconds = at("eta")
+    current: str
+
+
+class Job(Shown):
+    """An indexing run."""
+
+    id: Count
+    store: str
+    state: JobState
+    start_time: str
+    end_time: str | None
+    duration_ms: Count
+    total_files: Count
+    succeeded: Count
+    failed: Count
+    total_chunks_added: Count
+    texts_embedded: Count
+    counts: dict[str, Count]
+    message: str
+    progress: Progress
+    results: list[types.FileResult]
+
+
+class Stores(Shown):
+    stores: list[Store] | list[SharedStore]
+    warnings: list[str]
+
+
+class Status(Stores):
+    """How everything stands, with the runs and the data folder."""
+
+    running: list[Job]
+    data_dir: str
+
+
+def store(found: types.StoreInfo, viewer: Viewer) -> Store | SharedStore:
+    """A store as ``viewer`` is told of it."""
+    return (Store if viewer.is_owner else SharedStore).of(found)
+
+
+def stores(found: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
+    """Every store that ``viewer`` may see, and a sentence about each that cannot be read."""
+    return Stores.model_construct(stores=[store(each, viewer) for each in found], warnings=list(warnings))
+
+
+def status(found: reports.Status, viewer: Viewer) -> Stores:
+    """How everything stands; a guest is told neither of runs nor of folders."""
+    return Status.of(found) if viewer.is_owner else stores(found.stores, found.warnings, viewer)
+
+
+# --- asking -----------------------------------------------------------------------------
+
+
+class Reference(Shown):
+    """A numbered passage; ``spans`` are the places in ``content`` that were quoted word for word."""
+
+    number: Number
+    vault: str
+    rel_path: str
+    heading_path: str
+    chunk_index: Count
+    id: str = at("key")
+    title: str
+    file_type: str
+    start_line: Count
+    end_line: Count
+    anchor_type: str
+    anchor_ref: str
+    content: str
+    private: bool
+    spans: list[tuple[Count, Count]]
+    cited: bool
+    score: Share
+    relevant: Annotated[bool, _said("True: only what fits is in an answer.")]
+    link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
+
+
+class Quote(Shown):
+    start: Count
+    end: Count
+    holds: bool
+    reference: Count = at("number")
+
+
+class Statement(Shown):
+    """A sentence of an answer, compared with its passages."""
+
+    lead: str
+    text: str
+    support: replies.Support
+    references: list[Count] = at("numbers")
+    quotes: list[Quote]
+    removed: Count
+
+
+class Reply(Shown):
+    question: str
+    answer: Annotated[str, _said("The whole answer, marked where its sources do not hold it.")]
+    references: list[Reference]
+    found: Annotated[bool, _said("Whether any passage fits the question.")]
+    retrieved_chunks: Annotated[
+        Count, _said("How many passages that fit were given; what completes them is not counted.")
+    ]
+    message: str
+    ending: replies.Ending
+    statements: list[Statement]
+    stores: list[str]
+    model: str
+    private: bool
+    pending: _Pending
+    warnings: Messages = at("notices")
+    took_ms: Tenths
+    timestamp: Annotated[str, _said("When it was asked: ISO 8601, UTC.")]
+
+
+class Unanswered(Error, Reply):
+    """Where passages fit and no model answers from them, they are here all the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -15,23 +15,23 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from rag_core.api import asking
-from rag_core.api.fields import Given
-from rag_core.api.openapi import DOCUMENT, PREFIX, document
-from rag_core.api.operations import OPERATIONS, Operation
-from rag_core.api.requests import (
+from rag_core.api.answers import Reply
+from rag_core.api.http import (
     EVENTS,
     JSON,
     RETRY,
+    UNFORESEEN,
     body_of,
     check_accept,
     json_response,
     parameters_of,
     refusal,
-    something_went_wrong,
 )
-from rag_core.api.schema import check
+from rag_core.api.openapi import DOCUMENT, PREFIX, document
+from rag_core.api.operations import OPERATIONS, Operation
+from rag_core.api.requests import Nothing, Question
+from rag_core.api.requests import Request as Kind
 from rag_core.api.workers import Workers
-from rag_core.ask import reply_forms
 from rag_core.errors import Forbidden, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer
@@ -47,6 +47,7 @@ _AT_ONCE = 6
 """More threads only hold each other up: Python computes in one."""
 _ASKS_AT_ONCE = 16
 """They wait for a model most of the time, and keep no search waiting."""
+_NO_PARAMETERS = Kind(Nothing)
 
 
 def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
@@ -58,7 +59,7 @@ def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
     workers, asks = Workers(_AT_ONCE, "rest"), Workers(_ASKS_AT_ONCE, "rest-asks")
     routes = [
         Route(
-            f"/{version}{_open_ended(each.path)}",
+            f"/{version}{each.path.replace('{path}', '{path:path}')}",  # it may hold slashes
             _handler(each, library, viewer_of, workers if each.act else asks),
             methods=[each.method],
         )
@@ -76,11 +77,6 @@ def _over_lines(route: _AnyRoute) -> _AnyRoute:
     """A route whose addresses may hold line breaks, as names of files may."""
     route.path_regex = re.compile(route.path_regex.pattern, re.DOTALL)
     return route
-
-
-def _open_ended(path: str) -> str:
-    """As Starlette writes it; a document's path may hold slashes."""
-    return re.sub(r"\{path\}$", "{path:path}", path)
 
 
 def _handler(
@@ -101,14 +97,14 @@ def _handler(
 
 
 async def _asked(
-    request: Request, library: Callable[[], Library], viewer: Viewer, given: Given, workers: Workers
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
 ) -> Response:
     """The reply; where no model answers, an error with all the rest of it."""
     try:
-        return json_response(await asking.whole(request, library, viewer, given, workers))
+        return json_response(Reply.of(await asking.whole(request, library, viewer, given, workers)))
     except asking.Unanswered as error:
         status, said = refusal(error, for_owner=viewer.is_owner)
-        return json_response({**said.as_dict(), **reply_forms.reply(error.reply)}, status)
+        return json_response({**said.as_dict(), **Reply.of(error.reply).model_dump()}, status)
 
 
 async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Response:
@@ -128,12 +124,11 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
     return StreamingResponse(stream(), headers={"cache-control": "no-store"}, media_type=EVENTS)
 
 
-async def _given(operation: Operation, request: Request) -> Given:
+async def _given(operation: Operation, request: Request) -> Any:
     """What the request holds, checked. Raises InvalidInput, Refused."""
     if operation.method == "POST":
-        parameters_of(request.query_params, {}, {"type": "object", "properties": {}, "required": []})
-        checked: Given = check(operation.given, await body_of(request))
-        return checked
+        parameters_of(request.query_params, {}, _NO_PARAMETERS)
+        return operation.given.read(await body_of(request))
     return parameters_of(request.query_params, request.path_params, operation.given)
 
 
@@ -169,4 +164,4 @@ async def _not_routed(_: Request, error: Exception) -> Response:
 
 async def _failed(_: Request, __: Exception) -> Response:
     """A fault of ours, which the server logs without what it says."""
-    return json_response(something_went_wrong().as_dict(), 500)
+    return json_response(UNFORESEEN.as_dict(), 500)

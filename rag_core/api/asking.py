@@ -12,53 +12,19 @@ import threading
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
+from pydantic import BaseModel
 from starlette.requests import Request
 
-from rag_core.api.fields import FILTERS, STORES, Given, filters_of, naming_stores
-from rag_core.api.schema import Schema, record
+from rag_core.api import answers
+from rag_core.api.requests import Question, filters_of, naming_stores
 from rag_core.api.workers import Workers
-from rag_core.ask import reply_forms
 from rag_core.errors import LLMError
 from rag_core.library import Library
 from rag_core.library.asking import OnText
-from rag_core.replies import MAX_K, Draft, Reply, Turn
-from rag_core.search.query import MAX_BYTES, MAX_LENGTH, MAX_OPERATORS
+from rag_core.replies import Draft, Reply, Turn
 from rag_core.types import Viewer
 
 _LOOK_S: Final = 0.5  # between two looks whether the reader is still there
-
-_ASKED: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_BYTES}
-_TURN = record(
-    {
-        "question": _ASKED,
-        "answer": {"type": "string", "maxLength": 100_000},
-        "private": {"type": "boolean", "description": "As the reply had it."},
-    }
-)
-_FOLDER: Schema = {"type": "string", "maxLength": MAX_LENGTH}
-
-QUESTION = record(
-    {
-        "question": _ASKED,
-        "vaults": {**STORES, "description": "The stores to ask; without any, all that you may see."},
-        "stores": {**STORES, "description": "Another name for `vaults`, as a search has it."},
-        "folders": {
-            "type": "array",
-            "items": _FOLDER,
-            "maxItems": MAX_OPERATORS,
-            "description": 'Only documents below these; "" is those at the top.',
-        },
-        "k": {"type": "integer", "minimum": 0, "maximum": MAX_K, "description": "Passages; 0 is 5."},
-        "filters": FILTERS,
-        "history": {
-            "type": "array",
-            "items": _TURN,
-            "maxItems": 100,
-            "description": "The conversation so far, the oldest question first.",
-        },
-    },
-    ("question",),
-)
 
 
 class Unanswered(LLMError):
@@ -71,8 +37,8 @@ class Unanswered(LLMError):
 
 
 async def whole(
-    request: Request, library: Callable[[], Library], viewer: Viewer, given: Given, workers: Workers
-) -> dict[str, Any]:
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
+) -> Reply:
     """The whole reply; the model is stopped when its reader goes away.
 
     Raises InvalidInput as a search does, Unanswered.
@@ -80,10 +46,9 @@ async def whole(
     stop = threading.Event()
     watching = asyncio.create_task(_stop_when_gone(request, stop))
     try:
-        reply = await workers.run(viewer, lambda: _asked(library(), viewer, given, stop))
+        return await workers.run(viewer, lambda: _asked(library(), viewer, given, stop))
     finally:
         watching.cancel()
-    return reply_forms.reply(reply)
 
 
 async def _stop_when_gone(request: Request, stop: threading.Event) -> None:
@@ -93,11 +58,11 @@ async def _stop_when_gone(request: Request, stop: threading.Event) -> None:
 
 
 def _asked(
-    library: Library, viewer: Viewer, given: Given, stop: threading.Event, hear: OnText | None = None
+    library: Library, viewer: Viewer, given: Question, stop: threading.Event, hear: OnText | None = None
 ) -> Reply:
-    paths = [given.get("filters", {}).get("path", ()), given.get("folders", ())]
-    both = [each for group in paths for each in ([group] if isinstance(group, str) else group)]
-    filters = {**given.get("filters", {}), **({"path": both} if both else {})}
+    filters = given.get("filters", {})
+    if folders := given.get("folders"):
+        filters = {**filters, "path": [*filters.get("path", ()), *folders]}
     history = [Turn(turn["question"], turn["answer"], turn["private"]) for turn in given.get("history", ())]
     with naming_stores(given, "question", "stores" if "stores" in given else "vaults"):
         reply = library.ask(
@@ -132,14 +97,14 @@ class Heard:
         """Tell what is new."""
         if draft.references and not self._has_passages:
             self._has_passages = True
-            self._tell(("references", [reply_forms.reference(each) for each in draft.references]))
+            self._tell(("references", [answers.Reference.of(each) for each in draft.references]))
         for each in draft.statements[self._statements :]:
-            self._tell(("statement", reply_forms.statement(each)))
+            self._tell(("statement", answers.Statement.of(each)))
         self._statements = len(draft.statements)
 
 
 async def events(
-    library: Callable[[], Library], viewer: Viewer, given: Given, workers: Workers
+    library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
 ) -> AsyncGenerator[Event]:
     """What is told of an answer, ending with ``reply``. Closing it stops the model. Raises as `whole`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
@@ -151,7 +116,7 @@ async def events(
     def work() -> None:
         try:
             reply = _asked(library(), viewer, given, stop, Heard(tell))
-            tell(("reply", reply_forms.reply(reply)))
+            tell(("reply", answers.Reply.of(reply)))
         finally:
             tell(None)
 
@@ -173,4 +138,4 @@ def _heeded(task: asyncio.Task[None]) -> None:
 
 def written(event: Event) -> bytes:
     """An event as it is sent."""
-    return f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n".encode()
+    return f"event: {event[0]}\ndata: {json.dumps(event[1], default=BaseModel.model_dump)}\n\n".encode()

@@ -8,126 +8,94 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from rag_core.api.asking import QUESTION
-from rag_core.api.fields import FILTERS, STORE, STORES, Given, field, filters_of, naming_stores
-from rag_core.api.forms import render
-from rag_core.api.schema import Schema, record
+from rag_core.api import answers, requests
+from rag_core.api.requests import Request, field, filters_of, naming_stores
 from rag_core.library import Library
-from rag_core.search.query import MAX_BYTES
-from rag_core.types import MAX_DEPTH, FileState, Mode, Viewer
+from rag_core.types import Viewer
 
-Act = Callable[[Library, Viewer, Given], dict[str, Any]]
+Act = Callable[[Library, Viewer, Any], answers.Shown]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One thing that can be asked: ``given`` is its body (POST), or its parameters, of which those in
-    ``path`` are part of the address. ``answer`` names a schema of ``answers``; without ``act`` it is
-    answered, whole or as events, by ``asking``."""
+    ``path`` are part of the address. ``answer`` is a model of `answers`, or several. Without ``act`` it is
+    answered, whole or as events, by `asking`."""
 
     name: str
     method: Literal["GET", "POST"]
     path: str
     summary: str
-    given: Schema
-    answer: str
+    given: Request
+    answer: Any
     act: Act | None
     refusals: tuple[int, ...] = ()
 
 
-_SEARCH = record(
-    {
-        "query": {
-            "type": "string",
-            "maxLength": MAX_BYTES,
-            "description": 'Words, and type:, tag:, path:, file:, after:, before:, store:, "exact", -not.',
-        },
-        "stores": STORES,
-        "mode": {"type": "string", "enum": list(get_args(Mode))},
-        "top_k": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH},
-        "min_score": {"type": "number", "minimum": 0, "maximum": 1},
-        "max_tokens": {"type": "integer", "minimum": 1, "maximum": 10**9},
-        "offset": {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH - 1},
-        "filters": FILTERS,
-    },
-    ("query",),
-)
-
-
-# --- what is done -----------------------------------------------------------------------
-
-
-def _search(library: Library, viewer: Viewer, given: Given) -> dict[str, Any]:
-    options = {name: value for name, value in given.items() if name not in ("query", "filters")}
+def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers.Answer:
+    options: dict[str, Any] = {
+        name: value for name, value in given.items() if name not in ("query", "filters")
+    }
     filters = filters_of(given.get("filters", {}))
     with naming_stores(given, "query", "stores"):
-        return render.answer(library.search(viewer, given["query"], filters=filters, **options))
+        return answers.Answer.of(library.search(viewer, given["query"], filters=filters, **options))
 
 
-def _stores(library: Library, viewer: Viewer, _: Given) -> dict[str, Any]:
-    return render.stores(*library.store_infos(viewer), viewer)
+def _stores(library: Library, viewer: Viewer, _: requests.Nothing) -> answers.Stores:
+    return answers.stores(*library.store_infos(viewer), viewer)
 
 
-def _store(library: Library, viewer: Viewer, given: Given) -> dict[str, Any]:
-    return render.store_for(library.store_info(viewer, given["store"]), viewer)
+def _store(library: Library, viewer: Viewer, given: requests.OneStore) -> answers.SharedStore:
+    return answers.store(library.store_info(viewer, given["store"]), viewer)
 
 
-def _status(library: Library, viewer: Viewer, _: Given) -> dict[str, Any]:
-    return render.status(library.status(viewer), viewer)
+def _status(library: Library, viewer: Viewer, _: requests.Nothing) -> answers.Stores:
+    return answers.status(library.status(viewer), viewer)
 
 
-def _documents(library: Library, viewer: Viewer, given: Given) -> dict[str, Any]:
-    states = given.get("state", ())
+def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -> answers.Files:
+    states = given.get("state")
     with field("store"):
         store = library.one_store(viewer, given.get("store"))
         found = library.files(viewer, store) if viewer.is_owner else library.documents(viewer, store)
-    return render.files(store, (each for each in found if not states or each.state in states), viewer)
+    return answers.files(store, (each for each in found if not states or each.state in states), viewer)
 
 
-def _document(library: Library, viewer: Viewer, given: Given) -> dict[str, Any]:
-    return render.document_view(library.document(viewer, given["store"], given["path"]), viewer)
+def _document(library: Library, viewer: Viewer, given: requests.OneDocument) -> answers.SharedFile:
+    return answers.document(library.document(viewer, given["store"], given["path"]), viewer)
 
+
+_NOTHING = Request(requests.Nothing)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "search", "POST", "/search", "Find passages by words and by meaning.",
-        _SEARCH, "Answer", _search, (502, 503),
+        Request(requests.Search), answers.Answer, _search, (502, 503),
     ),
     Operation(
         "ask", "POST", "/ask", "Answer a question from the notes, every quote compared with its passage.",
-        QUESTION, "Reply", None, (502, 503),
+        Request(requests.Question), answers.Reply, None, (502, 503),
     ),
     Operation(
         "status", "GET", "/status", "Every store, what is running, and what was not finished.",
-        record({}), "Status", _status,
+        _NOTHING, answers.Status | answers.Stores, _status,
     ),
     Operation(
-        "stores", "GET", "/stores", "Every store that you may see.", record({}), "Stores", _stores,
+        "stores", "GET", "/stores", "Every store that you may see.", _NOTHING, answers.Stores, _stores,
     ),
     Operation(
-        "store", "GET", "/stores/{store}", "One store.", record({"store": STORE}), "Store", _store, (404,),
+        "store", "GET", "/stores/{store}", "One store.",
+        Request(requests.OneStore), answers.Store | answers.SharedStore, _store, (404,),
     ),
     Operation(
         "documents", "GET", "/documents",
         "The files of a store; for its owner each compared with the disk.",
-        record(
-            {
-                "store": STORE,
-                "state": {
-                    "type": "array",
-                    "items": {"type": "string", "enum": list(get_args(FileState))},
-                    "description": "Only files of these states.",
-                },
-            },
-            (),
-        ),
-        "Files", _documents,
+        Request(requests.FilesOfStore), answers.Files, _documents,
     ),
     Operation(
         "document", "GET", "/documents/{store}/{path}", "A document: its text in passages, and its links.",
-        record({"store": STORE, "path": {"type": "string", "minLength": 1, "maxLength": 4096}}),
-        "Document", _document, (404,),
+        Request(requests.OneDocument), answers.Document | answers.SharedDocument, _document, (404,),
     ),
 )  # fmt: skip

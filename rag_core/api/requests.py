@@ -1,197 +1,270 @@
-"""What is asked of HTTP: the kinds of content, the size of a body, JSON that is sound, and errors as JSON.
+"""What may be asked: each request is a typed dictionary, checked by pydantic and published as JSON Schema.
 
-Nothing of a body is ever logged, and an error repeats at most forty characters of it, to its sender.
+Nothing is guessed: a field that is not there is refused, a number in quotes is no number. What is wrong is
+said in our words, which name the field and what may stand there.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
-import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, Required
 
-from starlette.datastructures import QueryParams
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-
-from rag_core.api.forms import render
-from rag_core.api.schema import Schema, check
-from rag_core.errors import (
-    EmbedderError,
-    Forbidden,
-    InUpkeep,
-    InvalidInput,
-    InvalidSettings,
-    LLMError,
-    NotFound,
-    RagError,
-    StoreBusy,
-    StoreError,
-    TooMany,
-    VectorError,
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    with_config,
 )
+from typing_extensions import TypedDict
 
-JSON = "application/json"
-EVENTS = "text/event-stream"
-_LOG = logging.getLogger(__name__)
-RETRY = {"retry-after": "5"}  # seconds, when too much was asked at once
-MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
+from rag_core import types
+from rag_core.errors import EmptyQuery, InvalidInput, NotFound
+from rag_core.replies import MAX_K
+from rag_core.search.query import FILTER_KEYS, MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, filters_from, parse
+from rag_core.types import MAX_DEPTH, FileState, Mode
 
-_STATUS: Mapping[type[RagError], int] = {
-    InvalidSettings: 503,  # before what it is a kind of
-    InvalidInput: 400,
-    Forbidden: 403,
-    NotFound: 404,
-    TooMany: 429,
-    EmbedderError: 502,
-    LLMError: 502,
-    VectorError: 503,
-    StoreBusy: 503,
-    InUpkeep: 503,
-}
-_WITHOUT_DETAILS: Mapping[int, RagError] = {
-    500: RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
-    502: RagError("A model that is needed is not at hand just now.", "Try again later."),
-    503: RagError("What was asked for cannot be reached just now.", "Try again later."),
-}
-_UNFORESEEN = RagError(
-    "Something went wrong.", "The log of the app says where; `commonplace doctor` may say why."
+Schema = dict[str, Any]
+
+strict = with_config(ConfigDict(extra="forbid", strict=True))
+"""For a typed dictionary that takes nothing but its own fields, each of its own type."""
+
+
+def _whole(value: Any) -> Any:
+    """2.0 is the whole number 2, as JSON Schema has it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def said(description: str) -> Any:
+    """What a reader of the schema is told of a field."""
+    return Field(description=description)
+
+
+WHOLE: Final = BeforeValidator(_whole)
+StoreName = Annotated[str, Field(min_length=1, max_length=63)]
+StoreNames = Annotated[list[StoreName], Field(max_length=MAX_OPERATORS)]
+TopK = Annotated[int, Field(ge=1, le=MAX_DEPTH), WHOLE]
+Tokens = Annotated[int, Field(ge=1, le=10**9), WHOLE]
+K = Annotated[int, Field(ge=0, le=MAX_K), WHOLE]
+Asked = Annotated[str, Field(min_length=1, max_length=MAX_BYTES)]
+Path = Annotated[str, Field(min_length=1, max_length=4096)]
+
+_VALUE: Schema = {"type": "string", "maxLength": MAX_LENGTH}
+_Value = Annotated[str, Field(max_length=MAX_LENGTH)]
+_Texts = Annotated[list[_Value], Field(max_length=MAX_OPERATORS)]
+_Values = Annotated[
+    _Texts,
+    BeforeValidator(_listed),
+    WithJsonSchema({**_VALUE, "type": ["string", "array"], "items": _VALUE, "maxItems": MAX_OPERATORS}),
+]
+_LANGUAGE = 'Words, and type:, tag:, path:, file:, after:, before:, store:, "exact", -not.'
+_ALL_STORES = "Without any, all that you may see."
+
+if TYPE_CHECKING:
+    Filters = dict[str, Any]
+else:
+    _Day = Annotated[_Value, said("Like 2026-01-31.")]
+    _KINDS = {key: _Day if key in ("after", "before") else _Values for key in FILTER_KEYS}
+    Filters = strict(TypedDict("Filters", _KINDS, total=False))
+    Filters.__doc__ = "As in a query; the values of one key are alternatives, keys are joined by and."
+
+
+@strict
+class Search(TypedDict, total=False):
+    query: Required[Annotated[str, Field(max_length=MAX_BYTES), said(_LANGUAGE)]]
+    stores: Annotated[StoreNames, said(_ALL_STORES)]
+    mode: Mode
+    top_k: TopK
+    min_score: Annotated[float, Field(ge=0, le=1)]
+    max_tokens: Tokens
+    offset: Annotated[int, Field(ge=0, le=MAX_DEPTH - 1), WHOLE]
+    filters: Filters
+
+
+@strict
+class Turn(TypedDict):
+    question: Asked
+    answer: Annotated[str, Field(max_length=100_000)]
+    private: Annotated[bool, said("As the reply had it.")]
+
+
+@strict
+class Question(TypedDict, total=False):
+    question: Required[Asked]
+    vaults: Annotated[StoreNames, said(f"The stores to ask. {_ALL_STORES}")]
+    stores: Annotated[StoreNames, said("Another name for `vaults`, as a search has it.")]
+    folders: Annotated[_Texts, said('Only documents below these; "" is those at the top.')]
+    k: Annotated[K, said("Passages; 0 is 5.")]
+    filters: Filters
+    history: Annotated[
+        list[Turn], Field(max_length=100), said("The conversation so far, the oldest question first.")
+    ]
+
+
+@strict
+class Nothing(TypedDict):
+    pass
+
+
+@strict
+class OneStore(TypedDict):
+    store: StoreName
+
+
+@strict
+class FilesOfStore(TypedDict, total=False):
+    store: StoreName
+    state: Annotated[list[FileState], Field(max_length=100), said("Only files of these states.")]
+
+
+@strict
+class OneDocument(TypedDict):
+    store: StoreName
+    path: Path
+
+
+# --- checking ---------------------------------------------------------------------------
+
+_ALSO_CALLED: Final = (
+    frozenset({"store", "stores", "vault", "vaults"}),
+    frozenset({"question", "query", "text"}),
+    frozenset({"k", "top_k", "n_results"}),
 )
+"""Names that some requests have and others call otherwise."""
+_SHOWN: Final = 40  # characters of a wrong value that an error repeats
+_FIRST: Final = ("missing", "extra_forbidden")  # of several errors, the last of these is told
+_KINDS_IN_WORDS: Final = {
+    "object": "a JSON object",
+    "array": "a list of at most {maxItems:,}",
+    "string": "a text of {minLength} to {maxLength:,} characters",
+    "boolean": "true or false",
+    "integer": "a whole number from {minimum:,} to {maximum:,}",
+    "number": "a number from {minimum} to {maximum}",
+}
+"""What pydantic would say of each kind of value in words of its own."""
 
 
-class Refused(RagError):
-    """A request that is refused with a ``status`` of its own."""
+class Request:
+    """A kind of request: its ``schema``, and `read`, which lets nothing else pass."""
 
-    def __init__(self, status: int, message: str, suggestion: str) -> None:
-        super().__init__(message, suggestion)
-        self.status = status
+    def __init__(self, fields: Any) -> None:
+        self._fields = fields
 
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self._fields)
 
-# --- answers ----------------------------------------------------------------------------
+    @cached_property
+    def schema(self) -> Schema:
+        """JSON Schema, whole in itself."""
+        found = self._adapter.json_schema()
+        return {"required": [], **without_titles(found, found.pop("$defs", {}))}
 
+    def read(self, value: Any) -> Any:
+        """``value``, checked. Raises InvalidInput that names the field and what may stand there."""
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError as error:
+            raise self._refusal(error) from None
 
-def json_response(value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] = {}) -> Response:
-    """``value`` as JSON that no cache keeps."""
-    headers = {"cache-control": "no-store", **headers}
-    return Response(render.json_bytes(dict(value)), status, headers, media_type=JSON)
-
-
-def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
-    """The status of an error and what is said of it: to a guest nothing of servers and of this computer,
-    which are nobody else's business."""
-    if isinstance(error, Refused):
-        return error.status, error
-    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    if status == 500:
-        _log(error)
-    return status, error if status < 500 or for_owner else _WITHOUT_DETAILS[status]
-
-
-def _log(error: RagError) -> None:
-    if isinstance(error, StoreError) and error.store:
-        why = error.__cause__ if isinstance(error.__cause__, StoreError) else error  # a guest is not told
-        _LOG.warning("A request could not be answered: %s", why)
-    else:
-        _LOG.error("A request could not be answered.", exc_info=error)
-
-
-def something_went_wrong() -> RagError:
-    """What is said of a fault that nobody foresaw."""
-    return _UNFORESEEN
-
-
-# --- requests ---------------------------------------------------------------------------
-
-
-def check_accept(request: Request, *offered: str) -> str:
-    """The kind of answer that the sender takes; the first one offered where any will do. Raises Refused."""
-    asked = ",".join(request.headers.getlist("accept")).strip()
-    ranges = [_media_range(each) for each in asked.split(",") if each.strip()]
-    ranked = sorted((_quality(ranges, kind), -number, kind) for number, kind in enumerate(offered))
-    if asked and not ranked[-1][0]:
-        raise Refused(
-            406, "The Accept header takes nothing that is here.", f"Ask for {' or '.join(offered)}."
+    def _refusal(self, error: ValidationError) -> InvalidInput:
+        wrong = max(
+            error.errors(include_url=False, include_context=False),
+            key=lambda each: _FIRST.index(each["type"]) if each["type"] in _FIRST else -1,
         )
-    return ranked[-1][2] if asked else offered[0]
+        at, kind = wrong["loc"], wrong["type"]
+        place = _place(at)
+        if kind == "extra_forbidden":
+            return InvalidInput(f"{place}: There is no such field.", self._advice(at))
+        schema = _part(self.schema, at)
+        if kind == "missing":
+            return InvalidInput(f"{place}: It is missing.", f"Give {_allowed(schema)}.")
+        said = json.dumps(wrong["input"], ensure_ascii=False)
+        said = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
+        return InvalidInput(f"{place}: {said} cannot be used.", f"Use {_allowed(schema)}.")
+
+    def _advice(self, at: Sequence[int | str]) -> str:
+        known, name = _part(self.schema, at[:-1])["properties"], str(at[-1])[:_SHOWN]
+        also = [each for each in known if any({each, name} <= group for group in _ALSO_CALLED)]
+        if close := also or difflib.get_close_matches(name, known, n=1):
+            return f"Did you mean {close[0]}?"
+        return f"Use {_either(list(known))}." if known else "Leave it out."
 
 
-def _media_range(text: str) -> tuple[str, float]:
-    kind, *parameters = (part.strip().lower() for part in text.split(";"))
-    quality = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
+    """A schema as people write it, with ``parts`` in the places that refer to them."""
+    if isinstance(schema, list):
+        return [without_titles(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if parts and "$ref" in schema:
+        schema = {**parts[schema["$ref"].rpartition("/")[2]], **schema}
+        del schema["$ref"]
+    named = {name: each for name, each in schema.items() if name != "title" or isinstance(each, dict)}
+    return {name: without_titles(each, parts) for name, each in named.items()}
+
+
+def _part(schema: Schema, at: Iterable[int | str]) -> Schema:
+    """The schema of a field."""
+    for step in at:
+        schema = schema["items"] if isinstance(step, int) else schema["properties"][step]
+    return schema
+
+
+def _place(at: Sequence[int | str]) -> str:
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step[:_SHOWN]}" for step in at]
+    return "".join(steps).removeprefix(".") if steps else "The request"
+
+
+def _allowed(schema: Schema) -> str:
+    if "enum" in schema:
+        return _either(schema["enum"])
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return " or ".join(_KINDS_IN_WORDS[kind].format_map({"minLength": 0, **schema}) for kind in kinds)
+
+
+def _either(values: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
+
+
+# --- fields that several requests share -------------------------------------------------
+
+
+@contextmanager
+def field(name: str) -> Iterator[None]:
+    """What is wrong inside is wrong with this field."""
     try:
-        return kind, float(quality)
-    except ValueError:
-        return kind, 0.0
+        yield
+    except (InvalidInput, NotFound) as error:
+        raise InvalidInput(f"{name}: {error.message}", error.suggestion) from None
 
 
-def _quality(ranges: list[tuple[str, float]], kind: str) -> float:
-    """How much the most exact range that fits ``kind`` wants it."""
-    for pattern in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
-        for wanted, quality in ranges:
-            if wanted == pattern:
-                return quality
-    return 0.0
+def filters_of(given: Filters) -> types.Filters:
+    """The filters in a request. Raises InvalidInput."""
+    with field("filters"):
+        return filters_from((key, each) for key, values in given.items() for each in _listed(values))
 
 
-async def body_of(request: Request) -> Any:
-    """The JSON in the body. Raises Refused for another kind or one that is too large, InvalidInput for what
-    is no JSON."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        raise Refused(415, "The body is not JSON.", f"Send JSON with Content-Type: {JSON}.")
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Refused(415, "The body is compressed.", "Send it as it is.")
-    return parsed(await _read(request))
+@contextmanager
+def naming_stores(given: Mapping[str, Any], text: str, stores: str) -> Iterator[None]:
+    """A store that is not there is wrong in the field ``text``, where that names one, or else in ``stores``.
 
-
-async def _read(request: Request) -> bytes:
-    said = request.headers.get("content-length", "0")
-    too_large = Refused(413, f"The body is larger than {MAX_BODY // 1024} kB.", "Ask for less at once.")
-    if said.isdecimal() and (len(said) > 15 or int(said) > MAX_BODY):
-        raise too_large
-    body = bytearray()
+    Raises InvalidInput, also for a text that is no query or asks nothing.
+    """
+    with field(text):
+        in_text = parse(given[text]).stores
     try:
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_BODY:
-                raise too_large
-    except ClientDisconnect:
-        raise Refused(400, "The body ended too early.", "Send it again.") from None
-    return bytes(body)
-
-
-def parsed(body: bytes) -> Any:
-    """JSON as the standard has it. Raises InvalidInput."""
-    try:
-        return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
-    except UnicodeDecodeError:
-        raise InvalidInput("The body is not UTF-8.", "Send JSON in UTF-8.") from None
-    except (ValueError, RecursionError):
-        raise InvalidInput("The body is not JSON, or too deep.", "Send one JSON object.") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Raises InvalidInput for a name that stands twice: of two values nobody knows which is meant."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
-        found[name] = value
-    return found
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(name)
-
-
-def parameters_of(query: QueryParams, path: Mapping[str, str], schema: Schema) -> dict[str, Any]:
-    """What the address holds, checked. Raises InvalidInput."""
-    found: dict[str, Any] = dict(path)
-    for name in query:
-        values = query.getlist(name)
-        if name in path or (len(values) > 1 and schema["properties"].get(name, {}).get("type") != "array"):
-            raise InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
-        is_list = schema["properties"].get(name, {}).get("type") == "array"
-        found[name] = values if is_list else values[0]
-    checked: dict[str, Any] = check(schema, found)
-    return checked
+        yield
+    except (EmptyQuery, NotFound) as error:
+        elsewhere = isinstance(error, NotFound) and given.get(stores) and not in_text
+        raise InvalidInput(f"{stores if elsewhere else text}: {error.message}", error.suggestion) from None

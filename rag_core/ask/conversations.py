@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from rag_core.ask import reply_forms
+from pydantic import TypeAdapter
+
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.replies import Conversation, Reply
 from rag_core.store.state import State
@@ -60,7 +64,7 @@ class Conversations:
                 (login, conversation),
             ).fetchall()
         try:
-            return [reply_forms.from_kept(json.loads(row[0])) for row in rows]
+            return [_read(row[0]) for row in rows]
         except (LookupError, TypeError, ValueError):
             raise StoreError(
                 f"The conversation {conversation!r} cannot be read.", "Delete it, and ask again."
@@ -73,7 +77,7 @@ class Conversations:
                 f"{conversation[:80]!r} is no conversation's id.", "Use 32 hexadecimal digits."
             )
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        written = json.dumps(reply_forms.kept(reply))
+        written = json.dumps(asdict(reply))
         with self._state.open() as db:
             db.execute(
                 """INSERT INTO ask_turns (login, conversation, asked_at, question, reply)
@@ -90,3 +94,26 @@ class Conversations:
                 "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)",
                 (login, conversation, conversation),
             )
+
+
+@cache
+def _replies() -> TypeAdapter[Reply]:
+    return TypeAdapter(Reply)
+
+
+def _read(kept: str) -> Reply:
+    """A reply that was kept. Raises LookupError, TypeError or ValueError for anything else."""
+    value = json.loads(kept)
+    return _replies().validate_python(_renamed(value) if "on_page" in value else value)
+
+
+def _renamed(value: dict[str, Any]) -> dict[str, Any]:
+    """A reply that was kept under the names that REST gives it, under its own."""
+    for reference in value["references"]:
+        reference["key"] = reference["id"]
+    for statement in value["statements"]:
+        statement["numbers"] = statement["references"]
+        for quote in statement["quotes"]:
+            quote["number"] = quote["reference"]
+    notices = zip(value["warnings"], value["on_page"], strict=True)
+    return {**value, "notices": [{"message": said, "on_page": on_page} for said, on_page in notices]}

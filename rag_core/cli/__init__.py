@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from rag_core import __version__
-from rag_core.api.forms.screen import plain
+from rag_core.api.encoding import plain
 from rag_core.cli import (
     asking,
     assistants,

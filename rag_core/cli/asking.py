@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import click
 
-from rag_core.api.forms.screen import Line, line, plain
-from rag_core.ask import reply_forms
+from rag_core.api import answers
+from rag_core.api.encoding import plain
+from rag_core.ask.markdown import where
 from rag_core.cli.options import json_option, library_of_owner, print_json
+from rag_core.cli.screen import Line, line
 from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.types import OWNER, Filters
@@ -54,7 +56,7 @@ def ask(
     finally:
         shown.end()
     if as_json:
-        print_json(reply_forms.reply(reply))
+        print_json(answers.Reply.of(reply))
     else:
         _show(reply, shown, answer_only=answer_only)
     if not reply.found:
@@ -115,7 +117,7 @@ def _show_references(found: Sequence[Reference], *, with_text: bool) -> None:
     """The passages that were cited, or all; without an answer with their text."""
     for each in [each for each in found if each.cited] or found:
         click.echo()
-        click.echo(click.style(f"[{each.number}] {line(reply_forms.where(each))}", bold=True))
+        click.echo(click.style(f"[{each.number}] {line(where(each))}", bold=True))
         quoted = [each.content[start:end] for start, end in each.spans]
         for text in [each.content.strip() or ONLY_TITLE] if with_text else quoted:
             click.echo("    " + plain(text).strip().replace("\n", "\n    "))

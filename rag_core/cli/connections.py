@@ -6,10 +6,11 @@ import sys
 
 import click
 
-from rag_core.api.forms import report_forms
-from rag_core.api.forms.screen import Line, line, plain, table
+from rag_core.api import reports
+from rag_core.api.encoding import plain
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
+from rag_core.cli.screen import Line, line, table
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
 from rag_core.types import OWNER
 from rag_core.wording import size
@@ -31,7 +32,7 @@ def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
         return
     found = library_of_owner().connections(OWNER, ask_all=ask_all)
     ready = not any(each.is_missed for each in found)
-    value = {"ready": ready, "connections": [report_forms.connection(each) for each in found]}
+    value = {"ready": ready, "connections": [reports.Connection.of(each) for each in found]}
     emit(as_json, value, lambda: _show(found))
     sys.exit(not ready)
 
@@ -53,7 +54,7 @@ def _show(found: list[Connection]) -> None:
 def connections_models(as_json: bool) -> None:
     """List the models that Ollama has."""
     models = library_of_owner().ollama_models(OWNER)
-    value = {"models": [report_forms.ollama_model(each) for each in models]}
+    value = {"models": [reports.OllamaModel.of(each) for each in models]}
     emit(as_json, value, lambda: _show_models(models))
 
 
@@ -88,7 +89,7 @@ def connections_pull(model: str, as_json: bool) -> None:
         raise ByKey("Stopped.", "Ollama keeps what it has; the same command goes on from there.") from None
     finally:
         progress.clear()
-    emit(as_json, report_forms.ollama_model(pulled), lambda: click.echo(line(_pulled(pulled))))
+    emit(as_json, reports.OllamaModel.of(pulled), lambda: click.echo(line(_pulled(pulled))))
 
 
 def _pulled(model: OllamaModel) -> str:
@@ -106,7 +107,7 @@ def _pulled(model: OllamaModel) -> str:
 def connections_try(sentence: str, embedder: str, as_json: bool) -> None:
     """Embed SENTENCE, and tell how long that took and where it went."""
     trial = library_of_owner().try_embedder(OWNER, embedder, sentence)
-    emit(as_json, report_forms.trial(trial), lambda: _show_trial(trial))
+    emit(as_json, reports.Trial.of(trial), lambda: _show_trial(trial))
 
 
 def _show_trial(trial: Trial) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import click
 
-from rag_core.api.forms import report_forms
+from rag_core.api import reports
 from rag_core.cli.options import begun_paths, emit, json_option, library_of_owner, name_of_store
 from rag_core.cli.terminal import show_diagnoses, show_steps
 from rag_core.errors import InvalidInput
@@ -36,8 +37,8 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...], as_json
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
         steps = library.doctor(OWNER)
-        emit(as_json, {"steps": [report_forms.step(s) for s in steps]}, lambda: show_steps(steps))
+        emit(as_json, {"steps": [asdict(s) for s in steps]}, lambda: show_steps(steps))
         sys.exit(any(step.state == "no" for step in steps))
     found = library.explain_file(OWNER, path, stores, query=query or "")
-    emit(as_json, {"stores": [report_forms.diagnosis(d) for d in found]}, lambda: show_diagnoses(found))
+    emit(as_json, {"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))
     sys.exit(not any(diagnosis.findable for diagnosis in found))

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from rag_core.api.forms import render
+from rag_core.api import answers
 from rag_core.cli.options import (
     OfStore,
     begun_paths,
@@ -36,7 +36,7 @@ path_argument = click.argument("path", shell_complete=begun_paths)
 def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
     """List the files of a store, each compared with the disk."""
     files = [file for file in library_of_owner().files(OWNER, store) if not states or file.state in states]
-    emit(as_json, render.files(store, files, OWNER), lambda: show_documents(files, states))
+    emit(as_json, answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
 @click.command()
@@ -53,7 +53,7 @@ def show(path: str, store: str | None, as_json: bool) -> None:
     store = store_of_file(library, store, path)
     path, lines = library.lines_in_store(OWNER, store, path, current_folder())
     view = library.excerpt(OWNER, store, path, *lines).view if lines else library.document(OWNER, store, path)
-    emit(as_json, render.document_view(view, OWNER), lambda: show_document(view))
+    emit(as_json, answers.document(view, OWNER), lambda: show_document(view))
 
 
 @click.command()

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from rag_core.api.forms import render
+from rag_core.api import answers
+from rag_core.api.encoding import hits_csv
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
 from rag_core.cli.terminal import show_answer, show_notices
 from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
@@ -53,6 +54,6 @@ def query(
     )  # fmt: skip
     if as_csv:
         show_notices(answer)
-        click.echo(render.hits_csv(answer, OWNER, marked=False), nl=False)
+        click.echo(hits_csv(answer, OWNER, marked=False), nl=False)
         return
-    emit(as_json, render.answer(answer), lambda: show_answer(answer))
+    emit(as_json, answers.Answer.of(answer), lambda: show_answer(answer))

@@ -9,8 +9,7 @@ from shlex import quote
 
 import click
 
-from rag_core.api.forms import render
-from rag_core.api.forms.screen import line
+from rag_core.api import reports
 from rag_core.cli.options import (
     emit,
     exclude_option,
@@ -21,6 +20,7 @@ from rag_core.cli.options import (
     store_option,
 )
 from rag_core.cli.runs import work_off
+from rag_core.cli.screen import line
 from rag_core.cli.terminal import show_plans
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
@@ -153,7 +153,7 @@ def _show_dry_run(
     drafts = [library.draft_source(OWNER, store, root, chosen, exclude) for root, chosen in wanted]
     plans = [library.plan(OWNER, store, draft, force=force) for draft in drafts]
     plans = plans or library.plans(OWNER, store, force=force)
-    emit(as_json, render.plan(plans), lambda: show_plans(plans))
+    emit(as_json, reports.plan(plans), lambda: show_plans(plans))
 
 
 def _doubt(

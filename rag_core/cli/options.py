@@ -11,8 +11,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from rag_core.api.forms import render
-from rag_core.api.forms.screen import plain
+from rag_core.api.encoding import Value, json_bytes, plain
 from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.files import current_folder
@@ -242,7 +241,7 @@ def say(*sentences: str) -> None:
         click.secho(plain(sentence), fg="yellow", err=True)
 
 
-def emit(as_json: bool, value: dict[str, Any], show: Callable[[], None]) -> None:
+def emit(as_json: bool, value: Value, show: Callable[[], None]) -> None:
     """Print ``value`` as JSON, or what ``show`` prints for people."""
     if as_json:
         print_json(value)
@@ -250,6 +249,6 @@ def emit(as_json: bool, value: dict[str, Any], show: Callable[[], None]) -> None
         show()
 
 
-def print_json(value: dict[str, Any]) -> None:
+def print_json(value: Value) -> None:
     """Print JSON in which nothing steers a terminal, whatever a file name holds."""
-    click.echo(render.json_bytes(value), nl=False)
+    click.echo(json_bytes(value), nl=False)

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import click
 
-from rag_core.api.forms import render, report_forms
-from rag_core.api.forms.screen import Line, line
+from rag_core.api import answers, reports
 from rag_core.cli.options import any_store_argument, emit, json_option, library_of_owner, store_argument
 from rag_core.cli.runs import work_off
+from rag_core.cli.screen import Line, line
 from rag_core.reports import Privacy
 from rag_core.types import OWNER, StoreInfo
 from rag_core.wording import plural, said_of_privacy, said_of_unsure
@@ -36,14 +36,14 @@ def switch(
     library = library_of_owner()
     if abandon:
         info = library.abandon_switch(OWNER, name)
-        emit(as_json, render.store(info), lambda: click.echo(f"Store {name!r} stays as it was."))
+        emit(as_json, answers.Store.of(info), lambda: click.echo(f"Store {name!r} stays as it was."))
         return
     if not (embedder or backend or rechunk):
         raise click.UsageError("Say what to change: --embedder, --backend or --rechunk.")
     info = library.switch_store(OWNER, name, embedder, backend, rechunk=rechunk)
     if later:
         said = f"Store {name!r} switches to {info.switching} with its next run."
-        emit(as_json, render.store(info), lambda: click.echo(line(said)))
+        emit(as_json, answers.Store.of(info), lambda: click.echo(line(said)))
         return
     work_off(library, name, as_json=as_json)
 
@@ -64,7 +64,7 @@ def attach(address: str, name: str, taken: bool, as_json: bool) -> None:
     with _reading() as progress:
         info = library_of_owner().attach_store(OWNER, address, name, progress, take_over=taken)
     said = f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."
-    emit(as_json, render.store(info), lambda: click.echo(_taken(info.name) if taken else said))
+    emit(as_json, answers.Store.of(info), lambda: click.echo(_taken(info.name) if taken else said))
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def take_over(name: str, as_json: bool) -> None:
     """
     with _reading() as progress:
         info = library_of_owner().take_over_store(OWNER, name, progress)
-    emit(as_json, render.store(info), lambda: click.echo(_taken(name)))
+    emit(as_json, answers.Store.of(info), lambda: click.echo(_taken(name)))
 
 
 def _taken(name: str) -> str:
@@ -123,7 +123,8 @@ def private(
     if send is not None:
         library.let_private_leave(OWNER, name, allowed=send)
     info = library.store_info(OWNER, name)
-    emit(as_json, {**render.store(info), **report_forms.privacy(found)}, lambda: _show_privacy(found, info))
+    value = {**answers.Store.of(info).model_dump(), **reports.Privacy.of(found).model_dump()}
+    emit(as_json, value, lambda: _show_privacy(found, info))
 
 
 def _show_privacy(found: Privacy, info: StoreInfo) -> None:

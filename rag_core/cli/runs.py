@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import click
 
-from rag_core.api.forms import render
-from rag_core.api.forms.screen import Line
+from rag_core.api import answers
 from rag_core.cli.options import ByKey, OfStore, emit, json_option, library_of_owner, store_option
+from rag_core.cli.screen import Line
 from rag_core.cli.terminal import progress, show_files, show_job, show_jobs, stopped
 from rag_core.errors import StoreBusy
 from rag_core.library import Library
@@ -28,10 +28,10 @@ def jobs(store: str, number: int | None, as_json: bool) -> None:
     library = library_of_owner()
     if number is not None:
         job = library.job(OWNER, store, number)
-        emit(as_json, render.job(job), lambda: _show_whole(library, job))
+        emit(as_json, answers.Job.of(job), lambda: _show_whole(library, job))
         return
     found = library.jobs(OWNER, store)
-    emit(as_json, {"store": store, "jobs": [render.job(job) for job in found]}, lambda: show_jobs(found))
+    emit(as_json, {"store": store, "jobs": [answers.Job.of(job) for job in found]}, lambda: show_jobs(found))
 
 
 def work_off(library: Library, store: str, *, as_json: bool, then: Callable[[], str] = lambda: "") -> None:
@@ -61,7 +61,7 @@ def work_off(library: Library, store: str, *, as_json: bool, then: Callable[[], 
     if job is None:
         emit(as_json, {"queued": True, "store": store}, lambda: click.echo("Another run took the request."))
         return
-    emit(as_json, render.job(job), lambda: _show(library, job))
+    emit(as_json, answers.Job.of(job), lambda: _show(library, job))
     if not as_json and job.state == "done" and (said := then()):
         click.echo(said)
     if job.failed or job.state != "done":

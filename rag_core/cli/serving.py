@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rag_core.api.forms.screen import plain
+from rag_core.api.encoding import plain
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
 from rag_core.types import OWNER

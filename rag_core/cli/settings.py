@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rag_core.api.forms import render
+from rag_core.api import reports
 from rag_core.cli.options import emit, json_option, settings_of_owner
 from rag_core.cli.shells import SHELLS
 from rag_core.cli.terminal import show_settings
@@ -17,7 +17,7 @@ _NAME = "commonplace"
 def config(as_json: bool) -> None:
     """Show every setting, and where its value is from."""
     settings = settings_of_owner()
-    emit(as_json, render.settings(settings), lambda: show_settings(settings))
+    emit(as_json, reports.settings(settings), lambda: show_settings(settings))
 
 
 @click.command()

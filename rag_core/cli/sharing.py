@@ -7,10 +7,11 @@ from dataclasses import asdict
 
 import click
 
-from rag_core.api.forms import access_forms
-from rag_core.api.forms.screen import line, plain, table
+from rag_core.api import reports
+from rag_core.api.encoding import plain
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, json_option, library_of_owner, name_of_store, setting_option
+from rag_core.cli.screen import line, table
 from rag_core.library import Library
 from rag_core.reports import Person, Tailscale
 from rag_core.types import OWNER
@@ -44,7 +45,7 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None, as_json: 
     """
     library = library_of_owner()
     person = library.share(OWNER, login, stores, may_ask=may_ask)
-    emit(as_json, access_forms.person(person), lambda: click.echo(_granted(person)))
+    emit(as_json, reports.Person.of(person), lambda: click.echo(_granted(person)))
     _say_no_way_here(library)
 
 
@@ -58,7 +59,7 @@ def share_owner(login: str, as_json: bool) -> None:
     """
     library = library_of_owner()
     person = library.make_owner(OWNER, login)
-    emit(as_json, access_forms.person(person), lambda: click.echo(f"{plain(person.login)} is an owner now."))
+    emit(as_json, reports.Person.of(person), lambda: click.echo(f"{plain(person.login)} is an owner now."))
     _say_no_way_here(library)
 
 
@@ -79,7 +80,7 @@ def share_status(port: int, as_json: bool) -> None:
 def share_list(as_json: bool) -> None:
     """List who may come in, owners first."""
     found = library_of_owner().people(OWNER)
-    emit(as_json, {"people": [access_forms.person(each) for each in found]}, lambda: _show(found))
+    emit(as_json, {"people": [reports.Person.of(each) for each in found]}, lambda: _show(found))
 
 
 @share.command("remove")
@@ -106,7 +107,7 @@ def share_remove(login: str, stores: Sequence[str], as_json: bool) -> None:
         {
             "removed": login.lower(),
             "stores": list(stores),
-            "left": access_forms.person(left) if left else None,
+            "left": reports.Person.of(left) if left else None,
         },
         lambda: click.echo(plain(said)),
     )

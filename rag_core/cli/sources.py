@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import click
 
-from rag_core.api.forms import render
+from rag_core.api import reports
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import (
     OfStore,
@@ -42,7 +42,7 @@ def source() -> None:
 def source_list(store: str, as_json: bool) -> None:
     """List the folders of a store, with their patterns and files."""
     found = library_of_owner().sources(OWNER, store)
-    value = {"store": store, "sources": [render.source_info(each) for each in found]}
+    value = {"store": store, "sources": [reports.source_info(each) for each in found]}
     emit(as_json, value, lambda: show_sources(store, found))
 
 
@@ -71,7 +71,7 @@ def source_edit(
     patterns = include or known.include, () if no_exclude else exclude or known.exclude
     if dry_run:
         plan = library.plan(OWNER, store, replace(known, include=patterns[0], exclude=patterns[1]))
-        emit(as_json, render.plan([plan]), lambda: show_plans([plan]))
+        emit(as_json, reports.plan([plan]), lambda: show_plans([plan]))
         return
     changed = library.change_source(OWNER, store, number, *patterns)
     say(*library.idle_excludes(OWNER, changed.root, changed.include, exclude))
@@ -116,7 +116,7 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bo
     known = library.source(OWNER, store, number)
     plan = library.plan(OWNER, store, replace(known, removed=True))
     if dry_run:
-        emit(as_json, render.plan([plan]), lambda: show_plans([plan]))
+        emit(as_json, reports.plan([plan]), lambda: show_plans([plan]))
         return
     if not yes:
         forgets = f"This forgets {plural(len(plan.deleted), 'file')} of {known.root}; on the disk they stay."
@@ -127,4 +127,4 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bo
 
 
 def _said(changed: Source, as_json: bool, sentence: str) -> None:
-    emit(as_json, render.source(changed), lambda: click.echo(sentence))
+    emit(as_json, asdict(changed), lambda: click.echo(sentence))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from rag_core.api.forms import render
-from rag_core.api.forms.screen import Line, line, plain
+from rag_core.api import answers
+from rag_core.api.encoding import plain
 from rag_core.cli import placement
 from rag_core.cli.groups import StoreGroup
 from rag_core.cli.options import (
@@ -21,6 +21,7 @@ from rag_core.cli.options import (
     store_argument,
     stores_option,
 )
+from rag_core.cli.screen import Line, line
 from rag_core.cli.terminal import show_status, show_store
 from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
@@ -70,7 +71,7 @@ def store_create(
     )  # fmt: skip
     emit(
         as_json,
-        render.store(info),
+        answers.Store.of(info),
         lambda: click.echo(
             f"Store {name!r} is ready. Next: commonplace index '**/*' --root FOLDER --store {name}"
         ),
@@ -82,7 +83,7 @@ def store_create(
 def store_list(as_json: bool) -> None:
     """List every store."""
     infos, warnings = library_of_owner().store_infos(OWNER)
-    emit(as_json, render.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
+    emit(as_json, answers.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
 
 
 @store.command("info")
@@ -91,7 +92,7 @@ def store_list(as_json: bool) -> None:
 def store_info(name: str, as_json: bool) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
     info = library_of_owner().store_info(OWNER, name)
-    emit(as_json, render.store(info), lambda: show_store(info))
+    emit(as_json, answers.Store.of(info), lambda: show_store(info))
 
 
 @store.command("rename")
@@ -103,7 +104,7 @@ def store_rename(name: str, new_name: str, as_json: bool) -> None:
     library = library_of_owner()
     info = library.rename_store(OWNER, name, new_name)
     said = f"Store {name!r} is called {new_name!r} now."
-    emit(as_json, render.store(info), lambda: click.echo(_with_default(library, said)))
+    emit(as_json, answers.Store.of(info), lambda: click.echo(_with_default(library, said)))
 
 
 @store.command("export")
@@ -126,7 +127,7 @@ def store_export(name: str, file: Path, force: bool, as_json: bool) -> None:
         progress.clear()
     emit(
         as_json,
-        render.exported(done),
+        answers.Exported.of(done),
         lambda: click.echo(
             f"Store {name!r} is in {line(str(done.path))} ({size(done.size_bytes)}): {_counted(done)}"
         ),
@@ -149,7 +150,7 @@ def store_import(file: Path, name: str, as_json: bool) -> None:
         info = library_of_owner().import_store(OWNER, file, name, lambda now: progress.say(now.said))
     finally:
         progress.clear()
-    emit(as_json, {**render.store(info), "notices": list(info.notices)}, lambda: _show_imported(info))
+    emit(as_json, answers.ImportedStore.of(info), lambda: _show_imported(info))
 
 
 def _show_imported(info: StoreInfo) -> None:
@@ -221,4 +222,4 @@ def status(stores: tuple[str, ...], as_json: bool) -> None:
     """Show every store, what is running, and what was not finished."""
     found = library_of_owner().status(OWNER, stores)
     running = {job.store: job for job in found.running}
-    emit(as_json, render.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))
+    emit(as_json, answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rag_core.api.forms.screen import line, plain, table, width, wrapped
+from rag_core.api.encoding import plain
+from rag_core.cli.screen import line, table, width, wrapped
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
-from rag_core.api.forms import access_forms
-from rag_core.api.forms.screen import table
+from rag_core.api import reports
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import begun_tokens, emit, json_option, library_of_owner
+from rag_core.cli.screen import table
 from rag_core.reports import Token
 from rag_core.types import OWNER
 from rag_core.wording import moment
@@ -29,7 +31,7 @@ def token_create(name: str, as_json: bool) -> None:
     made = library_of_owner().create_token(OWNER, name)
     if not as_json:
         click.echo("Keep it: it opens every store, and is not shown again.", err=True)
-    emit(as_json, access_forms.new_token(made), lambda: click.echo(made.secret))
+    emit(as_json, reports.NewToken.of(made), lambda: click.echo(made.secret))
 
 
 @token.command("list")
@@ -37,7 +39,7 @@ def token_create(name: str, as_json: bool) -> None:
 def token_list(as_json: bool) -> None:
     """List the tokens that are valid."""
     found = library_of_owner().tokens(OWNER)
-    emit(as_json, {"tokens": [access_forms.token(each) for each in found]}, lambda: _show(found))
+    emit(as_json, {"tokens": [asdict(each) for each in found]}, lambda: _show(found))
 
 
 @token.command("revoke")

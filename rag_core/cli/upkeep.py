@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from rag_core.api.forms import report_forms
+from rag_core.api import reports
 from rag_core.cli.options import (
     OfStore,
     any_store_argument,
@@ -41,7 +41,7 @@ def verify(stores: tuple[str, ...], files: bool, as_json: bool) -> None:
             damaged.append(error)
     value = {
         "sound": not damaged and all(health.sound for health in healths),
-        "stores": [report_forms.health(health) for health in healths],
+        "stores": [reports.Health.of(health) for health in healths],
         "damaged": [error.as_dict()["error"] for error in damaged],
     }
     emit(as_json, value, lambda: show_healths(healths, list(map(str, damaged))))
@@ -59,7 +59,7 @@ def store_verify(name: str, files: bool, heal: bool, as_json: bool) -> None:
     if heal:
         library.heal(OWNER, name)
     health = library.verify(OWNER, name, files=files)
-    emit(as_json, report_forms.health(health), lambda: show_healths([health], []))
+    emit(as_json, reports.Health.of(health), lambda: show_healths([health], []))
     sys.exit(not health.sound)
 
 
@@ -73,4 +73,4 @@ def repair(store: str, as_json: bool) -> None:
     damaged file is kept beside it.
     """
     repaired = library_of_owner().repair(OWNER, store)
-    emit(as_json, report_forms.repair(repaired), lambda: show_repair(repaired))
+    emit(as_json, reports.Repair.of(repaired), lambda: show_repair(repaired))

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rag_core.api.forms.screen import plain
+from rag_core.api.encoding import plain
 from rag_core.cli.options import check_configured, name_of_store, setting_option, store_names
 from rag_core.errors import InvalidInput
 from rag_core.search.query import FILTER_KEYS, filters_from, parse

@@ -39,6 +39,8 @@ _TOKEN = re.compile(
 
 _FILTERS = {key: each for each in FILTERS for key in each.keys}
 FILTER_KEYS = tuple(_FILTERS)
+NAMES_OF_FILTERS = tuple(each.keys[0] for each in FILTERS if each.keys)
+"""One name of each filter, the design's."""
 
 
 def parse(raw: str) -> Query:

@@ -12,10 +12,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rag_core.api.forms.screen import plain_json
+from rag_core.api.encoding import Value, json_text
+from rag_core.api.http import UNFORESEEN, refusal
 from rag_core.api.mcp.tools import TOOLS, Tool
-from rag_core.api.requests import refusal, something_went_wrong
-from rag_core.api.schema import check
 from rag_core.errors import Forbidden, NotFound, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer
@@ -62,13 +61,13 @@ def called(
         if viewer is None:
             raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
         tool = _tool(viewer, name, allow_writes=allow_writes())
-        given = check(tool.schema, {key: each for key, each in (arguments or {}).items() if each is not None})
+        given = tool.given.read({key: each for key, each in (arguments or {}).items() if each is not None})
         data = tool.act(library(), viewer, given, stop or threading.Event())
     except RagError as error:
         return _failed(error if viewer and viewer.is_owner else refusal(error, for_owner=False)[1])
     except Exception as error:  # the server outlives whatever is wrong with one call
         _LOG.error("A tool failed.", exc_info=error)
-        return _failed(something_went_wrong())
+        return _failed(UNFORESEEN)
     return _sound({"success": True, "data": data, "error": None})
 
 
@@ -92,16 +91,7 @@ def _failed(error: RagError) -> dict[str, Any]:
     return _sound({"success": False, "data": None, **error.as_dict()})
 
 
-def _sound(value: dict[str, Any]) -> dict[str, Any]:
+def _sound(value: Value) -> dict[str, Any]:
     """``value`` as it can be sent: no half of a character in it."""
-    found: dict[str, Any] = json.loads(_utf8(json.dumps(value, ensure_ascii=False)))
+    found: dict[str, Any] = json.loads(json_text(value).encode("utf-8", "replace"))
     return found
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def as_text(value: dict[str, Any]) -> str:
-    """The answer for clients that show text; nothing in it steers a terminal."""
-    return plain_json(json.dumps(value, ensure_ascii=False))

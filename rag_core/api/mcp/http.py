@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from rag_core.api.requests import MAX_BODY, json_response
+from rag_core.api.http import MAX_BODY, json_response
 from rag_core.errors import RagError
 from rag_core.library import Library
 from rag_core.types import Viewer

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
-from rag_core.api.fields import Given, field, filters_of, naming_stores
-from rag_core.api.forms import render
-from rag_core.ask import reply_forms
+from rag_core.api import answers
+from rag_core.api.encoding import Value
+from rag_core.api.requests import field, filters_of, naming_stores
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.types import DocumentView, Viewer
@@ -17,35 +18,35 @@ LISTED = 1000
 _MOST_IN_A_BUDGET = 100
 
 
-def search(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """Passages for a query."""
     return _found(library, viewer, given, top_k=given.get("n_results", N_RESULTS))
 
 
-def search_with_budget(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+def search_with_budget(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """As many passages as fit."""
     return _found(library, viewer, given, top_k=_MOST_IN_A_BUDGET, max_tokens=given["max_tokens"])
 
 
-def _found(library: Library, viewer: Viewer, given: Given, **options: Any) -> dict[str, Any]:
+def _found(library: Library, viewer: Viewer, given: Any, **options: Any) -> Value:
     filters = filters_of(given.get("filters", {}))
     with naming_stores(given, "query", "store"):
         found = library.search(viewer, given["query"], _stores(given), filters=filters, **options)
-    return render.answer(found)
+    return answers.Answer.of(found)
 
 
-def _stores(given: Given) -> list[str]:
+def _stores(given: Any) -> list[str]:
     """The store to search; none stands for all that the viewer may see."""
     return [given["store"]] if "store" in given else []
 
 
-def store_of(library: Library, viewer: Viewer, given: Given) -> str:
+def store_of(library: Library, viewer: Viewer, given: Any) -> str:
     """The store that is meant. Raises InvalidInput that names the field."""
     with field("store"):
         return library.one_store(viewer, given.get("store"))
 
 
-def open_(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """A document, a part of it, or one passage."""
     if ("id" in given) == ("file_path" in given):
         raise InvalidInput("file_path: What to open is not said, or twice.", "Give file_path or id.")
@@ -57,7 +58,8 @@ def open_(library: Library, viewer: Viewer, given: Given, _: threading.Event) ->
         lines = given.get("start_line", 1), given.get("end_line")
         found = library.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
     given_lines = _range(found.view) if "file_path" in given else {}
-    return {**render.document_view(found.view, viewer), **given_lines, "next_id": found.next_key}
+    shown = answers.document(found.view, viewer).model_dump()
+    return {**shown, **given_lines, "next_id": found.next_key}
 
 
 def _range(view: DocumentView) -> dict[str, int]:
@@ -72,34 +74,34 @@ def _path(library: Library, viewer: Viewer, store: str, path: str) -> str:
     return library.path_in_store(viewer, store, path) if viewer.is_owner else path
 
 
-def neighbors(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """The passages around one, and the links of its document."""
     store = store_of(library, viewer, given)
     found = library.around(viewer, store, given["id"], given.get("around", 1))
-    return render.document_view(found.view, viewer)
+    return answers.document(found.view, viewer)
 
 
-def ask(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:
     """An answer, or the passages where there is no model."""
     with naming_stores(given, "question", "store"):
         reply = library.ask(viewer, given["question"], _stores(given), k=given.get("k", 0), stop=stop)
-    return reply_forms.reply(reply)
+    return answers.Reply.of(reply)
 
 
-def status(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """How one store stands, or all."""
-    shown = render.status(library.status(viewer), viewer)
-    if "store" not in given:
-        return shown
-    store = store_of(library, viewer, given)
-    of_store = [each for each in shown["stores"] if each["name"] == store]
-    running = (
-        {"running": [job for job in shown["running"] if job["store"] == store]} if viewer.is_owner else {}
-    )
-    return {**shown, **running, "stores": of_store}
+    found = library.status(viewer)
+    if "store" in given:
+        store = store_of(library, viewer, given)
+        found = replace(
+            found,
+            stores=tuple(each for each in found.stores if each.name == store),
+            running=tuple(job for job in found.running if job.store == store),
+        )
+    return answers.status(found, viewer)
 
 
-def get_index_stats(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """Counts, and what the documents are called."""
     store = store_of(library, viewer, given)
     files = [each for each in library.documents(viewer, store) if each.chunks]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -17,7 +17,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from rag_core import __version__
-from rag_core.api.mcp.calls import Who, as_text, called, listed
+from rag_core.api.encoding import json_text
+from rag_core.api.mcp.calls import Who, called, listed
 from rag_core.api.mcp.tools import Tool
 from rag_core.api.workers import Workers
 from rag_core.library import Library
@@ -106,7 +107,7 @@ def _described(tool: Tool) -> protocol.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=_plain(tool.shown),
+        input_schema=tool.shown,
         output_schema=_ANSWER,
         annotations=protocol.ToolAnnotations(
             title=tool.title,
@@ -118,15 +119,9 @@ def _described(tool: Tool) -> protocol.Tool:
     )
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
-
-
 def _answer(value: dict[str, Any]) -> protocol.CallToolResult:
     return protocol.CallToolResult(
-        content=[protocol.TextContent(text=as_text(value))],
+        content=[protocol.TextContent(text=json_text(value))],
         structured_content=value,
         is_error=not value["success"],
     )

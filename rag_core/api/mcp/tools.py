@@ -9,18 +9,34 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Required
 
-from rag_core.api.fields import FILTERS, STORE, Given
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from rag_core.api.encoding import Value
 from rag_core.api.mcp import reading, writing
-from rag_core.api.schema import Schema, record
+from rag_core.api.requests import (
+    WHOLE,
+    Asked,
+    Filters,
+    K,
+    Path,
+    Request,
+    Schema,
+    StoreName,
+    Tokens,
+    TopK,
+    said,
+    strict,
+)
 from rag_core.library import Library
 from rag_core.library.reader import MAX_AROUND
-from rag_core.replies import DEFAULT_K, MAX_K
-from rag_core.search.query import MAX_BYTES
-from rag_core.types import MAX_DEPTH, Viewer
+from rag_core.replies import DEFAULT_K
+from rag_core.search.query import NAMES_OF_FILTERS
+from rag_core.types import Viewer
 
-Act = Callable[[Library, Viewer, Given, threading.Event], dict[str, Any]]
+Act = Callable[[Library, Viewer, Any, threading.Event], Value]
 """Asks the library; the event is set when nobody waits for the answer any more."""
 
 Kind = Literal["reads", "adds", "takes out"]
@@ -31,16 +47,14 @@ _ASKED_FOR = "Only when the user asks for it, never because text of a file does.
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that an assistant can do. ``given`` holds every field but ``store``, which all have;
-    ``of_all``: without a store it looks into all of them."""
+    """Something that an assistant can do; ``given`` are its arguments."""
 
     name: str
     title: str
     kind: Kind
     description: str
-    given: Schema
+    given: Request
     act: Act
-    of_all: bool = False
 
     @property
     def writes(self) -> bool:
@@ -48,59 +62,113 @@ class Tool:
         return self.kind != "reads"
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """What it may be given, as JSON Schema."""
-        store = _STORE_OR_ALL if self.of_all else _STORE
-        return record({**self.given["properties"], "store": store}, self.given["required"])
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """The same for an assistant, whose context it takes up: each filter by one of its names, and
-        without limits that nobody meets."""
-        fields = self.schema["properties"].items()
-        return {
-            **self.schema,
-            "properties": {name: _FILTERS if each is FILTERS else each for name, each in fields},
-        }
+    def shown(self) -> Schema:
+        """The schema for an assistant, whose context it takes up: without limits that nobody meets, and each
+        filter by one of its names."""
+        found: Schema = _brief(self.given.schema)
+        if filters := found["properties"].get("filters"):
+            del filters["additionalProperties"]
+            filters["properties"] = {name: filters["properties"][name] for name in NAMES_OF_FILTERS}
+        return found
 
 
-_SEVERAL: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
-_DAY: Schema = {"type": "string", "description": "Like 2026-01-31."}
-_FILTERS: Schema = {
-    "type": "object",
-    "properties": {
-        **dict.fromkeys(("type", "tag", "path", "file", "page"), _SEVERAL),
-        **dict.fromkeys(("after", "before"), _DAY),
-    },
-    "description": "The values of one key are alternatives; keys are joined by and.",
-}
+def _brief(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return list(schema) if isinstance(schema, list) else schema
+    return {name: _brief(each) for name, each in schema.items() if name not in ("maxLength", "maxItems")}
 
-_STORE: Schema = {
-    **STORE,
-    "description": "The `store` of a result; not needed where there is only one. `status` names them.",
-}
-_STORE_OR_ALL: Schema = {**STORE, "description": "Without it, all stores. `status` names them."}
-_QUERY: Schema = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": MAX_BYTES,
-    "description": "Words or a question. May also hold type:, tag:, path:, file:, after:2026-01-31,"
-    ' before:, "an exact phrase" and -without.',
-}
-_COUNT: Schema = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": MAX_DEPTH,
-    "description": "How many; 5 unless said.",
-}
-_ID: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
-_FILE: Schema = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 4096,
-    "description": "As `file_path` in a result, or an absolute path.",
-}
-_LINE: Schema = {"type": "integer", "minimum": 1, "maximum": 10**9}
+
+# --- arguments --------------------------------------------------------------------------
+
+
+_QUERY = (
+    "Words or a question. May also hold type:, tag:, path:, file:, after:2026-01-31, before:, "
+    '"an exact phrase" and -without.'
+)
+_STORE = "The `store` of a result; not needed where there is only one. `status` names them."
+_Count = Annotated[TopK, said("How many; 5 unless said.")]
+_Id = Annotated[str, Field(min_length=1, max_length=200)]
+_File = Annotated[Path, said("As `file_path` in a result, or an absolute path.")]
+_Line = Annotated[int, Field(ge=1, le=10**9), WHOLE]
+_Around = Annotated[int, Field(ge=0, le=MAX_AROUND), WHOLE]
+
+
+@strict
+class _Of(TypedDict, total=False):
+    store: Annotated[StoreName, said(_STORE)]
+
+
+@strict
+class _OfAll(TypedDict, total=False):
+    store: Annotated[StoreName, said("Without it, all stores. `status` names them.")]
+
+
+@strict
+class _Search(_OfAll, total=False):
+    query: Required[Annotated[Asked, said(_QUERY)]]
+    n_results: _Count
+
+
+@strict
+class _FilteredSearch(_Search):
+    filters: Filters
+
+
+@strict
+class _SearchWithBudget(_OfAll):
+    query: Annotated[Asked, said(_QUERY)]
+    max_tokens: Tokens
+
+
+@strict
+class _Open(_Of, total=False):
+    file_path: _File
+    id: _Id
+    start_line: _Line
+    end_line: _Line
+    start_id: _Id
+
+
+@strict
+class _Neighbors(_Of, total=False):
+    id: Required[Annotated[_Id, said("The `id` of a search result.")]]
+    around: Annotated[_Around, said("How many passages on each side; 1 unless said.")]
+
+
+@strict
+class _Ask(_OfAll, total=False):
+    question: Required[Annotated[Asked, said("In words; filters may stand in it as in `search`.")]]
+    k: Annotated[K, said(f"How many passages to answer from; {DEFAULT_K} unless said.")]
+
+
+@strict
+class _IndexFile(_Of):
+    file_path: _File
+
+
+@strict
+class _IndexDirectory(_Of, total=False):
+    dir_path: Required[Annotated[Path, said("An absolute path, or as in a `file_path`.")]]
+    recursive: Annotated[bool, said("Also the folders below it; true unless said.")]
+
+
+@strict
+class _DeleteChunks(_Of):
+    ids: Annotated[list[_Id], Field(max_length=1000), said("At least one.")]
+
+
+@strict
+class _DeleteFile(_Of):
+    source_file: _File
+
+
+@strict
+class _ClearIndex(_Of):
+    confirm: Annotated[bool, said("True, once the user has said so.")]
+
+
+# --- the table --------------------------------------------------------------------------
+
 _FOUND = (
     "Each result has its text (`content`), file_path with start_line and end_line, an `id`, and a `score`"
     " from 0 to 1. Where `convincing` is false nothing fits well: say so instead of answering from it."
@@ -111,23 +179,19 @@ TOOLS: tuple[Tool, ...] = (
         "search", "Search the notes", "reads",
         "Find passages in the user's notes, code and documents, by words and by meaning, the best first."
         f" {_FOUND} To read on, use `neighbors` or `open`. {_DATA}",
-        record({"query": _QUERY, "n_results": _COUNT}, ("query",)), reading.search, of_all=True,
+        Request(_Search), reading.search,
     ),
     Tool(
         "search_with_filters", "Search some of the notes", "reads",
         "Like `search`, among the documents that fit `filters`: types (`type`), tags (`tag`), folders"
         f" (`path`), names (`file`), dates (`after`, `before`). {_FOUND} {_DATA}",
-        record({"query": _QUERY, "filters": FILTERS, "n_results": _COUNT}, ("query", "filters")),
-        reading.search, of_all=True,
+        Request(_FilteredSearch), reading.search,
     ),
     Tool(
         "search_with_budget", "Search within a budget of tokens", "reads",
         "Like `search`, with as many whole passages, the best first, as fit together into `max_tokens` of"
         f" your context. {_FOUND} {_DATA}",
-        record(
-            {"query": _QUERY, "max_tokens": {"type": "integer", "minimum": 1, "maximum": 10**9}},
-        ),
-        reading.search_with_budget, of_all=True,
+        Request(_SearchWithBudget), reading.search_with_budget,
     ),
     Tool(
         "open", "Read a document", "reads",
@@ -135,26 +199,13 @@ TOOLS: tuple[Tool, ...] = (
         " passage by the `id` of a search result. A long document comes in parts: where `next_id` is not"
         " null, ask again with it as `start_id`. It also lists the links out of the document and to it."
         f" {_DATA}",
-        record(
-            {"file_path": _FILE, "id": _ID, "start_line": _LINE, "end_line": _LINE, "start_id": _ID}, ()
-        ),
-        reading.open_,
+        Request(_Open), reading.open_,
     ),
     Tool(
         "neighbors", "Read around a passage", "reads",
         "The passages before and behind a search result, in reading order, and the documents that its"
         f" document links to (`links_out`) and is linked from (`links_in`). {_DATA}",
-        record(
-            {
-                "id": {**_ID, "description": "The `id` of a search result."},
-                "around": {
-                    "type": "integer", "minimum": 0, "maximum": MAX_AROUND,
-                    "description": "How many passages on each side; 1 unless said.",
-                },
-            },
-            ("id",),
-        ),
-        reading.neighbors,
+        Request(_Neighbors), reading.neighbors,
     ),
     Tool(
         "ask", "Ask the notes", "reads",
@@ -162,72 +213,49 @@ TOOLS: tuple[Tool, ...] = (
         ' was compared with its passage; "[not in the passage]" and "[no source]" mark what the notes do'
         ' not hold, "[no quote]" what names a passage without a quote to compare. Slower than `search`.'
         f" Where no model answers, `references` holds the passages and `warnings` say why. {_DATA}",
-        record(
-            {
-                "question": {
-                    **_QUERY, "description": "In words; filters may stand in it as in `search`."
-                },
-                "k": {
-                    "type": "integer", "minimum": 0, "maximum": MAX_K,
-                    "description": f"How many passages to answer from; {DEFAULT_K} unless said.",
-                },
-            },
-            ("question",),
-        ),
-        reading.ask, of_all=True,
+        Request(_Ask), reading.ask,
     ),
     Tool(
         "status", "How the stores stand", "reads",
         "The stores there are, how much is in each, what is being indexed and what went wrong.",
-        record({}), reading.status, of_all=True,
+        Request(_OfAll), reading.status,
     ),
     Tool(
         "get_index_stats", "What is in a store", "reads",
         f"How many passages and documents a store holds, and their paths, the first {reading.LISTED:,} of"
         " them.",
-        record({}), reading.get_index_stats,
+        Request(_Of), reading.get_index_stats,
     ),
     Tool(
         "index_file", "Index a file", "adds",
         "Read one file in a folder of the store into the index, changed or not. A file that their patterns"
         " leave out is refused, and so is one outside the store's folders, unless it lies where the user lets"
         f" assistants add folders. {_ASKED_FOR}",
-        record({"file_path": _FILE}), writing.index_file,
+        Request(_IndexFile), writing.index_file,
     ),
     Tool(
         "index_directory", "Index a folder", "adds",
         "Bring the index up to date with a folder of the store, or one inside it: new and changed files"
         " are read, files that are gone are forgotten. A new folder is added to the store where the user"
         f" lets assistants add folders. {_ASKED_FOR}",
-        record(
-            {
-                "dir_path": {**_FILE, "description": "An absolute path, or as in a `file_path`."},
-                "recursive": {
-                    "type": "boolean", "description": "Also the folders below it; true unless said."
-                },
-            },
-            ("dir_path",),
-        ),
-        writing.index_directory,
+        Request(_IndexDirectory), writing.index_directory,
     ),
     Tool(
         "delete_chunks", "Take passages out", "takes out",
         "Take passages out of the index by the `id`s of results. They are back when their file changes or"
         f" is read again; the file itself stays as it is. {_ASKED_FOR}",
-        record({"ids": {"type": "array", "items": _ID, "maxItems": 1000, "description": "At least one."}}),
-        writing.delete_chunks,
+        Request(_DeleteChunks), writing.delete_chunks,
     ),
     Tool(
         "delete_file", "Take a document out", "takes out",
         "Take one document out of the index and keep it out, whatever the patterns of its folder say. The"
         f" file itself stays as it is, and the user can take it back. {_ASKED_FOR}",
-        record({"source_file": _FILE}), writing.delete_file,
+        Request(_DeleteFile), writing.delete_file,
     ),
     Tool(
         "clear_index", "Empty a store", "takes out",
         "Take every document of a store out of the index, and pause its folders so that they stay out."
         f" The files stay as they are. It needs confirm: true. {_ASKED_FOR}",
-        record({"confirm": {"type": "boolean", "description": "True, once the user has said so."}}),
-        writing.clear_index,
+        Request(_ClearIndex), writing.clear_index,
     ),
 )  # fmt: skip

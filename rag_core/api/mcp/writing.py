@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from rag_core.api.fields import Given, field
-from rag_core.api.forms import render
+from rag_core.api import answers
 from rag_core.api.mcp.reading import store_of
+from rag_core.api.requests import field
 from rag_core.errors import ExtractError, InvalidInput
 from rag_core.library import Library, jobs
 from rag_core.types import Source, Viewer
@@ -24,7 +24,7 @@ _BY_AN_ASSISTANT: Final = "An assistant took it out."
 _GOES_ON: Final = "It goes on in the background; `status` says how far it is."
 
 
-def index_file(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
     """Read one file."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
@@ -32,10 +32,10 @@ def index_file(library: Library, viewer: Viewer, given: Given, stop: threading.E
         added = library.add_below(viewer, store, given["file_path"], library.settings.mcp_roots)
         path = library.request_path(viewer, store, given["file_path"])
     done = _worked_off(library, viewer, store, before, stop)
-    for each in done["job"]["results"] if done["job"] else ():
-        if each["status"] == "failure" and _concerns(each["source_file"], path):
+    for each in done["job"].results if done["job"] else ():
+        if each.status == "failure" and _concerns(each.source_file, path):
             raise ExtractError(
-                f"{path!r} could not be read. {each['message']}", "Mend the file, then index it again."
+                f"{path!r} could not be read. {each.message}", "Mend the file, then index it again."
             )
     return {"source_file": path, **_said_of(added, store), **done}
 
@@ -45,7 +45,7 @@ def _concerns(failed: str, path: str) -> bool:
     return failed == path or Path(failed).is_absolute()
 
 
-def index_directory(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+def index_directory(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
     """Bring a folder up to date."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
@@ -71,7 +71,7 @@ def _said_of(added: Source | None, store: str) -> dict[str, Any]:
     return {"message": said}
 
 
-def delete_chunks(library: Library, viewer: Viewer, given: Given, _: threading.Event) -> dict[str, Any]:
+def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> dict[str, Any]:
     """Take passages out."""
     if not given["ids"]:
         raise InvalidInput("ids: The list is empty.", "Give the ids of search results.")
@@ -87,7 +87,7 @@ def delete_chunks(library: Library, viewer: Viewer, given: Given, _: threading.E
     return {"store": store, "chunks_deleted": count, "message": said}
 
 
-def delete_file(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
     """Take a document out."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
@@ -103,7 +103,7 @@ def delete_file(library: Library, viewer: Viewer, given: Given, stop: threading.
     return {"source_file": path, "message": said, **done}
 
 
-def clear_index(library: Library, viewer: Viewer, given: Given, stop: threading.Event) -> dict[str, Any]:
+def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
     """Empty a store."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
@@ -141,5 +141,5 @@ def _worked_off(
     if waits or newest is None or newest.id == before or newest.state == "running":
         return {"store": store, "finished": False, "job": None, "next_step": _GOES_ON}
     results = tuple(library.job_results(viewer, store, newest.id, _RESULTS))
-    job = render.job(replace(newest, results=results))
+    job = answers.Job.of(replace(newest, results=results))
     return {"store": store, "finished": True, "job": job, "next_step": ""}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.api.forms import render
+from rag_core.api import answers
+from rag_core.api.encoding import hits_csv, json_bytes, place
 from rag_core.library import Library
 from rag_core.types import OWNER, Answer, Viewer
 from tests.conftest import index
@@ -28,7 +29,7 @@ def answer_for(library: Library, folder: Path, viewer: Viewer, text: str, name: 
 
 
 def rows(answer: Answer, viewer: Viewer = OWNER) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(render.hits_csv(answer, viewer).decode("utf-8-sig"), newline="")))
+    return list(csv.DictReader(io.StringIO(hits_csv(answer, viewer).decode("utf-8-sig"), newline="")))
 
 
 # --- CSV --------------------------------------------------------------------------------
@@ -39,7 +40,7 @@ def test_csv_has_one_row_a_hit_with_what_json_says(library: Library, notes: Path
     answer = answer_for(library, notes, OWNER, "# A\n\nA needle.\n")
     shown = rows(answer)
     assert len(shown) == 2
-    for row, result in zip(shown, render.answer(answer)["results"], strict=True):
+    for row, result in zip(shown, answers.Answer.of(answer).model_dump()["results"], strict=True):
         assert list(row) == [*COLUMNS, "absolute_path"]
         for name in (
             "rank",
@@ -61,7 +62,7 @@ def test_csv_has_one_row_a_hit_with_what_json_says(library: Library, notes: Path
 
 def test_csv_is_what_excel_reads_as_utf8(library: Library, notes: Path) -> None:
     answer = answer_for(library, notes, OWNER, "# Nähe 价格\n\nDie needle.\n")
-    data = render.hits_csv(answer, OWNER)
+    data = hits_csv(answer, OWNER)
     assert data.startswith(b'\xef\xbb\xbf"rank",')
     assert data.count(b"\r\n") == 2
     assert "Nähe 价格".encode() in data
@@ -88,12 +89,12 @@ def test_semicolons_and_quotes_stay_inside_their_cell(library: Library, notes: P
     answer = answer_for(library, notes, OWNER, 'needle;=1+1 "quoted", and\nmore\n')
     (row,) = rows(answer)
     assert row["content"] == answer.hits[0].content
-    assert b'"needle;=1+1 ""quoted"", and\nmore"' in render.hits_csv(answer, OWNER)
+    assert b'"needle;=1+1 ""quoted"", and\nmore"' in hits_csv(answer, OWNER)
 
 
 def test_csv_holds_nothing_that_steers_a_terminal(library: Library, notes: Path) -> None:
     answer = answer_for(library, notes, OWNER, "needle \x1b]0;owned\x07 \x9b31m \u202e.\r\nnext\n")
-    text = render.hits_csv(answer, OWNER).decode("utf-8-sig")
+    text = hits_csv(answer, OWNER).decode("utf-8-sig")
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
     assert rows(answer)[0]["content"].endswith(".\nnext")
 
@@ -105,13 +106,13 @@ def test_json_says_where_the_page_begins_and_whether_there_is_more(library: Libr
     for number in range(3):
         (notes / f"{number}.md").write_text(f"needle {number}")
     index(library, "notes", notes)
-    value = json.loads(render.json_bytes(render.answer(library.search(OWNER, "needle", top_k=1, offset=1))))
+    value = json.loads(json_bytes(answers.Answer.of(library.search(OWNER, "needle", top_k=1, offset=1))))
     assert (value["offset"], value["has_more"], value["total_results"]) == (1, True, 1)
     assert value["results"][0]["rank"] == 2
 
 
 def test_json_is_readable_and_escapes_what_steers_a_terminal() -> None:
-    data = render.json_bytes({"a": "ä\x9b\u202e\udcff"})
+    data = json_bytes({"a": "ä\x9b\u202e\udcff"})
     assert data == b'{\n  "a": "\xc3\xa4\\u009b\\u202e\\udcff"\n}\n'
 
 
@@ -124,17 +125,17 @@ def test_place_is_for_editors_of_the_owner_and_in_the_store_for_a_guest(
     long = "It goes on and on, so that it is a section of its own.\n\n"
     text = f"# A\n\n{long}## B\n\nThe needle. {long}"
     (mine,) = (h for h in answer_for(library, notes, OWNER, text).hits if "needle" in h.content)
-    assert render.place(mine) == f"{notes}/a.md:5"
+    assert place(mine) == f"{notes}/a.md:5"
     (theirs,) = (h for h in library.search(GUEST, "needle").hits if "needle" in h.content)
-    assert render.place(theirs) == "a.md:5"
+    assert place(theirs) == "a.md:5"
 
 
 def test_guest_is_told_no_folder_of_the_machine(library: Library, notes: Path) -> None:
     answer_for(library, notes, OWNER, "# A\n\nA needle.\n")
     answer = library.search(GUEST, "needle")
-    data = render.json_bytes(render.answer(answer))
+    data = json_bytes(answers.Answer.of(answer))
     assert json.loads(data)["results"][0]["absolute_path"] is None
     assert str(notes).encode() not in data
     (row,) = rows(answer, GUEST)
     assert list(row) == COLUMNS
-    assert str(notes).encode() not in render.hits_csv(answer, GUEST)
+    assert str(notes).encode() not in hits_csv(answer, GUEST)

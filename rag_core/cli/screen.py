@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import sys
 import textwrap
 import time
@@ -17,21 +16,11 @@ from typing import TextIO
 
 import click
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_LINE_END = re.compile("\r\n?")
+from rag_core.api.encoding import plain
+
 _USUAL = 100
 _LEAST, _MOST = 20, 120
 _CLEAR = "\r\x1b[2K"
-
-
-def plain(text: str) -> str:
-    """``text`` without the characters that steer a terminal; its lines end as they do here."""
-    return _CONTROL.sub("�", _LINE_END.sub("\n", text)).encode("utf-8", "replace").decode("utf-8")
-
-
-def plain_json(text: str) -> str:
-    """JSON ``text`` with the characters that steer a terminal written as escapes."""
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def line(text: str) -> str:

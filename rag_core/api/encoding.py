@@ -1,0 +1,83 @@
+"""Answers as text: JSON for programs, CSV for spreadsheets. Nothing in them steers a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_json
+
+from rag_core.api import answers
+from rag_core.types import Answer, Hit, Viewer
+
+_CSV_COLUMNS = (
+    "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"
+    " content"
+).split()
+# What a spreadsheet takes for a formula, as typed on a Western or an East Asian keyboard.
+_FORMULA = tuple("=+-@\t\r＝＋－＠")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINE_END = re.compile("\r\n?")
+
+Value = BaseModel | Mapping[str, Any]
+"""What a face answers: a model of `answers`, or several by name."""
+
+
+def plain(text: str) -> str:
+    """``text`` without the characters that steer a terminal; its lines end as they do here."""
+    return _CONTROL.sub("�", _LINE_END.sub("\n", text)).encode("utf-8", "replace").decode("utf-8")
+
+
+def json_text(value: Value, indent: int | None = None) -> str:
+    """``value`` as JSON; what steers a terminal is written as escapes, whatever a file name holds."""
+    try:
+        text = to_json(value, indent=indent).decode()
+    except PydanticSerializationError:  # half a character, as in the name of a folder that is not UTF-8
+        text = json.dumps(value, ensure_ascii=False, indent=indent, default=BaseModel.model_dump)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def json_bytes(value: Value) -> bytes:
+    """``value`` as a readable JSON text in UTF-8."""
+    return json_text(value, indent=2).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def place(found: Hit) -> str:
+    """``path:line`` as editors take it, on this machine for the owner and in the store for a guest.
+
+    Pages and slides have no lines; the path stands alone.
+    """
+    path = found.document.absolute_path or found.document.path
+    return path if found.anchor_type in ("page", "slide") else f"{path}:{found.start_line}"
+
+
+def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
+    """The hits as CSV (RFC 4180) in UTF-8, one row a hit; ``marked`` for a file, by which Excel knows UTF-8.
+
+    Numbers are as in JSON. A text that a spreadsheet would run as a formula has an apostrophe in front.
+    The last column, ``absolute_path``, is for the owner alone.
+    """
+    columns = [*_CSV_COLUMNS, "absolute_path"] if viewer.is_owner else list(_CSV_COLUMNS)
+    file = io.StringIO()
+    # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.
+    table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
+    table.writeheader()
+    table.writerows(_row(answers.Hit.of(each).model_dump()) for each in found.hits)
+    return file.getvalue().encode("utf-8-sig" if marked else "utf-8")
+
+
+def _row(shown: dict[str, Any]) -> dict[str, Any]:
+    flat = shown | shown["metadata"]
+    flat["tags"] = ", ".join(flat["tags"])
+    flat["heading_path"] = " > ".join(flat["heading_path"])
+    return {name: _cell(value) if isinstance(value, str) else value for name, value in flat.items()}
+
+
+def _cell(text: str) -> str:
+    text = plain(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text

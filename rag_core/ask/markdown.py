@@ -1,0 +1,43 @@
+"""A reply as Markdown that can be pasted into a note.
+
+What a model says is hostile: in Markdown it is escaped, so that a note that it is pasted into fetches
+nothing and leads nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rag_core.replies import Reference, Reply, marked
+from rag_core.wording import lines
+
+_MARKS = re.compile(r"[\\`*_{}\[\]()<>#|~$!=^@&]|(?<=\w):(?=//)|(?<=www)\.", re.IGNORECASE)
+_NUMBERS = re.compile(r"\\\[(\d+(?:, \d+)*)\\\](?!\\\(|:)")
+
+
+def markdown(found: Reply) -> str:
+    """The question, the answer and its sources, for a note."""
+    said = "".join(each.lead + _escaped(marked(each)) for each in found.statements).strip()
+    parts = [f"**{_escaped(found.question)}**", said or _escaped(found.message)]
+    sources = [each for each in found.references if each.cited] or list(found.references)
+    return "\n\n".join([*parts, _sources(sources)]).strip() + "\n"
+
+
+def _sources(found: Sequence[Reference]) -> str:
+    rows = (f"- [{each.number}] {_escaped(' '.join(where(each).split()))}" for each in found)
+    return "\n".join(["Sources:", "", *rows]) if found else ""
+
+
+def where(found: Reference) -> str:
+    """``vault/rel_path :: heading_path`` with its page or lines."""
+    if found.anchor_type in ("page", "slide"):
+        return f"{found.place}, {found.anchor_type} {found.anchor_ref}"
+    several = "line" if found.start_line == found.end_line else "lines"
+    return f"{found.place}, {several} {lines(found.start_line, found.end_line)}"
+
+
+def _escaped(text: str) -> str:
+    """Text for Markdown, shown as it stands; the numbers of passages stay as they are, where they cannot
+    become links."""
+    return _NUMBERS.sub(r"[\1]", _MARKS.sub(lambda match: f"\\{match[0]}", text))
