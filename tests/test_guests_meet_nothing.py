@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, is_dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -183,7 +183,8 @@ def open_library(tmp_path: Path, ollama_chat: OllamaChat) -> Iterator[Callable[[
     def make(name: str) -> Library:
         home = tmp_path / name
         plain = Settings(home / "data", home / "models", (tmp_path,))
-        opened.append(Library.open(replace(plain, llm="ollama:talker", ollama_url=ollama_chat.url)))
+        talker = {"llm": "ollama:talker", "ollama_url": ollama_chat.url}
+        opened.append(Library.open(plain.model_copy(update=talker)))
         place(folder_of(opened[-1]), OPEN)
         index(opened[-1], "notes", folder_of(opened[-1]))
         return opened[-1]
