@@ -168,7 +168,7 @@ def test_one_bad_record_is_refused_alone(index: Remote[Any]) -> None:
         record(vector=np.full(16, np.nan, np.float32)),
         record(vector=np.zeros(16, np.float32)),
         record(vector=np.ones(8, np.float32)),
-        record(key="\ud800"),
+        record("\ud800"),
         record(key=""),
     ]
     receipt = index.put([*good[:10], *bad, *good[10:]])
