@@ -259,7 +259,7 @@ def test_a_store_on_a_disk_that_cannot_be_written_is_searched_and_shown(read_onl
         assert [job.state for job in read_only.jobs(OWNER, "s")] == ["done"]
         assert [file.path for file in read_only.files(OWNER, "s")] == ["old.md"]
     names = sorted(path.name for path in read_only.settings.store_dir.iterdir())
-    assert names == ["s.db", "s.lock"]
+    assert names == ["s.db", "s.decisions.json", "s.lock"]
 
 
 def test_a_sound_store_that_cannot_be_written_is_found_sound_and_what_was_not_compared_is_said(
