@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.errors import ExtractError, InvalidInput, NotText
@@ -126,6 +126,7 @@ def test_a_path_is_shown_as(path: bytes, shown: str) -> None:
     assert display(path) == shown
 
 
+@example(b"\xaa\xcc\x80")
 @given(st.binary())
 def test_any_path_can_be_shown_stored_and_printed_on_one_line(path: bytes) -> None:
     shown = display(path)

@@ -37,7 +37,8 @@ def display(path: bytes) -> str:
     text = os.fsdecode(path)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_visible, unicodedata.normalize("NFC", text)))
+    visible = "".join(map(_visible, unicodedata.normalize("NFC", text)))
+    return unicodedata.normalize("NFC", visible)  # an accent may stand behind an escape
 
 
 def _visible(character: str) -> str:
