@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(ABC):
     """What every service is asked with. The ``timeout`` of a request is seconds, and so is ``backoff``: the
     wait before the first of ``attempts`` - 1 retries, doubled each time."""
 
@@ -38,9 +38,9 @@ class Options:
     backoff: float = 0.25
 
     @property
+    @abstractmethod
     def server(self) -> str:
         """The address of the server that gets the texts, '' when they stay in this process."""
-        raise NotImplementedError
 
     @property
     def destination(self) -> str:
