@@ -24,7 +24,8 @@ from rag_core.access import AccessGate, Programs, SecurityHeaders, Visits, viewe
 from rag_core.api.app import rest  # noqa: E402
 from rag_core.api.mcp.http import McpDoor  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
-from rag_core.library import Library, jobs  # noqa: E402
+from rag_core.library import Library, background  # noqa: E402
+from rag_core.library.asking import stop_answers  # noqa: E402
 from rag_core.types import OWNER, Viewer  # noqa: E402
 from ui import work  # noqa: E402
 from ui.ending import at_the_end  # noqa: E402
@@ -47,7 +48,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     ending = threading.Event()
     threading.Thread(target=begin, args=(ending,), daemon=True).start()
     try:
-        with at_the_end(Library.stop_answers):
+        with at_the_end(stop_answers):
             yield
     finally:
         ending.set()
@@ -67,22 +68,22 @@ def begin(ending: threading.Event) -> None:
     with suppress(RagError):  # a store that cannot be read is the page's to report
         meaning_is_loading(OWNER)
     with suppress(RagError):
-        jobs.resume_all(library(), OWNER)
+        background.resume_all(library(), OWNER)
     if not ending.wait(_A_WHILE_S):
         with suppress(RagError):
             load_ahead(OWNER)
         gc.collect()
         gc.freeze()  # what is loaded stays: to search it for garbage takes a tenth of a second of a page
-    while not ending.wait(jobs.SEND_EVERY_S):
+    while not ending.wait(background.SEND_EVERY_S):
         with suppress(RagError):
-            jobs.send_backlogs(library(), OWNER)
+            background.send_backlogs(library(), OWNER)
 
 
 def stop_runs() -> None:
     """Interrupt the runs under way, and say in the terminal which go on at the next start."""
-    for store in jobs.stop_all():
+    for store in background.stop_all():
         with suppress(RagError):
-            if library().requested(OWNER, store):
+            if library().jobs.requested(OWNER, store):
                 with suppress(OSError):  # nobody may read it any more
                     print(f"The run of store {store!r} goes on at the next start.", flush=True)
 

@@ -73,7 +73,7 @@ def fill(home: Path, notes: Path, embedder: str) -> int:
     library.create_store(OWNER, STORE, embedder)
     library.add_source(OWNER, STORE, notes, ["**/*.md"])
     library.index(OWNER, STORE)
-    count = library.store_info(OWNER, STORE).file_count
+    count = library.stores.info(OWNER, STORE).file_count
     library.close()
     return count
 

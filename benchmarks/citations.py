@@ -178,9 +178,9 @@ def measure(folder: Path, home: Path, questions: int) -> tuple[Figures, list[str
         )  # fmt: skip
         library.create_store(OWNER, STORE, "hashing")
         library.add_source(OWNER, STORE, folder, ["**/*"])
-        library.request_index(OWNER, STORE)
-        library.run(OWNER, STORE)
-        documents = [each for each in library.documents(OWNER, STORE) if each.chunks]
+        library.jobs.request(OWNER, STORE)
+        library.jobs.run(OWNER, STORE)
+        documents = [each for each in library.documents.all(OWNER, STORE) if each.chunks]
         if not documents:
             raise SystemExit(f"There is nothing to read in {str(folder)!r}.")
         asked = [_question(chance.choice(documents).title) for _ in range(questions)]

@@ -41,9 +41,9 @@ def passages(library: Library) -> dict[str, str]:
     """The text of each passage by its key."""
     return {
         chunk.key: chunk.content
-        for document in library.documents(OWNER, STORE)
+        for document in library.documents.all(OWNER, STORE)
         if document.state == "indexed"
-        for chunk in library.document(OWNER, STORE, document.path).chunks
+        for chunk in library.documents.get(OWNER, STORE, document.path).chunks
     }
 
 

@@ -105,8 +105,8 @@ def fill(home: Path, files: int, embedder: str) -> None:
     library.add_source(OWNER, STORE, notes, ["**/*.md"])
     library.index(OWNER, STORE)
     library.add_source(OWNER, STORE, write_notes(home / "second", files, seed=2), ["**/*.md"])
-    library.request_index(OWNER, STORE)
-    library.share(OWNER, GUEST, [STORE])
+    library.jobs.request(OWNER, STORE)
+    library.sharing.share(OWNER, GUEST, [STORE])
     library.close()
 
 
@@ -201,7 +201,7 @@ def measure(folder: Path, seconds: float, rate: float, pages: int, files: int, e
         tallies = asyncio.run(press(server.port, rate, pages, seconds))
         after, cpu, alive = server.rss_mb(), server.cpu_s() - began, server.process.poll() is None
         library = Library.open(load())
-        [job] = library.jobs(OWNER, STORE, 1)
+        [job] = library.jobs.all(OWNER, STORE, 1)
         library.close()
     growth = round(100 * (after - before) / before, 1) if before else None
     return {

@@ -29,7 +29,7 @@ from benchmarks.notes import Author
 from benchmarks.process import Figures, lines, spread
 from benchmarks.retrieval import JudgedSet, file_names, open_library, quoted, read_set
 from benchmarks.scale import passing_words
-from rag_core.library import Library, jobs
+from rag_core.library import Library, background
 from rag_core.types import OWNER
 
 STORE = "readers"
@@ -85,9 +85,9 @@ def pair(library: Library, queries: Iterator[str], readers: int, seconds: float)
     """Searches alone, then beside a whole run over the files that were written for it."""
     until = time.monotonic() + seconds
     alone = read(library, queries, readers, lambda: time.monotonic() < until)
-    jobs.start(library, OWNER, STORE)
-    beside = read(library, queries, readers, lambda: jobs.working(library, STORE))
-    [run] = library.jobs(OWNER, STORE, 1)
+    background.start(library, OWNER, STORE)
+    beside = read(library, queries, readers, lambda: background.working(library, STORE))
+    [run] = library.jobs.all(OWNER, STORE, 1)
     return {
         "alone": {"searches": len(alone), **spread(alone)},
         "beside": {"searches": len(beside), **spread(beside)},
@@ -107,8 +107,8 @@ def measure(options: argparse.Namespace, home: Path) -> Figures:
     library.create_store(OWNER, STORE, options.embedder)
     library.add_source(OWNER, STORE, folder, ["**/*"])
     write(folder, judged, 0, options.first)
-    library.request_index(OWNER, STORE)
-    library.run(OWNER, STORE)
+    library.jobs.request(OWNER, STORE)
+    library.jobs.run(OWNER, STORE)
     texts = [quoted(text) for text in judged.queries.values()]
     random.Random(1).shuffle(texts)
     queries = itertools.cycle(texts)
@@ -117,7 +117,7 @@ def measure(options: argparse.Namespace, home: Path) -> Figures:
         write(folder, judged, options.first + number * options.more, options.more)
         pairs.append(pair(library, queries, options.readers, options.seconds))
         print("  ".join(lines(pairs[-1])), file=sys.stderr)
-    chunks = library.store_info(OWNER, STORE).chunk_count
+    chunks = library.stores.info(OWNER, STORE).chunk_count
     library.close()
     ratio = statistics.median(each["ratio_p95"] for each in pairs)
     return {

@@ -72,11 +72,11 @@ def measure(folder: Path, home: Path, ms: float, batch: int) -> Figures:
         )
         library.create_store(OWNER, STORE, f"ollama:{MODEL}")
         library.add_source(OWNER, STORE, folder, ["**/*"])
-        library.request_index(OWNER, STORE)
+        library.jobs.request(OWNER, STORE)
         phase, started = Phase(), time.perf_counter()
-        job = library.run(OWNER, STORE, phase)
+        job = library.jobs.run(OWNER, STORE, phase)
         ended = time.perf_counter()
-        if job is None or job.state != "done" or library.store_info(OWNER, STORE).pending:
+        if job is None or job.state != "done" or library.stores.info(OWNER, STORE).pending:
             raise SystemExit(f"The folder could not be indexed: {job and job.message}")
         pipe.send("done")
         asked, at_once = pipe.recv()

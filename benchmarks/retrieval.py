@@ -115,7 +115,7 @@ def index_set(library: Library, judged: JudgedSet, embedder: str, home: Path) ->
     """Write and index a set, unless ``home`` has it already; returns file name → document id."""
     folder = home / "files" / judged.name
     names = file_names(judged.corpus)
-    if judged.name in library.store_names(OWNER):
+    if judged.name in library.stores.names(OWNER):
         return names
     folder.mkdir(parents=True)
     for name, record in zip(names, judged.corpus, strict=True):
@@ -123,8 +123,8 @@ def index_set(library: Library, judged: JudgedSet, embedder: str, home: Path) ->
         (folder / name).write_text(heading + record["text"], "utf-8")
     library.create_store(OWNER, judged.name, embedder)
     library.add_source(OWNER, judged.name, folder, ["**/*"])
-    library.request_index(OWNER, judged.name)
-    job = library.run(OWNER, judged.name)
+    library.jobs.request(OWNER, judged.name)
+    job = library.jobs.run(OWNER, judged.name)
     if job is None or job.state != "done" or job.failed or job.message:
         raise SystemExit(f"{judged.name} could not be indexed: {job and job.message}")
     print(f"{judged.name}: indexed in {job.duration_ms / 1000:.1f} s", file=sys.stderr)

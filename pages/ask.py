@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from rag_core.errors import RagError
+from rag_core.library.asking import check_may_ask
 from ui import results
 from ui.access import require_viewer
 from ui.ask_history import show_history
@@ -17,8 +18,8 @@ def main() -> None:
     """The page, top to bottom."""
     viewer = require_viewer()
     st.title("Ask", anchor=False)
-    library().check_may_ask(viewer)
-    stores = library().store_names(viewer)
+    check_may_ask(viewer)
+    stores = library().stores.names(viewer)
     if not stores:
         results.first_run(viewer)
         return

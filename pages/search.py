@@ -15,7 +15,7 @@ from ui.search_state import SEARCH
 def page(viewer: Viewer) -> None:
     """The whole page, for one viewer."""
     results.follow_row()
-    stores = deps.library().store_names(viewer)
+    stores = deps.library().stores.names(viewer)
     if not stores:
         results.first_run(viewer)
         return
@@ -26,7 +26,7 @@ def page(viewer: Viewer) -> None:
     request = SEARCH.current()
     st.set_page_config(layout="wide" if request.view == "table" else "centered")
     if gone := SEARCH.unknown_store(stores):
-        deps.library().store_info(viewer, gone)  # says that it is not there, and which are
+        deps.library().stores.info(viewer, gone)  # says that it is not there, and which are
     if request.asks:
         results.show(viewer, request)
     elif offered.types:

@@ -124,11 +124,11 @@ def model_dir() -> Path:
 
 def index(library: Library, store: str, folder: Path | None = None, *globs: str, force: bool = False) -> Job:
     """Index ``folder`` into ``store``, which is made with the hashing embedder if needed."""
-    if store not in library.store_names(OWNER):
+    if store not in library.stores.names(OWNER):
         library.create_store(OWNER, store, "hashing")
     if folder is not None:
         library.add_source(OWNER, store, folder, globs or ("**/*",))
-    library.request_index(OWNER, store, force=force)
-    job = library.run(OWNER, store)
+    library.jobs.request(OWNER, store, force=force)
+    job = library.jobs.run(OWNER, store)
     assert job is not None
     return job

@@ -11,12 +11,12 @@ from rag_core.types import OWNER, Job
 
 def check_library(library: Library, name: str) -> None:
     """``check`` for a store of ``library``."""
-    _expect_sound(library.verify(OWNER, name))
+    _expect_sound(library.upkeep.verify(OWNER, name))
 
 
 def run(library: Library, name: str = "s") -> Job:
     """The run that a store was asked for, and ``check`` behind it."""
-    job = library.run(OWNER, name)
+    job = library.jobs.run(OWNER, name)
     assert job is not None
     check_library(library, name)
     return job

@@ -52,8 +52,8 @@ def sound_store(folder: Path) -> Iterator[Library]:
     write(folder / "notes", NOTES)
     library = Library.open(Settings(folder / "data", folder / "models", ()))
     index(library, "s", folder / "notes")
-    library.exclude_file(OWNER, "s", "out.md")
-    library.set_private_rules(OWNER, "s", ["hidden/**"])
+    library.files.exclude(OWNER, "s", "out.md")
+    library.privacy.set(OWNER, "s", ["hidden/**"])
     index(library, "s")
     library.close()  # the log is folded into the file, which can be copied
     yield library
@@ -104,10 +104,10 @@ def tear(library: Library, table: str) -> None:
 
 
 def assert_comes_back(library: Library, expected: Expected) -> None:
-    library.repair(OWNER, "s")
-    assert library.verify(OWNER, "s").sound
+    library.upkeep.repair(OWNER, "s")
+    assert library.upkeep.verify(OWNER, "s").sound
     assert decided(library) == expected.decided
     index(library, "s")
     assert contents(library, "s") == expected.contents
     assert answers(library) == expected.answers
-    assert library.repair(OWNER, "s").done == ()
+    assert library.upkeep.repair(OWNER, "s").done == ()

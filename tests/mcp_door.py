@@ -67,4 +67,4 @@ def mcp_guest(mcp_talk: Talk) -> Assistant:
 
 def known(library: Library, store: str = "sea") -> set[str]:
     """The paths of the documents of which there are passages."""
-    return {each.path for each in library.documents(OWNER, store) if each.chunks}
+    return {each.path for each in library.documents.all(OWNER, store) if each.chunks}

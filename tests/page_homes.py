@@ -96,8 +96,8 @@ def full(folder: Path) -> Iterator[dict[str, str]]:
     library = _library(folder)
     plant(herons(folder / "notes"), "picture.png", text=bytes(100))
     index(library, "birds", folder / "notes")
-    library.exclude_file(OWNER, "birds", "5.md")
-    library.run(OWNER, "birds")
+    library.files.exclude(OWNER, "birds", "5.md")
+    library.jobs.run(OWNER, "birds")
     library.create_store(OWNER, "new", "hashing")
     _keep_an_answer(library)
     _keep_visitors(library)
@@ -118,15 +118,15 @@ def _keep_an_answer(library: Library) -> None:
     checker.end()
     said = replace(passages, statements=tuple(checker.statements), references=checker.references)
     answered = replace(said, ending="answered", message="", notices=(), model="ollama:talker")
-    library.keep_reply(OWNER, KEPT, answered)
+    library.asking.keep_reply(OWNER, KEPT, answered)
 
 
 def _keep_visitors(library: Library) -> None:
     """A guest who came, another owner, and somebody who was refused."""
-    library.share(OWNER, "linus@example.com", ["birds"], may_ask=True)
-    library.make_owner(OWNER, "ada@example.com")
-    library.record_visit("linus@example.com", "pages", 3)
-    library.record_visit("mallory@example.com", "rest", refused=True)
+    library.sharing.share(OWNER, "linus@example.com", ["birds"], may_ask=True)
+    library.sharing.make_owner(OWNER, "ada@example.com")
+    library.sharing.record_visit("linus@example.com", "pages", 3)
+    library.sharing.record_visit("mallory@example.com", "rest", refused=True)
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def busy(folder: Path) -> Iterator[dict[str, str]]:
         library.create_store(OWNER, "birds", _MODEL)
         index(library, "birds", herons(folder / "notes"))
         write(folder / "notes", {f"new/{number}.md": f"# {NEW} {number}\n\nIt flies." for number in range(3)})
-        library.request_index(OWNER, "birds")
+        library.jobs.request(OWNER, "birds")
         library.close()
         ollama.go.clear()
         program.does("exec sleep 60")

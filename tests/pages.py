@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core.access import OWNER_HEADERS
-from rag_core.library import jobs
+from rag_core.library import background
 from rag_core.types import Viewer
 
 SHELL = Path(__file__).parents[1] / "ui" / "shell.py"
@@ -26,7 +26,7 @@ def owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("ui.access._headers", lambda: OWNER_HEADERS)
     _forget()
     yield
-    jobs.stop_all()
+    background.stop_all()
     _forget()
 
 

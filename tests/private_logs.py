@@ -21,7 +21,7 @@ import pytest
 
 from rag_core.config import logs
 from rag_core.library.asking import Asking
-from rag_core.library.reader import Reader
+from rag_core.library.searching import Searching
 from rag_core.store import documents
 
 MARK = "sesame"
@@ -136,7 +136,7 @@ def pytest_configure() -> None:
     _patch(logging.Logger, "handle", _before(lambda _, record: watch.logged(_FORMAT.format(record))))
     _patch(subprocess.Popen, "communicate", _after(_said))
     _patch(documents, "put", _before(lambda _, file, extracted, *rest: watch.note(extracted.text)))
-    _patch(Reader, "search", _before(lambda _, viewer, text, *rest, **named: watch.query(text)))
+    _patch(Searching, "search", _before(lambda _, viewer, text, *rest, **named: watch.query(text)))
     _patch(Asking, "ask", _before(lambda _, viewer, question, *rest, **named: watch.query(question)))
 
 

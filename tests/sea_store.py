@@ -27,7 +27,7 @@ def sea(library: Library, notes: Path) -> Library:
     """A library with a store called sea."""
     write(notes, NOTES)
     index(library, "sea", notes)
-    library.exclude_file(OWNER, "sea", "left out.md", "Not for me.")
+    library.files.exclude(OWNER, "sea", "left out.md", "Not for me.")
     index(library, "sea")
     return library
 
@@ -35,7 +35,7 @@ def sea(library: Library, notes: Path) -> Library:
 @pytest.fixture
 def exported(sea: Library, tmp_path: Path) -> Path:
     """The portable file of sea."""
-    return sea.export_store(OWNER, "sea", tmp_path).path
+    return sea.stores.export(OWNER, "sea", tmp_path).path
 
 
 def leftovers(library: Library) -> list[str]:

@@ -37,11 +37,11 @@ def indexing(owner: None, tmp_path: Path) -> Indexing:
     def write_and_index(notes: Mapping[str, str], store: str = "notes", embedder: str = "hashing") -> None:
         folder = tmp_path / store
         write(folder, notes)
-        if store not in library().store_names(OWNER):
+        if store not in library().stores.names(OWNER):
             library().create_store(OWNER, store, embedder)
             library().add_source(OWNER, store, folder, ("**/*",))
-        library().request_index(OWNER, store)
-        library().run(OWNER, store)
+        library().jobs.request(OWNER, store)
+        library().jobs.run(OWNER, store)
 
     return write_and_index
 

@@ -174,7 +174,7 @@ def speaking(folder: Path, port: int = 0, **environment: str) -> Iterator[Place]
     for store in ("shared", "mine"):
         index(library, store, notes / store)
     let_in(library)
-    token = library.create_token(OWNER, "script").secret
+    token = library.sharing.create_token(OWNER, "script").secret
     try:
         with start(run, port, **told) as server:
             yield Place(server, library, notes, token)
@@ -184,9 +184,9 @@ def speaking(folder: Path, port: int = 0, **environment: str) -> Iterator[Place]
 
 def let_in(library: Library) -> None:
     """Let everybody in who is to be."""
-    library.share(OWNER, GUEST, ["shared"], may_ask=True)
-    library.share(OWNER, SEARCHER, ["shared"])
-    library.make_owner(OWNER, CO_OWNER)
+    library.sharing.share(OWNER, GUEST, ["shared"], may_ask=True)
+    library.sharing.share(OWNER, SEARCHER, ["shared"])
+    library.sharing.make_owner(OWNER, CO_OWNER)
 
 
 # --- fixtures ---------------------------------------------------------------------------

@@ -83,10 +83,10 @@ def fresh_contents(library: Library, folder: Path, name: str = "fresh") -> dict[
     """What a store says that has never seen ``folder`` before."""
     library.create_store(OWNER, name, "hashing")
     library.add_source(OWNER, name, folder, ("**/*",))
-    library.request_index(OWNER, name)
-    library.run(OWNER, name)
+    library.jobs.request(OWNER, name)
+    library.jobs.run(OWNER, name)
     found = contents(library, name)
-    library.delete_store(OWNER, name)
+    library.stores.delete(OWNER, name)
     return found
 
 
@@ -124,7 +124,7 @@ def outcomes(job: Job) -> dict[str, str]:
 
 
 def paths(library: Library, store: str = "s") -> list[str]:
-    return [document.path for document in library.documents(OWNER, store)]
+    return [document.path for document in library.documents.all(OWNER, store)]
 
 
 def found(library: Library, words: str, store: str = "s") -> list[str]:

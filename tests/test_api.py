@@ -341,9 +341,9 @@ def test_who_is_not_the_owner_is_refused(api: Rest, headers: dict[str, str]) -> 
 
 @pytest.fixture
 def token(library: Library) -> Iterator[str]:
-    yield library.create_token(OWNER, "script").secret
-    if library.tokens(OWNER):
-        library.revoke_token(OWNER, "script")
+    yield library.sharing.create_token(OWNER, "script").secret
+    if library.sharing.tokens(OWNER):
+        library.sharing.revoke_token(OWNER, "script")
 
 
 def bearing(token: str, **headers: str) -> dict[str, str]:
@@ -359,7 +359,7 @@ def test_a_token_opens_the_interface(api: Rest, token: str, way: dict[str, str])
 
 @pytest.mark.parametrize("way", [{}, PROXY], ids=["here", "through a proxy"])
 def test_a_revoked_token_opens_nothing(api: Rest, library: Library, token: str, way: dict[str, str]) -> None:
-    library.revoke_token(OWNER, "script")
+    library.sharing.revoke_token(OWNER, "script")
     answer = api.get("/stores", **bearing(token, **way))
     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert "commonplace token create" in answer.error

@@ -175,7 +175,7 @@ def test_a_fault_has_its_status_and_one_that_nobody_foresaw_has_no_details(
     serve: Serve, library: Library, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
     fault: Exception, status: int, is_told: bool,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(library, "search", failing(fault))
+    monkeypatch.setattr(library.searching, "search", failing(fault))
     factory = logging.getLogRecordFactory()
     logging.setLogRecordFactory(logs._record)  # as `logs.configure` has it
     try:
@@ -198,7 +198,7 @@ def test_a_guest_hears_of_no_server(
     status: int,
     is_told: bool,
 ) -> None:
-    monkeypatch.setattr(library, "search", failing(fault))
+    monkeypatch.setattr(library.searching, "search", failing(fault))
     answer = serve(GUEST).post("/search", {"query": "harbour"})
     assert (answer.status, SERVER in answer.error) == (status, False)
 
@@ -223,7 +223,7 @@ def test_a_fault_leaves_the_interface_standing(
 ) -> None:
     owner = serve(OWNER)
     with monkeypatch.context() as broken:
-        broken.setattr(library, "search", failing(KeyError("x")))
+        broken.setattr(library.searching, "search", failing(KeyError("x")))
         assert owner.post("/search", {"query": "harbour"}).status == 500
     assert owner.post("/search", {"query": "harbour"}).status == 200
 

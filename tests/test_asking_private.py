@@ -64,7 +64,7 @@ def test_private_notes_take_no_place_of_others(remote: Library, notes: Path) -> 
 
 
 def test_a_store_may_let_private_notes_leave(remote: Library, openai_chat: OpenAIChat) -> None:
-    remote.let_private_leave(OWNER, "port", allowed=True)
+    remote.placement.let_private_leave(OWNER, "port", allowed=True)
     reply = remote.ask(OWNER, "harbour password", ["port"])
     assert "sesame" in sent(openai_chat)
     assert not reply.private

@@ -260,7 +260,7 @@ def press(ws: ClientConnection, button: str) -> str:
 
 @pytest.mark.parametrize("thief", ["a guest who knows its number", "its owner, who is a guest now"])
 def test_a_page_of_an_owner_is_not_resumed_by_a_guest(place: Place, thief: str) -> None:
-    place.library.create_token(OWNER, "precious")
+    place.library.sharing.create_token(OWNER, "precious")
     try:
         with place.person(CO_OWNER).opened() as ws:
             said = shown(run_page(ws, "settings"))
@@ -269,14 +269,14 @@ def test_a_page_of_an_owner_is_not_resumed_by_a_guest(place: Place, thief: str) 
         assert session
         assert button
         if thief.startswith("its"):
-            place.library.unshare(OWNER, CO_OWNER)
-            place.library.share(OWNER, CO_OWNER, ["shared"])
+            place.library.sharing.unshare(OWNER, CO_OWNER)
+            place.library.sharing.share(OWNER, CO_OWNER, ["shared"])
         with place.person(CO_OWNER if thief.startswith("its") else GUEST).opened(session[1]) as ws:
             assert session[1] not in press(ws, button[1])
-        assert "precious" in {token.name for token in place.library.tokens(OWNER)}
+        assert "precious" in {token.name for token in place.library.sharing.tokens(OWNER)}
     finally:
-        place.library.revoke_token(OWNER, "precious")
-        place.library.unshare(OWNER, CO_OWNER)
+        place.library.sharing.revoke_token(OWNER, "precious")
+        place.library.sharing.unshare(OWNER, CO_OWNER)
 
 
 # --- a private document -----------------------------------------------------------------
@@ -292,7 +292,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, talker: OllamaChat) -> Itera
         )
         write(place.notes / "shared", {"locked/secret.md": plan})
         index(place.library, "shared")
-        place.library.set_private_rules(OWNER, "shared", ["locked/**"])
+        place.library.privacy.set(OWNER, "shared", ["locked/**"])
         talker.script = say("So it is [1].")
         yield place
         assert place.owner.get("/_stcore/health")[0] == 200

@@ -75,7 +75,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     write(folder / "notes", NOTES)
     library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
     index(library, "port", folder / "notes")
-    assert len(library.documents(OWNER, "port")) == len(NOTES)
+    assert len(library.documents.all(OWNER, "port")) == len(NOTES)
     library.close()
     with serving(OllamaChat(script=say(SAID))) as talker:
         model = {"COMMONPLACE_LLM": "ollama:talker", "COMMONPLACE_OLLAMA_URL": talker.url}

@@ -128,16 +128,16 @@ def test_a_store_is_deleted_by_typing_its_name(filled: Watched, library: Library
     fill(filled, "Name of the store", "odd")
     filled.page.keyboard.press("Enter")
     expect(filled.page.get_by_text("That is not the store's name.")).to_be_visible()
-    assert "old" in library.store_names(OWNER)
+    assert "old" in library.stores.names(OWNER)
     filled.page.keyboard.press("Control+a")  # the box keeps the focus
     filled.page.keyboard.type("old")
     press(filled, "Delete store")
     expect(filled.page.get_by_text("Store 'old' is deleted")).to_be_visible()
-    assert "old" not in library.store_names(OWNER)
+    assert "old" not in library.stores.names(OWNER)
 
 
 def test_a_store_is_imported(filled: Watched, library: Library, folder: Path) -> None:
-    library.export_store(OWNER, "garden", folder / "garden.commonplace")
+    library.stores.export(OWNER, "garden", folder / "garden.commonplace")
     filled.open("/stores")
     press(filled, "Import a store")
     fill(filled, "File on this computer", str(folder / "garden.commonplace"))
@@ -160,7 +160,7 @@ def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, 
     expect(page.get_by_role("link", name="Open document")).to_be_visible()
     press(filled, "Exclude", "Space")
     expect(page.get_by_role("button", name="Include again")).to_be_visible()
-    [rose] = [file for file in library.files(OWNER, "garden") if file.path == "Rose.md"]
+    [rose] = [file for file in library.files.all(OWNER, "garden") if file.path == "Rose.md"]
     assert rose.state == "excluded"
     press(filled, "Include again")
     expect(page.get_by_role("button", name="Include again")).to_have_count(0)
@@ -177,7 +177,7 @@ def test_the_patterns_of_a_folder_are_edited(filled: Watched, library: Library) 
     press(filled, "Save and index")
     expect(filled.page.get_by_role("button", name="Save and index")).to_have_count(0)
     expect(filled.page.get_by_text("2 files ·")).to_be_visible()
-    [garden] = library.sources(OWNER, "garden")
+    [garden] = library.sources.all(OWNER, "garden")
     assert garden.source.include == ("**/*.{md,mdx,txt,rst}",)
 
 
@@ -186,10 +186,10 @@ def test_a_token_is_made_and_revoked(filled: Watched, library: Library) -> None:
     fill(filled, "Name of a new token", "backup")
     press(filled, "Make token", "Space")
     expect(filled.page.get_by_text("Copy it now")).to_be_visible()
-    assert [token.name for token in library.tokens(OWNER)] == ["backup"]
+    assert [token.name for token in library.sharing.tokens(OWNER)] == ["backup"]
     press(filled, "Revoke")
     expect(filled.page.get_by_role("button", name="Revoke")).to_have_count(0)
-    assert library.tokens(OWNER) == []
+    assert library.sharing.tokens(OWNER) == []
 
 
 def test_a_question_is_asked_and_its_passage_opened(filled: Watched) -> None:

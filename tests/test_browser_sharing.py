@@ -44,13 +44,13 @@ def test_a_guest_is_let_in_and_removed(tmp_path: Path) -> None:
         page.get_by_role("button", name="Share", exact=True).click()
         expect(page.get_by_text("may search garden as soon as Tailscale leads to this app.")).to_be_visible()
         expect(page.get_by_role("textbox", name="Share with")).to_have_value("")
-        assert library.viewer_for(GRACE) == Viewer(GRACE, stores=frozenset({"garden"}))
+        assert library.sharing.viewer_for(GRACE) == Viewer(GRACE, stores=frozenset({"garden"}))
 
         app.rest()
         page.get_by_role("button", name="Remove", exact=True).click()
         page.get_by_role("button", name="Remove them").click()
         expect(page.get_by_text("gets in no more.")).to_be_visible()
-        assert library.viewer_for(GRACE) is None
+        assert library.sharing.viewer_for(GRACE) is None
 
         assert app.elsewhere == []
         assert app.errors == []

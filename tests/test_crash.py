@@ -120,7 +120,7 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     path = library.settings.store_dir / "s.db"
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     library.close()
     killer.spare(run, path)
     before = look(library)
@@ -128,7 +128,7 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
     for number in killer.rounds(INDEX_KILLS):
         change(rng, notes, number)
         same = {file for file, found in on_disk(notes).items() if found == before.files.get(file)}
-        library.request_index(OWNER, "s")
+        library.jobs.request(OWNER, "s")
         library.close()
         ledger = killer.kill(run, path)
 
@@ -138,15 +138,15 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
         assert before.embedded & after.needed <= after.embedded
         again = {text for word, text in ledger if word == "embedded"} & after.needed - after.embedded
         assert len(again) <= BATCH
-        [newest] = library.jobs(OWNER, "s", 1)
-        assert newest.state == "done" or library.requested(OWNER, "s")
+        [newest] = library.jobs.all(OWNER, "s", 1)
+        assert newest.state == "done" or library.jobs.requested(OWNER, "s")
         before = after
 
     change(rng, notes, killer.begun)
     job = index(library, "s")
 
     assert (job.state, job.failed) == ("done", 0)
-    assert library.verify(OWNER, "s", files=True).findings == ()
+    assert library.upkeep.verify(OWNER, "s", files=True).findings == ()
     assert look(library).files == on_disk(notes)
     assert contents(library, "s") == fresh_contents(library, notes)
 
@@ -253,9 +253,9 @@ def take_elsewhere(ledger: Ledger, settings: Settings, file: Path) -> None:
     """In a process of its own: write the store ``s`` into a portable file, and make ``copy`` of that."""
     library = Library.open(settings)
     ledger.begins()
-    library.export_store(OWNER, "s", file)
+    library.stores.export(OWNER, "s", file)
     ledger.write("exported")
-    library.import_store(OWNER, file, "copy")
+    library.stores.take_in(OWNER, file, "copy")
     ledger.write("imported")
     library.close()
 
@@ -271,21 +271,21 @@ def test_exports_and_imports_that_are_killed_leave_a_whole_store_or_none(
     killer.spare(take_elsewhere, library.settings, file)
 
     for _ in killer.rounds(TRANSFER_KILLS):
-        library.delete_store(OWNER, "copy")
+        library.stores.delete(OWNER, "copy")
         file.unlink()
         ledger = killer.kill(take_elsewhere, library.settings, file)
 
         assert file.exists() >= (["exported"] in ledger)
-        assert ("copy" in library.store_names(OWNER)) >= (["imported"] in ledger)
+        assert ("copy" in library.stores.names(OWNER)) >= (["imported"] in ledger)
         if not file.exists():
-            library.export_store(OWNER, "s", file)
-        if "copy" not in library.store_names(OWNER):
-            library.import_store(OWNER, file, "copy")
-        for name in library.store_names(OWNER):
+            library.stores.export(OWNER, "s", file)
+        if "copy" not in library.stores.names(OWNER):
+            library.stores.take_in(OWNER, file, "copy")
+        for name in library.stores.names(OWNER):
             check_library(library, name)
             assert contents(library, name) == expected
 
-    library.delete_store(OWNER, "copy")
-    library.import_store(OWNER, file, "copy")
+    library.stores.delete(OWNER, "copy")
+    library.stores.take_in(OWNER, file, "copy")
     assert [path.name for path in library.settings.store_dir.glob(".*")] == []
     assert [path.name for path in tmp_path.glob(".*")] == []

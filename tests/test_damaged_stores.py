@@ -63,26 +63,26 @@ def test_a_search_over_several_stores_names_the_damaged_one_and_goes_on(two: Lib
         guests = two.search(GUEST, query)
         assert FOR_GUESTS in guests.warnings
         assert not any("'broken' cannot be read: " in warning for warning in guests.warnings)
-    assert two.facets(OWNER)["tags"]["zoo"] >= 2
+    assert two.documents.facets(OWNER)["tags"]["zoo"] >= 2
     with pytest.raises(StoreError, match="'broken' cannot be read: "):
         two.search(OWNER, "heron sleeps", ["broken"])
 
 
 @pytest.mark.parametrize("sql", ["DROP TABLE meta", "DROP TABLE jobs"])
 def test_of_a_store_that_was_damaged_meanwhile_the_others_are_still_known(two: Library, sql: str) -> None:
-    assert len(two.generations(OWNER)) == 2
+    assert len(two.stores.generations(OWNER)) == 2
     damage(two, sql)
-    assert "sound" in dict(two.generations(OWNER))
-    status = two.status(OWNER)
+    assert "sound" in dict(two.stores.generations(OWNER))
+    status = two.stores.status(OWNER)
     assert "sound" in [info.name for info in status.stores]
     assert any("Store 'broken' cannot be read: no such table" in said for said in status.warnings)
 
 
 def test_of_a_store_alone_that_was_damaged_it_is_said_what_is_wrong(two: Library) -> None:
-    assert two.generations(OWNER, ["broken"])
+    assert two.stores.generations(OWNER, ["broken"])
     damage(two, "DROP TABLE meta")
     with pytest.raises(StoreError, match="'broken' cannot be "):
-        two.generations(OWNER, ["broken"])
+        two.stores.generations(OWNER, ["broken"])
 
 
 def test_a_store_with_a_torn_page_says_what_to_do(two: Library) -> None:
@@ -92,14 +92,14 @@ def test_a_store_with_a_torn_page_says_what_to_do(two: Library) -> None:
         file.seek((page - 1) * 8192)
         file.write(bytes(8192))
     with pytest.raises(StoreError) as refused:
-        two.files(OWNER, "broken")
+        two.files.all(OWNER, "broken")
     assert refused.value.message == "Store 'broken' cannot be read: database disk image is malformed."
     assert refused.value.suggestion == (
         "Check the disk, then repair the store. Where that fails, delete it, and import its export or index"
         " its folders again."
     )
-    two.repair(OWNER, "broken")
-    assert two.verify(OWNER, "broken").sound
+    two.upkeep.repair(OWNER, "broken")
+    assert two.upkeep.verify(OWNER, "broken").sound
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_store_with_a_torn_page_says_what_to_do(two: Library) -> None:
 def test_a_file_that_is_no_store_says_what_to_do(two: Library, content: bytes, why: str) -> None:
     path(two).write_bytes(content)
     with pytest.raises(StoreError) as refused:
-        two.store_info(OWNER, "broken")
+        two.stores.info(OWNER, "broken")
     assert refused.value.message == f"Store 'broken' cannot be opened: {why}."
     assert refused.value.suggestion == (
         "Check the disk, then repair the store. Where that fails, delete it, and import its export or index"
@@ -122,10 +122,10 @@ def test_a_file_that_is_no_store_says_what_to_do(two: Library, content: bytes, w
 
 
 def test_a_store_that_is_damaged_says_so_when_it_is_to_be_written(two: Library) -> None:
-    assert two.generations(OWNER, ["broken"])
+    assert two.stores.generations(OWNER, ["broken"])
     damage(two, "DROP TABLE requests")
     with pytest.raises(StoreError, match="'broken' cannot be written: no such table") as refused:
-        two.request_index(OWNER, "broken")
+        two.jobs.request(OWNER, "broken")
     assert refused.value.suggestion.startswith("Check the disk, then repair the store.")
 
 
@@ -147,12 +147,12 @@ def test_whatever_byte_of_a_store_is_damaged_the_others_are_searched(two: Librar
 READS: dict[str, Callable[[Library], object]] = {
     "search": lambda library: library.search(GUEST, "heron", ["broken"]),
     "ask": lambda library: library.ask(GUEST, "heron?", ["broken"]),
-    "document": lambda library: library.document(GUEST, "broken", "heron.md"),
-    "documents": lambda library: library.documents(GUEST, "broken"),
-    "passages": lambda library: library.neighbours(GUEST, "broken", "0" * 36),
-    "around": lambda library: library.around(GUEST, "broken", "0" * 36),
-    "info": lambda library: library.store_info(GUEST, "broken"),
-    "generation": lambda library: library.generations(GUEST, ["broken"]),
+    "document": lambda library: library.documents.get(GUEST, "broken", "heron.md"),
+    "documents": lambda library: library.documents.all(GUEST, "broken"),
+    "passages": lambda library: library.documents.neighbours(GUEST, "broken", "0" * 36),
+    "around": lambda library: library.documents.around(GUEST, "broken", "0" * 36),
+    "info": lambda library: library.stores.info(GUEST, "broken"),
+    "generation": lambda library: library.stores.generations(GUEST, ["broken"]),
 }
 
 
@@ -175,7 +175,7 @@ def test_a_guest_who_searches_or_asks_is_told_of_a_damaged_store_beside_the_answ
     overwrite(two)
     assert two.search(GUEST, "heron").warnings == (FOR_GUESTS,)
     assert [notice.message for notice in two.ask(GUEST, "zeppelin?").notices] == [FOR_GUESTS]
-    assert two.status(GUEST).warnings == (FOR_GUESTS,)
+    assert two.stores.status(GUEST).warnings == (FOR_GUESTS,)
     assert "file is not a database" in two.search(OWNER, "heron").warnings[0]
 
 
@@ -201,7 +201,7 @@ def test_over_rest_a_damaged_store_is_named_and_the_log_has_one_line(
 
 
 def test_a_mistake_in_the_program_is_not_put_down_to_the_store(two: Library) -> None:
-    store = two._stores.open(OWNER, "sound").store
+    store = two._shared.stores.open(OWNER, "sound").store
     with pytest.raises(KeyError), store.read():
         raise KeyError("a mistake")
     with pytest.raises(sqlite3.ProgrammingError), store.read() as db:

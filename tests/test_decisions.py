@@ -48,7 +48,7 @@ def test_a_decision_that_the_file_has_lost_is_found_and_made_again(
     library: Library, expected: Expected, sql: str
 ) -> None:
     change(library, sql)
-    assert "decisions" in {each.check for each in library.verify(OWNER, "s").findings}
+    assert "decisions" in {each.check for each in library.upkeep.verify(OWNER, "s").findings}
     assert_comes_back(library, expected)
 
 
@@ -57,12 +57,12 @@ def test_a_decision_counts_though_its_process_was_killed_before_the_copy_was_mad
 ) -> None:
     copy, announced = decisions.files(file_of(library))
     before = copy.read_bytes()
-    library.pause_source(OWNER, "s", 1)
+    library.sources.pause(OWNER, "s", 1)
     library.close()
     copy.rename(announced)
     copy.write_bytes(before)
 
-    assert library.verify(OWNER, "s").sound
+    assert library.upkeep.verify(OWNER, "s").sound
     assert decided(library) != expected.decided
     assert not announced.exists()
 
@@ -70,29 +70,29 @@ def test_a_decision_counts_though_its_process_was_killed_before_the_copy_was_mad
 def test_a_decision_that_was_announced_and_not_made_is_none(library: Library, expected: Expected) -> None:
     copy, announced = decisions.files(file_of(library))
     before = copy.read_bytes()
-    library.pause_source(OWNER, "s", 1)
+    library.sources.pause(OWNER, "s", 1)
     copy.rename(announced)
     copy.write_bytes(before)
-    library.pause_source(OWNER, "s", 1, paused=False)
+    library.sources.pause(OWNER, "s", 1, paused=False)
     library.close()
     decisions.announce(file_of(library), {**expected.decided, "exclusions": []})
 
-    assert library.verify(OWNER, "s").sound
+    assert library.upkeep.verify(OWNER, "s").sound
     assert decided(library) == expected.decided
 
 
 def test_a_damaged_copy_is_found_and_written_anew(library: Library, expected: Expected) -> None:
     copy, _ = decisions.files(file_of(library))
     copy.write_text(copy.read_text("ascii").replace("hidden", "hidder"), "ascii")
-    [finding] = library.verify(OWNER, "s").findings
+    [finding] = library.upkeep.verify(OWNER, "s").findings
     assert finding.examples == ("the copy of them beside the store is damaged",)
 
-    assert library.repair(OWNER, "s").done == (
+    assert library.upkeep.repair(OWNER, "s").done == (
         "The copy of your decisions beside the store was written anew.",
     )
 
     assert decided(library) == expected.decided
-    assert library.verify(OWNER, "s").findings == ()
+    assert library.upkeep.verify(OWNER, "s").findings == ()
 
 
 def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
@@ -100,7 +100,7 @@ def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
     decisions.files(file_of(library))[0].write_bytes(b"{")
     before = file_of(library).read_bytes()
     with pytest.raises(StoreError) as refused:
-        library.repair(OWNER, "s")
+        library.upkeep.repair(OWNER, "s")
     assert refused.value.message == (
         "Store 's' is damaged beyond repair: neither it nor the copy of your decisions beside it can be read."
     )
@@ -109,7 +109,7 @@ def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
 
 
 def test_only_the_owner_can_read_the_copy(library: Library) -> None:
-    library.pause_source(OWNER, "s", 1)
+    library.sources.pause(OWNER, "s", 1)
     assert decisions.files(file_of(library))[0].stat().st_mode & 0o777 == 0o600
 
 

@@ -14,7 +14,7 @@ from tests.stored import store_of
 def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path: Path) -> None:
     (library.settings.store_dir / "broken.db").write_bytes(b"not a database")
     vault.rename(tmp_path / "gone")
-    steps = library.doctor(OWNER)
+    steps = library.upkeep.doctor(OWNER)
     assert next(s for s in steps if "SQLite" in s.sentence).state == "ok"
     assert any(s.state == "no" and "'broken'" in s.sentence for s in steps)
     assert any(s.state == "ok" and s.sentence.startswith("Store 's' opens: ") for s in steps)
@@ -24,9 +24,9 @@ def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path
 def test_doctor_asks_for_no_disk_of_a_folder_that_is_being_removed(
     library: Library, vault: Path, tmp_path: Path
 ) -> None:
-    library.remove_source(OWNER, "s", 1)
+    library.sources.remove(OWNER, "s", 1)
     vault.rename(tmp_path / "gone")
-    assert not any("is not there" in step.sentence for step in library.doctor(OWNER))
+    assert not any("is not there" in step.sentence for step in library.upkeep.doctor(OWNER))
 
 
 def test_doctor_takes_folders_that_no_system_call_does(library: Library, vault: Path) -> None:
@@ -34,9 +34,9 @@ def test_doctor_takes_folders_that_no_system_call_does(library: Library, vault: 
     with store.write() as db:
         db.execute("UPDATE sources SET root = ?", (b"/" + b"a" * 5000,))
     store.close()
-    assert any("is not there" in step.sentence for step in library.doctor(OWNER))
+    assert any("is not there" in step.sentence for step in library.upkeep.doctor(OWNER))
     elsewhere = Library.open(library.settings.model_copy(update={"data_dir": Path("/" + "a" * 5000)}))
-    assert elsewhere.doctor(OWNER)[-1].sentence.endswith(
+    assert elsewhere.upkeep.doctor(OWNER)[-1].sentence.endswith(
         "cannot be read: File name too long. Check who may read it."
     )
 
@@ -45,7 +45,7 @@ def test_doctor_says_that_a_file_is_no_data_folder(library: Library, tmp_path: P
     (tmp_path / "file").write_text("No folder.")
     (tmp_path / "file").chmod(0o700)
     elsewhere = Library.open(library.settings.model_copy(update={"data_dir": tmp_path / "file"}))
-    assert elsewhere.doctor(OWNER)[2].state == "no"
+    assert elsewhere.upkeep.doctor(OWNER)[2].state == "no"
 
 
 def test_doctor_on_the_command_line(run: Run, library: Library, vault: Path) -> None:

@@ -22,7 +22,7 @@ PRIVATE = "---\nprivate: true\n---\n"
 
 
 def view(library: Library, path: str, viewer: Viewer = OWNER) -> DocumentView:
-    return library.document(viewer, "s", path)
+    return library.documents.get(viewer, "s", path)
 
 
 # --- the text -------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def test_whichever_chunk_is_asked_for_the_text_is_shown_once_and_that_one_whole(
     write(notes, {"long.md": long_note(60)})
     index(library, "s", notes)
     for key in ("", *(chunk.key for chunk in view(library, "long.md").chunks)):
-        chunks = library.document(OWNER, "s", "long.md", key).chunks
+        chunks = library.documents.get(OWNER, "s", "long.md", key).chunks
         shown = [chunk.content[slice(*chunk.shown)] for chunk in chunks]
         assert without_space("".join(shown)) == without_space(long_note(60))
         assert [text for text, chunk in zip(shown, chunks, strict=True) if chunk.is_hit] == [
@@ -115,10 +115,10 @@ def test_the_chunk_that_is_asked_for_is_marked_and_no_other(library: Library, no
     write(notes, {"long.md": long_note(60)})
     index(library, "s", notes)
     wanted = keys(library, "s", "long.md")[2]
-    marked = [c.key for c in library.document(OWNER, "s", "long.md", wanted).chunks if c.is_hit]
+    marked = [c.key for c in library.documents.get(OWNER, "s", "long.md", wanted).chunks if c.is_hit]
     assert marked == [wanted]
     assert not any(chunk.is_hit for chunk in view(library, "long.md").chunks)
-    assert not any(chunk.is_hit for chunk in library.document(OWNER, "s", "long.md", "gone").chunks)
+    assert not any(chunk.is_hit for chunk in library.documents.get(OWNER, "s", "long.md", "gone").chunks)
 
 
 def test_of_two_documents_that_look_the_same_the_one_with_the_chunk_is_shown(
@@ -128,7 +128,7 @@ def test_of_two_documents_that_look_the_same_the_one_with_the_chunk_is_shown(
     index(library, "s", notes)
     for words in ("heron", "zebra"):
         hit = library.search(OWNER, words).hits[0]
-        [chunk] = library.document(OWNER, "s", hit.document.path, hit.key).chunks
+        [chunk] = library.documents.get(OWNER, "s", hit.document.path, hit.key).chunks
         assert (chunk.is_hit, words in chunk.content) == (True, True)
 
 
@@ -151,7 +151,7 @@ def test_a_document_that_is_not_there_is_named(library: Library, notes: Path) ->
 
 def test_half_a_character_names_no_document_and_no_passage(library: Library, notes: Path) -> None:
     index(library, "s", notes)
-    for ask in (library.document, library.neighbours):
+    for ask in (library.documents.get, library.documents.neighbours):
         with pytest.raises(NotFound):
             ask(OWNER, "s", "\ud800")
 
@@ -273,7 +273,7 @@ def test_a_guest_sees_neither_states_nor_places_on_disk(library: Library, notes:
     assert view(library, "a.md").document.state == "failed"
     shown = view(library, "a.md", GUEST).document
     assert (shown.state, shown.reason, shown.root) == ("indexed", "", "")
-    assert [(each.state, each.reason) for each in library.documents(GUEST, "s")] == [("indexed", "")]
+    assert [(each.state, each.reason) for each in library.documents.all(GUEST, "s")] == [("indexed", "")]
 
 
 def test_a_failed_file_without_text_is_not_there_for_a_guest(library: Library, notes: Path) -> None:

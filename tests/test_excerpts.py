@@ -8,7 +8,7 @@ import pytest
 
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
-from rag_core.library.excerpts import EXCERPT_TOKENS
+from rag_core.library.documents import EXCERPT_TOKENS
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
 from tests.trees import write
@@ -35,24 +35,24 @@ def sea(library: Library, notes: Path) -> Library:
 def test_a_long_document_comes_in_parts_that_are_all_of_it(sea: Library, path: str) -> None:
     start, read, parts = "", [], 0
     while start is not None and parts < 100:
-        part = sea.excerpt(OWNER, "s", path, start=start)
+        part = sea.documents.excerpt(OWNER, "s", path, start=start)
         assert sum(len(each.content) for each in part.view.chunks) < 6 * EXCERPT_TOKENS
         read += [each.key for each in part.view.chunks]
         start, parts = part.next_key, parts + 1
-    assert read == [each.key for each in sea.document(OWNER, "s", path).chunks]
+    assert read == [each.key for each in sea.documents.get(OWNER, "s", path).chunks]
     assert parts > 1, "it did not fit at once"
 
 
 def test_a_part_that_begins_with_a_passage_that_is_gone_is_refused(sea: Library) -> None:
-    [elsewhere] = sea.document(OWNER, "s", "moon.md").chunks
+    [elsewhere] = sea.documents.get(OWNER, "s", "moon.md").chunks
     for key in ("nothing", elsewhere.key):
         with pytest.raises(NotFound, match="no longer"):
-            sea.excerpt(OWNER, "s", "tides.md", start=key)
+            sea.documents.excerpt(OWNER, "s", "tides.md", start=key)
 
 
 def test_only_the_passages_of_the_lines_that_are_asked_for(sea: Library) -> None:
-    whole = sea.document(OWNER, "s", "tides.md").chunks
-    some = sea.excerpt(OWNER, "s", "tides.md", whole[3].start_line, whole[4].end_line)
+    whole = sea.documents.get(OWNER, "s", "tides.md").chunks
+    some = sea.documents.excerpt(OWNER, "s", "tides.md", whole[3].start_line, whole[4].end_line)
     assert [each.key for each in some.view.chunks] == [each.key for each in whole[3:5]]
     assert some.next_key is None
 
@@ -60,55 +60,55 @@ def test_only_the_passages_of_the_lines_that_are_asked_for(sea: Library) -> None
 def test_lines_that_cannot_be_are_refused(sea: Library) -> None:
     for lines in ((0, None), (5, 4), (-1, -1)):
         with pytest.raises(InvalidInput):
-            sea.excerpt(OWNER, "s", "moon.md", *lines)
+            sea.documents.excerpt(OWNER, "s", "moon.md", *lines)
     with pytest.raises(NotFound, match="no text from line 99") as error:
-        sea.excerpt(OWNER, "s", "moon.md", 99)
+        sea.documents.excerpt(OWNER, "s", "moon.md", 99)
     assert "3" in error.value.suggestion
 
 
 def test_lines_between_two_passages_are_said_to_be_empty_and_not_all_behind_them(sea: Library) -> None:
-    first, second, *_ = sea.document(OWNER, "s", "tides.md").chunks
+    first, second, *_ = sea.documents.get(OWNER, "s", "tides.md").chunks
     assert second.start_line - first.end_line > 1
     with pytest.raises(NotFound, match=f"no text in lines {first.end_line + 1} to {first.end_line + 1}"):
-        sea.excerpt(OWNER, "s", "tides.md", first.end_line + 1, first.end_line + 1)
+        sea.documents.excerpt(OWNER, "s", "tides.md", first.end_line + 1, first.end_line + 1)
 
 
 def test_around_a_passage_with_the_links_of_its_document(sea: Library) -> None:
-    whole = sea.document(OWNER, "s", "tides.md").chunks
-    found = sea.around(OWNER, "s", whole[5].key, 2).view
+    whole = sea.documents.get(OWNER, "s", "tides.md").chunks
+    found = sea.documents.around(OWNER, "s", whole[5].key, 2).view
     assert [each.key for each in found.chunks] == [each.key for each in whole[3:8]]
     assert found.document.path == "tides.md"
     assert [link.path for link in found.links_in] == ["moon.md"]
-    assert [each.key for each in sea.around(OWNER, "s", whole[5].key).view.chunks] == [whole[5].key]
+    assert [each.key for each in sea.documents.around(OWNER, "s", whole[5].key).view.chunks] == [whole[5].key]
 
 
 def test_a_guest_reads_no_private_document_and_is_told_of_none(sea: Library) -> None:
-    [secret] = sea.document(OWNER, "s", "diary.md").chunks
+    [secret] = sea.documents.get(OWNER, "s", "diary.md").chunks
     with pytest.raises(NotFound) as private:
-        sea.around(GUEST, "s", secret.key)
+        sea.documents.around(GUEST, "s", secret.key)
     with pytest.raises(NotFound) as unknown:
-        sea.around(GUEST, "s", "nothing")
+        sea.documents.around(GUEST, "s", "nothing")
     assert str(private.value) == str(unknown.value)
     with pytest.raises(NotFound):
-        sea.excerpt(GUEST, "s", "diary.md")
-    moon = sea.excerpt(GUEST, "s", "moon.md").view
+        sea.documents.excerpt(GUEST, "s", "diary.md")
+    moon = sea.documents.excerpt(GUEST, "s", "moon.md").view
     assert [link.path for link in moon.links_out] == ["tides.md", None]
 
 
 def test_the_store_that_is_meant(library: Library, notes: Path) -> None:
     with pytest.raises(NotFound, match="no store yet"):
-        library.one_store(OWNER)
+        library.stores.one(OWNER)
     index(library, "s", notes)
-    assert library.one_store(OWNER) == library.one_store(OWNER, "s") == "s"
+    assert library.stores.one(OWNER) == library.stores.one(OWNER, "s") == "s"
     index(library, "other", notes)
     with pytest.raises(InvalidInput) as several:
-        library.one_store(OWNER)
+        library.stores.one(OWNER)
     assert "other, s" in several.value.suggestion
-    assert library.one_store(GUEST) == "s", "the only one that is granted"
+    assert library.stores.one(GUEST) == "s", "the only one that is granted"
     with pytest.raises(NotFound) as ungranted:
-        library.one_store(GUEST, "other")
+        library.stores.one(GUEST, "other")
     with pytest.raises(NotFound) as unknown:
-        library.one_store(GUEST, "mother")
+        library.stores.one(GUEST, "mother")
     assert str(ungranted.value).replace("other", "…") == str(unknown.value).replace("mother", "…")
 
 
@@ -117,23 +117,23 @@ def test_the_configured_store_is_meant_where_there_are_several(library: Library,
     index(library, "other", notes)
     with_default = Library.open(library.settings.model_copy(update={"default_store": "other"}))
     try:
-        assert with_default.one_store(OWNER) == "other"
-        assert with_default.one_store(GUEST) == "s"
+        assert with_default.stores.one(OWNER) == "other"
+        assert with_default.stores.one(GUEST) == "s"
     finally:
         with_default.close()
 
 
 def test_lines_are_cut_out_of_their_passages(sea: Library) -> None:
-    [whole] = sea.document(OWNER, "s", "moon.md").chunks
-    [part] = sea.excerpt(OWNER, "s", "moon.md", 3, 3).view.chunks
+    [whole] = sea.documents.get(OWNER, "s", "moon.md").chunks
+    [part] = sea.documents.excerpt(OWNER, "s", "moon.md", 3, 3).view.chunks
     assert (part.start_line, part.end_line) == (3, 3)
     assert part.content.strip() == whole.content.splitlines()[-1]
     assert part.content[slice(*part.shown)] == part.content
     with pytest.raises(NotFound, match="no text in lines 2 to 2"):
-        sea.excerpt(OWNER, "s", "moon.md", 2, 2)
+        sea.documents.excerpt(OWNER, "s", "moon.md", 2, 2)
 
 
 def test_who_asks_for_the_lines_before_the_text_is_told_where_it_begins(sea: Library) -> None:
     with pytest.raises(NotFound, match="no text in lines 1 to 3") as error:
-        sea.excerpt(OWNER, "s", "diary.md", 1, 3)
+        sea.documents.excerpt(OWNER, "s", "diary.md", 1, 3)
     assert error.value.suggestion == "Its first line with text is 4, its last is 6."

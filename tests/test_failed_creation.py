@@ -35,7 +35,7 @@ def test_nothing_is_left_of_a_store_that_could_not_be_made(
     with pytest.raises(VectorError, match=r"refused|cannot be used"):
         remote_library.create_store(OWNER, "zoo", "hashing")
     assert amazon.service._buckets == {}
-    assert remote_library.store_names(OWNER) == []
+    assert remote_library.stores.names(OWNER) == []
 
 
 def test_a_bucket_that_was_there_before_a_store_could_not_be_made_stays(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.library import Library
+from rag_core.library.files import Files
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.files_page import open_page, paths, said, table
@@ -66,9 +66,9 @@ def test_an_order_that_there_is_not_is_none(shelf: Path) -> None:
 def test_the_first_list_is_made_ahead_unless_it_is_long(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_table, "_MOST_AHEAD", len(NOTES) - 1)
     load_ahead(OWNER)
-    read_whole = Library.files
+    read_whole = Files.all
     asked: list[str] = []
-    monkeypatch.setattr(Library, "files", lambda *args, **kw: asked.append("") or read_whole(*args, **kw))
+    monkeypatch.setattr(Files, "all", lambda *args, **kw: asked.append("") or read_whole(*args, **kw))
     monkeypatch.setattr(file_table, "_MOST_AHEAD", len(NOTES))
     load_ahead(OWNER)
     assert len(asked) == 1, "a list beyond the limit was made ahead"

@@ -73,8 +73,8 @@ def test_an_open_page_of_who_is_let_in_no_more_is_closed(place: Place, login: st
 def test_an_owners_page_is_closed_when_they_are_a_guest_now(place: Place) -> None:
     with place.person(CO_OWNER).opened() as ws:
         run_page(ws, "index")
-        place.library.unshare(OWNER, CO_OWNER)
-        place.library.share(OWNER, CO_OWNER, ["shared"])
+        place.library.sharing.unshare(OWNER, CO_OWNER)
+        place.library.sharing.share(OWNER, CO_OWNER, ["shared"])
         with pytest.raises(ConnectionClosed):
             run_page(ws, "index")
     assert pages_of(place.person(CO_OWNER)) == {"search", "files"}
@@ -86,17 +86,17 @@ def test_a_guest_does_not_go_on_with_a_session_and_an_owner_does(place: Place) -
         session = session_of(shown(run_page(ws, "index")))
     with me.opened(session) as ws:
         assert session_of(shown(run_page(ws, "index"))) == session
-    place.library.unshare(OWNER, CO_OWNER)
-    place.library.share(OWNER, CO_OWNER, ["shared"])
+    place.library.sharing.unshare(OWNER, CO_OWNER)
+    place.library.sharing.share(OWNER, CO_OWNER, ["shared"])
     with me.opened(session) as ws:
         assert session_of(shown(run_page(ws, ""))) != session, "its buttons would act for an owner"
 
 
 def test_a_withdrawn_store_is_gone_at_the_next_step_and_the_page_stays(place: Place) -> None:
-    place.library.share(OWNER, GUEST, ["shared", "mine"], may_ask=True)
+    place.library.sharing.share(OWNER, GUEST, ["shared", "mine"], may_ask=True)
     with place.person(GUEST).opened() as ws:
         assert "of my own" in shown(run_page(ws, "", "q=harbour&mode=lexical"))
-        place.library.unshare(OWNER, GUEST, ["mine"])
+        place.library.sharing.unshare(OWNER, GUEST, ["mine"])
         after = shown(run_page(ws, "", "q=harbour&mode=lexical"))
         assert "opens at" in after
         assert "of my own" not in after
@@ -106,11 +106,11 @@ def test_a_withdrawn_store_is_gone_at_the_next_step_and_the_page_stays(place: Pl
 
 def test_a_file_is_not_made_of_what_was_withdrawn(tmp_path: Path) -> None:
     with speaking(tmp_path) as place:  # of its own: Streamlit logs where the making of a file fails
-        place.library.share(OWNER, GUEST, ["shared", "mine"], may_ask=True)
+        place.library.sharing.share(OWNER, GUEST, ["shared", "mine"], may_ask=True)
         with place.person(GUEST).opened() as ws:
             drawn = shown(run_page(ws, "", "q=harbour&mode=lexical"))
             assert "/media/" in made(ws, drawn)
-            place.library.unshare(OWNER, GUEST, ["mine"])
+            place.library.sharing.unshare(OWNER, GUEST, ["mine"])
             assert "Failed to generate" in made(ws, drawn)
 
 
@@ -134,7 +134,7 @@ def made(ws: ClientConnection, drawn: str) -> str:
 def test_a_stream_ends_when_its_guest_is_let_in_no_more(place: Place, talker: OllamaChat) -> None:
     ended = talker.ended
     with held(talker), asking(place.person(GUEST)) as stream:
-        place.library.unshare(OWNER, GUEST)
+        place.library.sharing.unshare(OWNER, GUEST)
         assert "event: reply" not in ends(stream)
         until = time.monotonic() + SOON_S
         while talker.ended == ended and time.monotonic() < until:
@@ -143,25 +143,25 @@ def test_a_stream_ends_when_its_guest_is_let_in_no_more(place: Place, talker: Ol
 
 
 def test_a_stream_ends_when_its_store_is_withdrawn(place: Place, talker: OllamaChat) -> None:
-    place.library.share(OWNER, GUEST, ["mine"], may_ask=True)
+    place.library.sharing.share(OWNER, GUEST, ["mine"], may_ask=True)
     with held(talker), asking(place.person(GUEST)) as stream:
-        place.library.unshare(OWNER, GUEST, ["shared"])
+        place.library.sharing.unshare(OWNER, GUEST, ["shared"])
         assert "event: reply" not in ends(stream)
     assert place.person(GUEST).get("/api/v1/stores")[0] == 200
 
 
 def test_a_stream_ends_when_its_token_is_revoked(place: Place, talker: OllamaChat) -> None:
-    secret = place.library.create_token(OWNER, "short").secret
+    secret = place.library.sharing.create_token(OWNER, "short").secret
     script = Speaker("script", place.server, (("Authorization", f"Bearer {secret}"),))
     with held(talker), asking(script) as stream:
-        place.library.revoke_token(OWNER, "short")
+        place.library.sharing.revoke_token(OWNER, "short")
         assert "event: reply" not in ends(stream)
     assert script.get("/api/v1/stores")[0] == 401
 
 
 def test_other_streams_go_on(place: Place, talker: OllamaChat) -> None:
     with held(talker) as go_on, asking(place.person(GUEST)) as stream, asking(place.owner) as own:
-        place.library.unshare(OWNER, SEARCHER)
+        place.library.sharing.unshare(OWNER, SEARCHER)
         time.sleep(1.5)  # a sweep
         go_on.set()
         assert "event: reply" in ends(stream)

@@ -38,8 +38,8 @@ def run(library: Library, act: Callable[[], object], times: int = 1, *, force: b
             left -= 1
             act()
 
-    library.request_index(OWNER, "s", force=force)
-    job = library.run(OWNER, "s", report)
+    library.jobs.request(OWNER, "s", force=force)
+    job = library.jobs.run(OWNER, "s", report)
     assert job is not None
     check_library(library, "s")
     return job
@@ -94,13 +94,13 @@ def test_an_indexed_file_that_is_renamed_before_it_is_read_again_has_moved(
 def test_a_file_that_is_asked_for_and_renamed_before_it_is_read_has_moved(herd: Library, notes: Path) -> None:
     index(herd, "s")
     (notes / "a.md").write_text("The zebra wakes.\n")
-    herd.request_file(OWNER, "s", "b.md")
+    herd.jobs.request_file(OWNER, "s", "b.md")
 
     def rename(job: Job) -> None:
         if job.progress.phase == "reading" and (notes / "b.md").exists():
             (notes / "b.md").rename(notes / "tall.md")
 
-    job = herd.run(OWNER, "s", rename)
+    job = herd.jobs.run(OWNER, "s", rename)
     assert job is not None
     assert outcomes(job) == {"tall.md": "moved"}
 

@@ -63,10 +63,10 @@ def make(home: Path, tmp_path: Path, notes: Path) -> Iterator[Make]:
     def make(**settings: Any) -> Library:
         made.append(Library.open(Settings(home / "data", home / "models", (tmp_path,), **settings)))
         own = made[-1]
-        own._embedders.options = replace(own._embedders.options, retry_s=0)
-        own._vector_options = {
-            **own._vector_options,
-            "s3vectors": replace(own._vector_options["s3vectors"], attempts=2, backoff=0.01),
+        own._shared.embedders.options = replace(own._shared.embedders.options, retry_s=0)
+        own._shared.vector_options = {
+            **own._shared.vector_options,
+            "s3vectors": replace(own._shared.vector_options["s3vectors"], attempts=2, backoff=0.01),
         }
         return own
 
@@ -79,11 +79,11 @@ def said_of(library: Library, store: str) -> str:
     """Every error, notice and reason that the owner is shown of a store after a run and a search."""
     job = index(library, store)
     answer = library.search(OWNER, QUERY, [store], mode="vector")
-    problems = [problem.reason for problem in library.problems(OWNER, store)]
-    checked = [each.sentence for each in library.connections(OWNER)]
-    steps = [step.sentence for step in library.doctor(OWNER)]
+    problems = [problem.reason for problem in library.jobs.problems(OWNER, store)]
+    checked = [each.sentence for each in library.models.connections(OWNER)]
+    steps = [step.sentence for step in library.upkeep.doctor(OWNER)]
     try:
-        library.try_embedder(OWNER, library.store_info(OWNER, store).embedder, QUERY)
+        library.models.try_embedder(OWNER, library.stores.info(OWNER, store).embedder, QUERY)
         tried = ""
     except EmbedderError as error:
         tried = str(error)
@@ -203,7 +203,7 @@ def test_qdrant_and_chroma_are_asked_without_a_word_in_the_log(
 ) -> None:
     with serving(OpenAIServer()) as there:
         library = make(qdrant_url=there.url, chroma_url=there.url)
-        library.connections(OWNER)
+        library.models.connections(OWNER)
     assert [record.name for record in everything.records if record.name in logs.CHATTY] == []
 
 

@@ -28,8 +28,8 @@ def library(tmp_path_factory):
     library = Library.open(Settings(folder / "data", folder / "models", (folder,)))
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", folder, ("*.md",))
-    library.request_index(OWNER, "s")
-    library.run(OWNER, "s")
+    library.jobs.request(OWNER, "s")
+    library.jobs.run(OWNER, "s")
     yield library
     library.close()
 

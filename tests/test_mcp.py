@@ -256,7 +256,7 @@ def test_a_search_goes_to_the_store_that_is_named(
 
 def test_of_several_stores_one_must_be_named(mcp_owner: Assistant, mcp_library: Library, notes: Path) -> None:
     index(mcp_library, "mine", notes / "mine")
-    [passage] = mcp_library.document(OWNER, "sea", "boats.md").chunks
+    [passage] = mcp_library.documents.get(OWNER, "sea", "boats.md").chunks
     for name, arguments in {
         "open": {"file_path": "boats.md"},
         "neighbors": {"id": passage.key},
@@ -271,6 +271,6 @@ def test_of_several_stores_one_must_be_named(mcp_owner: Assistant, mcp_library: 
 
 
 def test_without_a_store_the_first_step_is_named(mcp_owner: Assistant, mcp_library: Library) -> None:
-    mcp_library.delete_store(OWNER, "sea")
+    mcp_library.stores.delete(OWNER, "sea")
     assert "commonplace init" in mcp_owner.error("search", query="harbour")
     assert mcp_owner.data("status")["stores"] == []

@@ -104,7 +104,7 @@ def test_every_tool_works_on_standard_input_and_output(
     done = on_stdio(home, log, "--allow-writes").talk(use_every_tool, mode)
     assert len(done) == ALL
     assert all(done.values()), done
-    assert library.documents(OWNER, "sea") == []
+    assert library.documents.all(OWNER, "sea") == []
     check_library(library, "sea")
     assert log.read_text() == ""
 
@@ -129,11 +129,11 @@ def test_every_tool_works_on_the_apps_port_and_the_gate_stands_before_it(
     for mode in ("auto", "legacy"):
         assert len(assistant.tools(mode)) == ALL
     assert all(assistant.talk(use_every_tool).values())
-    assert library.documents(OWNER, "sea") == []
+    assert library.documents.all(OWNER, "sea") == []
     slash = over_http(f"http://127.0.0.1:{live.port}/mcp/")
     assert slash.data("status")["stores"][0]["name"] == "sea"
 
-    token = library.create_token(OWNER, "assistant").secret
+    token = library.sharing.create_token(OWNER, "assistant").secret
     proxied = {"Host": "home.tail.ts.net", "X-Forwarded-For": "100.64.0.7"}
     assert assistant_of(live, Authorization=f"Bearer {token}", **proxied).data("status")["stores"]
     body = json.dumps(HELLO)
@@ -171,7 +171,7 @@ def test_without_leave_nothing_can_be_written(library: Library, home: Path, log:
 
     said = on_stdio(home, log).talk(conversation)
     assert "--allow-writes" in said["error"]["suggestion"]
-    assert len(library.documents(OWNER, "sea")) == len(NOTES)
+    assert len(library.documents.all(OWNER, "sea")) == len(NOTES)
 
 
 def test_the_setting_gives_leave_too(library: Library, home: Path, log: Path) -> None:
@@ -215,15 +215,15 @@ def test_it_ends_with_its_input_and_a_run_under_way_is_left_in_order(
     process.stdin.write(json.dumps(tool_call(2, "index_directory", dir_path="many")) + "\n")
     process.stdin.flush()
     until = time.monotonic() + 20
-    while not library.jobs(OWNER, "sea", 1)[0].counts.get("added", 0) > 3 and time.monotonic() < until:
+    while not library.jobs.all(OWNER, "sea", 1)[0].counts.get("added", 0) > 3 and time.monotonic() < until:
         time.sleep(0.02)
     process.communicate(timeout=20)
     assert process.returncode == 0
-    [job] = library.jobs(OWNER, "sea", 1)
+    [job] = library.jobs.all(OWNER, "sea", 1)
     assert job.state in ("interrupted", "done")
     check_library(library, "sea")
     index(library, "sea")
-    assert len(library.documents(OWNER, "sea")) == len(NOTES) + 200
+    assert len(library.documents.all(OWNER, "sea")) == len(NOTES) + 200
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such signals there")

@@ -15,6 +15,8 @@ import pytest
 from rag_core.config import load, logs
 from rag_core.errors import LLMError, StoreError
 from rag_core.library import Library
+from rag_core.library.asking import Asking
+from rag_core.library.searching import Searching
 from rag_core.types import OWNER, Viewer
 from tests.answering import Answering
 from tests.assistant import Assistant, Mode, answer, over_http, serving_mcp
@@ -27,14 +29,14 @@ def test_one_that_takes_long_keeps_nobody_waiting(
 ) -> None:
     """Calls are done in threads: a status is told while a search goes on."""
     searching, told = threading.Event(), threading.Event()
-    search = Library.search
+    search = Searching.search
 
     def slow(*given: Any, **options: Any) -> Any:
         searching.set()
         assert told.wait(30)
         return search(*given, **options)
 
-    monkeypatch.setattr(Library, "search", slow)
+    monkeypatch.setattr(Searching, "search", slow)
     with ThreadPoolExecutor(1) as pool:
         slow_one = pool.submit(mcp_owner.data, "search", query="harbour")
         assert searching.wait(30)
@@ -100,7 +102,7 @@ def test_an_assistant_that_hangs_up_stops_the_model(
             stopped.set()
         raise LLMError("Nobody waits.", "Ask again.")
 
-    monkeypatch.setattr(Library, "ask", ask)
+    monkeypatch.setattr(Asking, "ask", ask)
 
     async def conversation(client: Any) -> None:
         call = asyncio.create_task(answer(client, "ask", {"question": "harbour"}))
@@ -121,7 +123,7 @@ def test_a_model_that_obeys_a_note_is_marked_and_does_nothing(
         reply = over_http(url, {"who": "owner"}).data("ask", question="harbour hours", store="port")
     assert reply["answer"].count("[no source]") == 2
     assert {each["support"] for each in reply["statements"]} == {"none"}
-    assert library.documents(OWNER, "port")
+    assert library.documents.all(OWNER, "port")
     assert not ollama_chat.bodies("/api/chat")[-1].get("tools")
 
 
@@ -142,7 +144,7 @@ def test_a_fault_is_told_without_what_it_is_about_and_the_server_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with monkeypatch.context() as patch, caplog.at_level(logging.INFO):
-        patch.setattr(Library, "search", failing(OSError(13, "Permission denied", NOTES["sea/diary.md"])))
+        patch.setattr(Searching, "search", failing(OSError(13, "Permission denied", NOTES["sea/diary.md"])))
         said = mcp_owner.error("search", query="sesame of the harbour")
     assert said.startswith("Something went wrong.")
     assert "A tool failed." in caplog.text
@@ -154,7 +156,7 @@ def test_a_guest_hears_nothing_of_this_machine_in_an_error(
     mcp_owner: Assistant, mcp_guest: Assistant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     damaged = StoreError("The store '/home/me/sea.db' is damaged.", "Repair it.")
-    monkeypatch.setattr(Library, "search", failing(damaged))
+    monkeypatch.setattr(Searching, "search", failing(damaged))
     assert mcp_owner.error("search", query="x") == str(damaged)
     assert "/home" not in mcp_guest.error("search", query="x")
 

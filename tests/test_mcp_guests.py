@@ -21,7 +21,7 @@ def test_a_guest_has_no_tool_that_writes(mcp_guest: Assistant, mcp_library: Libr
 
 
 def test_a_guest_finds_no_private_document_anywhere(mcp_guest: Assistant, mcp_library: Library) -> None:
-    [secret] = mcp_library.document(OWNER, "sea", "diary.md").chunks
+    [secret] = mcp_library.documents.get(OWNER, "sea", "diary.md").chunks
     said = [
         mcp_guest.call("search", query="password sesame diary"),
         mcp_guest.call("search_with_budget", query="password sesame", max_tokens=9000),

@@ -40,7 +40,7 @@ def test_another_file_that_fails_in_the_same_run_is_no_error_of_this_one(
 ) -> None:
     write(notes / "sea", {"new.md": "# New\n\nA new lighthouse.\n"})
     (notes / "sea" / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    mcp_library.request_path(OWNER, "sea", "bad.md")
+    mcp_library.jobs.request_path(OWNER, "sea", "bad.md")
     done = mcp_owner.data("index_file", file_path="new.md")
     assert (done["source_file"], done["job"]["failed"]) == ("new.md", 1)
 
@@ -62,7 +62,7 @@ def test_a_document_is_excluded_and_it_says_how_to_take_it_back(
     assert done["source_file"] == "boats.md"
     assert "commonplace exclude boats.md --undo --store sea" in done["message"]
     assert "boats.md" not in known(mcp_library)
-    assert mcp_library.file(OWNER, "sea", "boats.md").state == "excluded"
+    assert mcp_library.files.get(OWNER, "sea", "boats.md").state == "excluded"
     assert (notes / "sea" / "boats.md").exists()
     assert "excluded" in mcp_owner.error("index_file", file_path="boats.md")
 
@@ -74,7 +74,7 @@ def test_a_store_is_emptied_paused_and_the_files_stay(
     assert (done["documents"], done["finished"]) == (5, True)
     assert "paused" in done["message"]
     assert known(mcp_library) == set()
-    assert all(each.source.paused for each in mcp_library.sources(OWNER, "sea"))
+    assert all(each.source.paused for each in mcp_library.sources.all(OWNER, "sea"))
     assert len(list((notes / "sea").rglob("*.md"))) == 5
 
 
@@ -153,7 +153,7 @@ def test_a_folder_that_a_source_leaves_out_is_not_added(
 ) -> None:
     assert "dir_path: " in adding.error("index_directory", dir_path=str(notes / path))
     assert "file_path: " in adding.error("index_file", file_path=str(notes / "shelf" / "keys" / "id_rsa"))
-    assert len(mcp_library.sources(OWNER, "sea")) == 1
+    assert len(mcp_library.sources.all(OWNER, "sea")) == 1
 
 
 def test_links_are_resolved_before_the_roots_are_compared(
@@ -166,9 +166,11 @@ def test_links_are_resolved_before_the_roots_are_compared(
         assert "lies in no folder of store 'sea'" in said
         assert str(notes / "shelf") in said
     assert "lies in no folder" in adding.error("index_file", file_path=str(notes / "shelf/out/own.md"))
-    assert len(mcp_library.sources(OWNER, "sea")) == 1
+    assert len(mcp_library.sources.all(OWNER, "sea")) == 1
     adding.data("index_directory", dir_path=str(notes / "in"))
-    assert [each.source.root for each in mcp_library.sources(OWNER, "sea")][1:] == [str(notes / "shelf/deep")]
+    assert [each.source.root for each in mcp_library.sources.all(OWNER, "sea")][1:] == [
+        str(notes / "shelf/deep")
+    ]
 
 
 def test_patterns_and_pauses_of_the_owner_hold_below_the_roots(
@@ -178,10 +180,10 @@ def test_patterns_and_pauses_of_the_owner_hold_below_the_roots(
     source = mcp_library.add_source(OWNER, "sea", notes / "shelf", ["**/*.md"], ["deep"])
     assert "is not read" in adding.error("index_file", file_path=str(notes / "shelf/list.txt"))
     adding.error("index_directory", dir_path=str(notes / "shelf/deep"))
-    mcp_library.change_source(OWNER, "sea", source.id, ["tea.md"])
-    mcp_library.pause_source(OWNER, "sea", source.id)
+    mcp_library.sources.change(OWNER, "sea", source.id, ["tea.md"])
+    mcp_library.sources.pause(OWNER, "sea", source.id)
     adding.data("index_directory", dir_path=str(notes / "shelf"))
-    [_, kept] = mcp_library.sources(OWNER, "sea")
+    [_, kept] = mcp_library.sources.all(OWNER, "sea")
     assert (kept.source.include, kept.source.paused) == (("tea.md",), True)
 
 
@@ -190,4 +192,4 @@ def test_without_roots_nothing_is_added(mcp_owner: Assistant, mcp_library: Libra
         [(field, inside)] = given.items()
         said = mcp_owner.error(name, **{field: str(notes / "mine" / inside)})
         assert "lies in no folder of store 'sea'" in said
-    assert len(mcp_library.sources(OWNER, "sea")) == 1
+    assert len(mcp_library.sources.all(OWNER, "sea")) == 1

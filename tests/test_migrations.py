@@ -58,7 +58,7 @@ def insert(db: sqlite3.Connection, table: str, **row: object) -> None:
 
 def test_version_1_with_rows_opens_and_answers(library: Library, version_1: Path) -> None:
     assert found(library, TEXT, "old") == ["a.md"]
-    [document] = library.documents(OWNER, "old")
+    [document] = library.documents.all(OWNER, "old")
     assert (document.tags, document.date, document.title) == (("animals",), "2026-01-01", "a")
     with Store(version_1).read() as db:
         assert db.execute("PRAGMA user_version").fetchone()[0] == migrations.VERSION
@@ -83,8 +83,8 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
 ) -> None:
     (notes / "a.md").write_text(f"# A\n\n{TEXT}\n")
     index(library, "s", notes)
-    library.exclude_file(OWNER, "s", "a.md")
-    library.take_back_file(OWNER, "s", "a.md")
+    library.files.exclude(OWNER, "s", "a.md")
+    library.files.take_back(OWNER, "s", "a.md")
     index(library, "s")
     library.close()
     path = library.settings.store_dir / "s.db"
@@ -98,7 +98,7 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
 
     assert found(library, TEXT) == ["a.md"]
 
-    assert library.verify(OWNER, "s").findings == ()
+    assert library.upkeep.verify(OWNER, "s").findings == ()
     assert copy_path(path).exists()
     job = index(library, "s")
     assert (job.texts_embedded, job.counts) == (0, {"unchanged": 1})
@@ -156,7 +156,7 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(library: Library, 
     before = version_1.read_bytes()
 
     with pytest.raises(StoreError, match="written by a newer version of Commonplace") as refused:
-        library.documents(OWNER, "old")
+        library.documents.all(OWNER, "old")
 
     assert "Update Commonplace" in refused.value.suggestion
     assert version_1.read_bytes() == before

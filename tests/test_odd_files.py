@@ -125,7 +125,7 @@ def test_odd_contents_are_indexed_and_found(library: Library, notes: Path, data:
     hits = library.search(OWNER, "zebra", ["s"], mode="lexical").hits
     assert {hit.document.path for hit in hits} <= {f"odd{suffix}"}
     assert hits or data.startswith(b"zebrax")
-    [document] = [d for d in library.documents(OWNER, "s") if d.path != "after.md"]
+    [document] = [d for d in library.documents.all(OWNER, "s") if d.path != "after.md"]
     repr(document).encode()
     check_library(library, "s")
 
@@ -144,5 +144,5 @@ def test_an_empty_note_is_found_by_its_name(library: Library, notes: Path) -> No
 
     assert job.texts_embedded == 0
     assert found(library, "walrus") == ["walrus.md"]
-    assert library.store_info(OWNER, "s").pending == 0
+    assert library.stores.info(OWNER, "s").pending == 0
     check_library(library, "s")

@@ -74,7 +74,7 @@ def test_the_owner_finds_the_same(library: Library, expected: Any) -> None:
 
 
 def test_a_guest_finds_the_same_and_nothing_private(library: Library, expected: Any) -> None:
-    ada = library.viewer_for(ADA)
+    ada = library.sharing.viewer_for(ADA)
     assert ada is not None
     for query, rows in expected["guest"].items():
         hits = found(library, ada, query, ["notes"])
@@ -83,10 +83,12 @@ def test_a_guest_finds_the_same_and_nothing_private(library: Library, expected: 
 
 
 def test_people_tokens_rules_and_settings_are_as_they_were(library: Library, expected: Any) -> None:
-    assert list(library.private_rules(OWNER, "notes")) == expected["rules"] == ["part2/**"]
-    assert [[person.login, sorted(person.stores)] for person in library.people(OWNER)] == expected["people"]
-    assert [token.name for token in library.tokens(OWNER)] == expected["tokens"]
-    assert library.knows_token(expected["token"])
+    assert list(library.privacy.rules(OWNER, "notes")) == expected["rules"] == ["part2/**"]
+    assert [[person.login, sorted(person.stores)] for person in library.sharing.people(OWNER)] == expected[
+        "people"
+    ]
+    assert [token.name for token in library.sharing.tokens(OWNER)] == expected["tokens"]
+    assert library.sharing.knows_token(expected["token"])
     assert library.settings.top_k == 7
 
 
@@ -94,10 +96,12 @@ def test_documents_folders_and_exclusions_are_as_they_were(
     library: Library, expected: Any, unpacked: Path
 ) -> None:
     for store in ("notes", "code"):
-        assert sorted(each.path for each in library.documents(OWNER, store)) == expected["documents"][store]
+        assert (
+            sorted(each.path for each in library.documents.all(OWNER, store)) == expected["documents"][store]
+        )
         sources = [
             [each.root, list(each.include), list(each.exclude)]
-            for each in library.store_info(OWNER, store).sources
+            for each in library.stores.info(OWNER, store).sources
         ]
         assert sources == [
             [root.replace(OLD_ROOT, str(unpacked)), include, exclude]
@@ -111,4 +115,6 @@ def test_nothing_is_embedded_again(library: Library) -> None:
         job = library.index(OWNER, store)
         assert job is not None
         assert (job.failed, job.texts_embedded) == (0, 0)
-    assert [each.path for each in library.documents(OWNER, "code")] == ["brew.py"], "drop.py stays excluded"
+    assert [each.path for each in library.documents.all(OWNER, "code")] == ["brew.py"], (
+        "drop.py stays excluded"
+    )

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.errors import StoreError
-from rag_core.library import Library
+from rag_core.library.asking import Asking
 from rag_core.types import OWNER
 from tests import pages
 from tests.answering import QUESTION, Answering, asked
@@ -88,8 +88,8 @@ def test_a_passage_that_begins_within_a_sentence_says_so_on_the_page_alone(notes
     birds = "".join(f"heron {chr(97 + n % 26)}o sleeps near the pier, " for n in range(60))
     (notes / "port" / "birds.md").write_text(f"# Birds\n\nToday {birds}and the zeppelin lands.\n")
     own = library()
-    own.request_index(OWNER, "port")
-    own.run(OWNER, "port")
+    own.jobs.request(OWNER, "port")
+    own.jobs.run(OWNER, "port")
     first = own.ask(OWNER, "zeppelin").references[0]
     assert first.content[0].islower()
     begins = re.findall(r'<div class="cp-passage[^"]*">(.{9})', markup(ask(page(), "zeppelin")))
@@ -109,8 +109,8 @@ def test_nothing_of_model_or_note_is_markup(talker: OllamaChat, notes: Path) -> 
         f"# Harbour {HOSTILE}\n\nThe harbour opens at six. {HOSTILE}\n"
     )
     own = library()
-    own.request_index(OWNER, "port")
-    own.run(OWNER, "port")
+    own.jobs.request(OWNER, "port")
+    own.jobs.run(OWNER, "port")
     links = "[2](http://evil.example) [1](javascript:alert(1)) <a href='javascript:alert(1)'>x</a>"
     talker.script = say(f'{HOSTILE} [1]. <b>Bold</b> {links} "{HOSTILE}" [1]')
     app = ask(page(), f"{QUESTION} <i>{'x'}</i>")
@@ -249,7 +249,7 @@ def test_an_answer_that_could_not_be_kept_is_shown_with_why(monkeypatch: pytest.
     def full(*_: object) -> None:
         raise StoreError("The history of questions cannot be written: No space left on device.", "Make room.")
 
-    monkeypatch.setattr(Library, "keep_reply", full)
+    monkeypatch.setattr(Asking, "keep_reply", full)
     app = ask(page())
     assert "opens at six" in said(app)
     assert "No space left on device. Make room." in said(app)
@@ -273,13 +273,13 @@ def test_earlier_questions_are_listed_and_can_be_deleted() -> None:
     kept = [each.proto for each in app.get("page_link") if each.proto.query_string.startswith("c=")]
     assert [each.label.replace("\\", "") for each in kept] == ["boats harbour dawn", QUESTION]
     press(app, f"ask_delete_{conversation(first)}")
-    assert [each.id for each in library().conversations(OWNER)] == [conversation(second)]
+    assert [each.id for each in library().asking.conversations(OWNER)] == [conversation(second)]
     press(app, "ask_delete_all")
     press(app, "ask_delete_keep")
-    assert [each.id for each in library().conversations(OWNER)] == [conversation(second)]
+    assert [each.id for each in library().asking.conversations(OWNER)] == [conversation(second)]
     press(app, "ask_delete_all")
     press(app, "ask_delete_sure")
-    assert library().conversations(OWNER) == []
+    assert library().asking.conversations(OWNER) == []
     assert not has_key(app, "ask_delete_all")
     assert not has_key(app, "ask_delete_sure")
 
@@ -327,7 +327,7 @@ def test_no_store_ticked_is_all_of_them() -> None:
     drawn(app.run())
     assert [box.value for box in app.checkbox] == [True, True]
     assert "store" not in app.query_params
-    assert library().conversation(OWNER, conversation(ask(app)))[0].stores == ("home", "port")
+    assert library().asking.conversation(OWNER, conversation(ask(app)))[0].stores == ("home", "port")
 
 
 @pytest.mark.parametrize(

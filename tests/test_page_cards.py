@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from rag_core.library import Library
+from rag_core.library.searching import Searching
+from rag_core.library.stores import Stores
 from tests import pages
 from tests.pages import GUEST, markup
 from tests.search_page import HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page
@@ -42,7 +43,7 @@ def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
 ) -> None:
     page = open_page(q="water")
     first, second, *_ = keys("water")
-    monkeypatch.setattr(Library, "search", lambda *_, **__: pytest.fail("searched again"))
+    monkeypatch.setattr(Searching, "search", lambda *_, **__: pytest.fail("searched again"))
     open_card(page, first)
     open_card(page, second)
     assert markup(page).count("cp-here") == 2
@@ -51,7 +52,7 @@ def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
 def test_a_passage_that_is_gone_says_so(water_notes: Indexing, monkeypatch: pytest.MonkeyPatch) -> None:
     (key, *_) = keys("green tea")
     # As when the file changes between the search and the click: the answer is still the old one.
-    monkeypatch.setattr(Library, "generations", lambda *_: (("notes", 0),))
+    monkeypatch.setattr(Stores, "generations", lambda *_: (("notes", 0),))
     page = open_page(q="green tea")
     water_notes({"tea.md": "# Tea\n\nSomething else.\n"})
     assert "no longer in the store" in markup(open_card(page, key))

@@ -14,7 +14,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from rag_core.library import Library
+from rag_core.library.files import Files
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.files_page import done, idle, open_page, page_links, paths, said, table
@@ -160,8 +160,8 @@ def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
 
 def test_a_filter_does_not_look_at_the_disk_again(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(store="notes")
-    for method in ("files", "file_states"):
-        monkeypatch.setattr(Library, method, lambda *_: pytest.fail("looked again"))
+    for method in ("all", "states"):
+        monkeypatch.setattr(Files, method, lambda *_: pytest.fail("looked again"))
     page.text_input(key="files_q").set_value("tea").run()
     assert paths(drawn(page)) == ["tea.md"]
 
@@ -170,7 +170,7 @@ def test_later_the_disk_is_looked_at_again_and_the_store_is_not(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = open_page(store="notes")
-    monkeypatch.setattr(Library, "files", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(Files, "all", lambda *_: pytest.fail("read again"))
     (shelf / "tea.md").write_text("# Tea\n\nIt is cold.\n")
     (shelf / "coffee.md").unlink()
     forget()
@@ -406,9 +406,9 @@ def test_of_an_empty_file_it_is_told_that_only_its_name_finds_it(shelf: Path) ->
 
 
 def test_where_a_folders_patterns_are_changed_is_told_and_linked(shelf: Path) -> None:
-    [source] = [each.source for each in library().sources(OWNER, "notes")]
+    [source] = [each.source for each in library().sources.all(OWNER, "notes")]
     (shelf / "draft.md").write_text("Not ready.\n")
-    library().change_source(OWNER, "notes", source.id, source.include, ("draft*",))
+    library().sources.change(OWNER, "notes", source.id, source.include, ("draft*",))
     page = open_page(store="notes")
     page.text_input(key="missing_file_path").set_value("draft.md")
     press(page, "missing_file_ask")

@@ -61,24 +61,24 @@ def change_nothing(_: Library) -> None:
 
 def change_on_disk(library: Library) -> None:
     """A file is changed and one is gone since."""
-    folder = Path(library.sources(OWNER, "notes")[0].source.root)
+    folder = Path(library.sources.all(OWNER, "notes")[0].source.root)
     (folder / "tea.md").write_text("# Tea\n\nGreen tea, changed.\n")
     (folder / "pot.md").unlink()
 
 
 def ask_for_a_run(library: Library) -> None:
     """A run is asked for, and nobody is at it."""
-    library.request_index(OWNER, "notes", force=True)
+    library.jobs.request(OWNER, "notes", force=True)
 
 
 def lose_the_model(library: Library) -> None:
     """The store's model is not there."""
-    library.delete_store(OWNER, "notes")
+    library.stores.delete(OWNER, "notes")
     library.create_store(OWNER, "notes", "minilm")
     index(library, "notes", library.settings.roots[0] / "notes" / "notes")
-    library.exclude_file(OWNER, "notes", "out.md", "Not for you.")
+    library.files.exclude(OWNER, "notes", "out.md", "Not for you.")
     index(library, "notes")
-    library.share(OWNER, ADA, ["notes"], may_ask=True)
+    library.sharing.share(OWNER, ADA, ["notes"], may_ask=True)
 
 
 def damage(library: Library) -> None:
@@ -93,9 +93,9 @@ def damage(library: Library) -> None:
 
 def empty(library: Library) -> None:
     """The store holds nothing."""
-    library.delete_store(OWNER, "notes")
+    library.stores.delete(OWNER, "notes")
     library.create_store(OWNER, "notes", "hashing")
-    library.share(OWNER, ADA, ["notes"], may_ask=True)
+    library.sharing.share(OWNER, ADA, ["notes"], may_ask=True)
 
 
 CONDITIONS: tuple[Callable[[Library], None], ...] = (
@@ -112,9 +112,9 @@ def shared(owner: None, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Library
     library = deps.library()
     index(library, "notes", notes / "notes")
     index(library, "mine", notes / "mine")
-    library.exclude_file(OWNER, "notes", "out.md", "Not for you.")
+    library.files.exclude(OWNER, "notes", "out.md", "Not for you.")
     index(library, "notes")
-    library.share(OWNER, ADA, ["notes"], may_ask=True)
+    library.sharing.share(OWNER, ADA, ["notes"], may_ask=True)
     monkeypatch.setattr(access, "_headers", lambda: {LOGIN_HEADER: ADA, ROLE_HEADER: "guest"})
     return library
 
@@ -153,17 +153,17 @@ def test_a_guest_is_told_less_of_an_error_than_the_owner(
 def test_a_guest_who_is_let_in_no_more_gets_a_refusal_and_nothing_else(shared: Library) -> None:
     page = open_page("search", q="green tea")
     assert "Green" in said(page)
-    shared.unshare(OWNER, ADA)
+    shared.sharing.unshare(OWNER, ADA)
     page.run()
     assert [error.value for error in page.error] == [REFUSAL]
     assert "Green" not in said(page)
 
 
 def test_a_withdrawn_store_is_gone_from_a_page_that_is_open(shared: Library) -> None:
-    shared.share(OWNER, ADA, ["mine"])
+    shared.sharing.share(OWNER, ADA, ["mine"])
     page = open_page("search", q="green tea")
     assert "of mine" in said(page)
-    shared.unshare(OWNER, ADA, ["mine"])
+    shared.sharing.unshare(OWNER, ADA, ["mine"])
     assert "of mine" not in said(drawn(page.run()))
 
 
@@ -176,7 +176,7 @@ def test_pages_of_the_owner_refuse_a_guest_even_when_they_are_run(shared: Librar
 
 
 def test_a_guest_who_may_only_search_is_not_offered_to_ask(shared: Library) -> None:
-    shared.share(OWNER, ADA, ["notes"], may_ask=False)
+    shared.sharing.share(OWNER, ADA, ["notes"], may_ask=False)
     page = drawn(AppTest.from_file(str(Path(access.__file__).parents[1] / "pages" / "ask.py")).run())
     assert "not ask a model" in page.error[0].value
     assert not page.text_input
@@ -186,16 +186,16 @@ def test_a_guest_who_may_only_search_is_not_offered_to_ask(shared: Library) -> N
 
 
 def test_a_question_is_asked_of_what_may_be_seen_when_it_is_asked(shared: Library) -> None:
-    shared.share(OWNER, ADA, ["mine"], may_ask=True)
+    shared.sharing.share(OWNER, ADA, ["mine"], may_ask=True)
     page = open_page("ask")
-    shared.unshare(OWNER, ADA, ["mine"])
+    shared.sharing.unshare(OWNER, ADA, ["mine"])
     page.text_input(key="ask_box").set_value("green tea")
     drawn(page.button(key="ask_submit").click().run())
     work.stop_all()
-    guest = shared.viewer_for(ADA)
+    guest = shared.sharing.viewer_for(ADA)
     assert guest is not None
-    [kept] = shared.conversations(guest)
-    [reply] = shared.conversation(guest, kept.id)
+    [kept] = shared.asking.conversations(guest)
+    [reply] = shared.asking.conversation(guest, kept.id)
     assert reply.stores == ("notes",)
 
 

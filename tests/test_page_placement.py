@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.library import jobs
+from rag_core.library import background
 from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.vectors.s3vectors import S3Options
@@ -38,7 +38,7 @@ def sea(amazon_configured: Server, owner: None, notes: Path) -> Iterator[None]:
     library().create_store(OWNER, "sea", "hashing", backend="s3vectors")
     index(library(), "sea", notes)
     yield
-    jobs.stop_all()
+    background.stop_all()
     work.stop_all()
 
 
@@ -51,7 +51,7 @@ def said(app: AppTest) -> str:
 
 
 def at_rest(app: AppTest, name: str = "sea") -> AppTest:
-    until(lambda: not jobs.working(library(), name))
+    until(lambda: not background.working(library(), name))
     until(lambda: not any(task.running for task in tasks.known(library_name())))
     return app.run()
 
@@ -62,7 +62,7 @@ def test_a_new_store_is_made_where_it_was_chosen(amazon_configured: Server) -> N
     app.selectbox(key="stores_embedder").set_value("hashing")
     app.selectbox(key="stores_backend").set_value("s3vectors").run()
     press(app, "stores_create")
-    info = library().store_info(OWNER, "far")
+    info = library().stores.info(OWNER, "far")
     assert (info.embedder.partition(":")[0], info.backend) == ("hashing", "s3vectors")
 
 
@@ -70,7 +70,7 @@ def test_each_choice_says_where_text_goes() -> None:
     app = page()
     assert said(app).count("stays on this machine") == 2
     assert "Private notes, too" not in [box.label for box in app.checkbox]
-    library()._vector_options["s3vectors"] = S3Options()
+    library()._shared.vector_options["s3vectors"] = S3Options()
     app.selectbox(key="stores_backend").set_value("s3vectors").run()
     assert "goes to Amazon S3 Vectors" in said(app)
     assert "Private notes, too" in [box.label for box in app.checkbox]
@@ -110,7 +110,7 @@ def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
     press(app, "placement_sea_start")
     at_rest(app)
     assert [done.value for done in app.success] == ["The switch is done\\. Searches use hashing now\\."]
-    assert library().store_info(OWNER, "sea").backend == "local"
+    assert library().stores.info(OWNER, "sea").backend == "local"
     assert "in the store's own file" in html.unescape(said(app)).lower()
     assert not drawn(app.run()).success, "it is said once"
 
@@ -118,7 +118,7 @@ def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
 def test_a_switch_that_is_being_done_says_so_once_and_offers_no_going_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    library().switch_store(OWNER, "sea", "hashing:64")
+    library().placement.switch(OWNER, "sea", "hashing:64")
     app = page(store="sea")
     assert "3 texts are still to embed" in said(app)
     assert has_key(app, "placement_go_on_sea")
@@ -132,7 +132,7 @@ def test_a_switch_that_is_being_done_says_so_once_and_offers_no_going_on(
 
 
 def test_what_a_switch_has_still_to_embed_is_said_in_one_place() -> None:
-    info = replace(library().store_info(OWNER, "sea"), pending=2)
+    info = replace(library().stores.info(OWNER, "sea"), pending=2)
     assert "2 to embed" in store_facts.sheet(info)
     assert "to embed" not in store_facts.sheet(replace(info, switching="hashing:64", to_switch=3))
 
@@ -142,13 +142,13 @@ def test_the_built_in_model_is_not_called_by_its_file_name() -> None:
 
 
 def test_a_switch_under_way_can_be_given_up() -> None:
-    library().switch_store(OWNER, "sea", "hashing:64")
+    library().placement.switch(OWNER, "sea", "hashing:64")
     app = page(store="sea")
     assert "3 texts are still to embed" in said(app)
     press(app, "placement_abandon_sea")
     app = at_rest(page(store="sea"))
     assert "still to embed" not in said(app)
-    assert library().store_info(OWNER, "sea").embedder == "hashing"
+    assert library().stores.info(OWNER, "sea").embedder == "hashing"
 
 
 def test_a_switch_to_what_a_store_has_already_is_a_note_and_no_error() -> None:
@@ -162,7 +162,7 @@ def test_a_switch_to_what_a_store_has_already_is_a_note_and_no_error() -> None:
 
 
 def test_private_notes_alone_can_be_let_out() -> None:
-    options = library()._vector_options
+    options = library()._shared.vector_options
     here, options["s3vectors"] = options["s3vectors"], S3Options()  # Amazon's own servers
     app = page(store="sea")
     app.checkbox(key="placement_sea_private").set_value(True).run()
@@ -170,7 +170,7 @@ def test_private_notes_alone_can_be_let_out() -> None:
     press(app, "placement_sea_start")
     assert not app.error
     assert not app.info
-    assert library().store_info(OWNER, "sea").sends_private
+    assert library().stores.info(OWNER, "sea").sends_private
 
 
 def test_a_broken_index_is_seen_and_healed(amazon_configured: Server) -> None:
@@ -191,19 +191,19 @@ def test_an_index_is_attached_and_taken_over() -> None:
     app.text_input(key="stores_attach_name").set_value("copy").run()
     press(app, "stores_attach")
     app = at_rest(app)
-    assert library().store_info(OWNER, "copy").attached
+    assert library().stores.info(OWNER, "copy").attached
     app = page(store="copy")
     assert "another installation fills" in said(app)
     press(app, "placement_take_over_copy")
     at_rest(app)
-    assert not library().store_info(OWNER, "copy").attached
+    assert not library().stores.info(OWNER, "copy").attached
 
 
 def test_a_backlog_is_seen(amazon_configured: Server, notes: Path) -> None:
     amazon_configured.faults = Faults(1.0, 1, ("503",))
-    options = library()._vector_options
+    options = library()._shared.vector_options
     options["s3vectors"] = replace(options["s3vectors"], attempts=1)
-    library()._stores._remotes.clear()
+    library()._shared.stores._remotes.clear()
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     index(library(), "sea")
     assert "1 to send" in said(page())
@@ -220,4 +220,4 @@ def test_a_store_whose_index_came_with_a_package_that_is_gone_is_shown_and_can_s
     assert app.selectbox(key="placement_sea_backend").value == "local"
     press(app, "placement_sea_start")
     at_rest(page(store="sea"))
-    assert library().store_info(OWNER, "sea").backend == "local"
+    assert library().stores.info(OWNER, "sea").backend == "local"

@@ -69,5 +69,5 @@ def test_a_new_store_is_offered_the_configured_embedder(home: Path, notes: Path)
     app.text_input(key="index_new_name").set_value("zoo")
     press(app, "index_create_store")
     opened = Library.open()
-    assert opened.store_info(OWNER, "zoo").embedder == "hashing:64"
+    assert opened.stores.info(OWNER, "zoo").embedder == "hashing:64"
     opened.close()

@@ -24,7 +24,7 @@ def shown(page: AppTest) -> list[str]:
 def test_a_token_that_is_made_is_shown_once_and_is_valid() -> None:
     page = make(open_page("settings"), "backup")
     [token] = shown(page)
-    assert library().knows_token(token)
+    assert library().sharing.knows_token(token)
     assert "not shown again" in markup(page)
     assert shown(page.run()) == []
     assert has_key(page, "settings_revoke_backup")
@@ -40,9 +40,9 @@ def test_it_is_said_what_a_token_opens(monkeypatch: pytest.MonkeyPatch, setting:
 
 
 def test_a_token_that_is_revoked_is_valid_no_more() -> None:
-    token = library().create_token(OWNER, "backup").secret
+    token = library().sharing.create_token(OWNER, "backup").secret
     page = press(open_page("settings"), "settings_revoke_backup")
-    assert not library().knows_token(token)
+    assert not library().sharing.knows_token(token)
     assert not has_key(page, "settings_revoke_backup")
     assert "The token backup is revoked" in page.success[0].value
     assert not page.run().success
@@ -56,7 +56,7 @@ def test_a_name_that_cannot_be_one_is_refused_in_two_sentences() -> None:
 
 
 def test_a_token_that_was_revoked_elsewhere_is_said_to_be_gone() -> None:
-    library().create_token(OWNER, "backup")
+    library().sharing.create_token(OWNER, "backup")
     page = open_page("settings")
-    library().revoke_token(OWNER, "backup")
+    library().sharing.revoke_token(OWNER, "backup")
     assert "There is no token called" in press(page, "settings_revoke_backup").error[0].value

@@ -29,125 +29,129 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def test_nobody_comes_in_at_first_and_looking_makes_no_file(library: Library) -> None:
-    assert library.viewer_for(ADA) is None
-    assert library.people(OWNER) == []
-    assert library.visits(OWNER) == []
+    assert library.sharing.viewer_for(ADA) is None
+    assert library.sharing.people(OWNER) == []
+    assert library.sharing.visits(OWNER) == []
     assert not (library.settings.data_dir / "state.db").exists()
 
 
 def test_a_guest_sees_the_stores_that_were_shared(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"])
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
-    shared = library.share(OWNER, ADA, ["work"], may_ask=True)
+    library.sharing.share(OWNER, ADA, ["notes"])
+    assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
+    shared = library.sharing.share(OWNER, ADA, ["work"], may_ask=True)
     assert (shared.stores, shared.may_ask) == (("notes", "work"), True)
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes", "work"}), may_ask=True)
+    assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes", "work"}), may_ask=True)
 
 
 def test_a_guest_sees_only_these_stores_if_that_is_said(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"], may_ask=True)
-    shared = library.share(OWNER, ADA, ["work"], only=True)
+    library.sharing.share(OWNER, ADA, ["notes"], may_ask=True)
+    shared = library.sharing.share(OWNER, ADA, ["work"], only=True)
     assert (shared.stores, shared.may_ask) == (("work",), True)
     with pytest.raises(NotFound):
-        library.share(OWNER, ADA, ["nowhere"], only=True)
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}), may_ask=True)
+        library.sharing.share(OWNER, ADA, ["nowhere"], only=True)
+    assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}), may_ask=True)
 
 
 def test_who_may_ask_may_go_on_until_it_is_said_otherwise(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"], may_ask=True)
-    assert library.share(OWNER, ADA, ["work"]).may_ask
-    assert not library.share(OWNER, ADA, ["work"], may_ask=False).may_ask
-    assert not library.share(OWNER, ADA, ["notes"]).may_ask
+    library.sharing.share(OWNER, ADA, ["notes"], may_ask=True)
+    assert library.sharing.share(OWNER, ADA, ["work"]).may_ask
+    assert not library.sharing.share(OWNER, ADA, ["work"], may_ask=False).may_ask
+    assert not library.sharing.share(OWNER, ADA, ["notes"]).may_ask
 
 
 def test_a_login_is_one_in_any_case(library: Library) -> None:
-    library.share(OWNER, "Ada@Example.com", ["notes"])
-    guest = library.viewer_for("ADA@example.COM")
+    library.sharing.share(OWNER, "Ada@Example.com", ["notes"])
+    guest = library.sharing.viewer_for("ADA@example.COM")
     assert guest is not None
     assert guest.login == ADA
-    assert len(library.people(OWNER)) == 1
+    assert len(library.sharing.people(OWNER)) == 1
 
 
 def test_what_is_withdrawn_is_gone_at_once(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes", "work"])
-    library.unshare(OWNER, ADA, ["work"])
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
-    library.unshare(OWNER, ADA, ["notes"])
-    assert library.viewer_for(ADA) is None
-    assert library.people(OWNER) == []
+    library.sharing.share(OWNER, ADA, ["notes", "work"])
+    library.sharing.unshare(OWNER, ADA, ["work"])
+    assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
+    library.sharing.unshare(OWNER, ADA, ["notes"])
+    assert library.sharing.viewer_for(ADA) is None
+    assert library.sharing.people(OWNER) == []
 
 
 def test_somebody_is_removed_whole(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes", "work"])
-    library.unshare(OWNER, ADA)
-    assert library.viewer_for(ADA) is None
+    library.sharing.share(OWNER, ADA, ["notes", "work"])
+    library.sharing.unshare(OWNER, ADA)
+    assert library.sharing.viewer_for(ADA) is None
     with pytest.raises(NotFound, match="Nobody is"):
-        library.unshare(OWNER, ADA)
+        library.sharing.unshare(OWNER, ADA)
 
 
 def test_a_store_that_somebody_has_not_cannot_be_taken_from_them(library: Library) -> None:
     """Else a slip of the pen would look as if it had been withdrawn, or take an owner for a guest."""
-    library.share(OWNER, ADA, ["notes"])
+    library.sharing.share(OWNER, ADA, ["notes"])
     with pytest.raises(NotFound, match=r"may not search store 'note' as it is\. They may search: notes"):
-        library.unshare(OWNER, ADA, ["notes", "note"])
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
-    library.make_owner(OWNER, ADA)
+        library.sharing.unshare(OWNER, ADA, ["notes", "note"])
+    assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
+    library.sharing.make_owner(OWNER, ADA)
     with pytest.raises(InvalidInput, match="is an owner, who may see everything"):
-        library.unshare(OWNER, ADA, ["notes"])
-    assert library.viewer_for(ADA) == OWNER
+        library.sharing.unshare(OWNER, ADA, ["notes"])
+    assert library.sharing.viewer_for(ADA) == OWNER
 
 
 def test_who_was_a_guest_of_one_store_ends_with_it(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"])
-    library.share(OWNER, "bob@example.com", ["notes", "work"])
-    library.delete_store(OWNER, "notes")
-    assert [(each.login, each.stores) for each in library.people(OWNER)] == [("bob@example.com", ("work",))]
+    library.sharing.share(OWNER, ADA, ["notes"])
+    library.sharing.share(OWNER, "bob@example.com", ["notes", "work"])
+    library.stores.delete(OWNER, "notes")
+    assert [(each.login, each.stores) for each in library.sharing.people(OWNER)] == [
+        ("bob@example.com", ("work",))
+    ]
 
 
 def test_grants_follow_a_renamed_store(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"])
-    library.rename_store(OWNER, "notes", "diary")
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"diary"}))
+    library.sharing.share(OWNER, ADA, ["notes"])
+    library.stores.rename(OWNER, "notes", "diary")
+    assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"diary"}))
 
 
 def test_another_store_of_that_name_is_not_shared(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"])
-    library.delete_store(OWNER, "notes")
+    library.sharing.share(OWNER, ADA, ["notes"])
+    library.stores.delete(OWNER, "notes")
     library.create_store(OWNER, "notes", "hashing")
-    assert library.viewer_for(ADA) is None
+    assert library.sharing.viewer_for(ADA) is None
 
 
 def test_a_store_whose_file_was_removed_by_hand_leaves_no_grant_to_the_next(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes", "work"])
+    library.sharing.share(OWNER, ADA, ["notes", "work"])
     library.close()
     for file in library.settings.store_dir.glob("notes.db*"):
         file.unlink()
     library.create_store(OWNER, "notes", "hashing")
-    assert library.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}))
+    assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}))
 
 
 def test_a_store_that_gets_the_name_of_a_lost_one_brings_its_own_grants_only(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"])
-    library.share(OWNER, "bob@example.com", ["work"])
+    library.sharing.share(OWNER, ADA, ["notes"])
+    library.sharing.share(OWNER, "bob@example.com", ["work"])
     library.close()
     for file in library.settings.store_dir.glob("notes.db*"):
         file.unlink()
-    library.rename_store(OWNER, "work", "notes")
-    assert library.viewer_for(ADA) is None
-    assert library.viewer_for("bob@example.com") == Viewer("bob@example.com", stores=frozenset({"notes"}))
+    library.stores.rename(OWNER, "work", "notes")
+    assert library.sharing.viewer_for(ADA) is None
+    assert library.sharing.viewer_for("bob@example.com") == Viewer(
+        "bob@example.com", stores=frozenset({"notes"})
+    )
 
 
 def test_an_imported_store_is_shared_with_nobody(library: Library, tmp_path: Path) -> None:
-    library.share(OWNER, ADA, ["notes"])
-    packed = library.export_store(OWNER, "notes", tmp_path / "notes.commonplace")
-    library.delete_store(OWNER, "notes")
-    library.import_store(OWNER, packed.path)
-    assert library.store_names(OWNER) == ["notes", "work"]
-    assert library.viewer_for(ADA) is None
+    library.sharing.share(OWNER, ADA, ["notes"])
+    packed = library.stores.export(OWNER, "notes", tmp_path / "notes.commonplace")
+    library.stores.delete(OWNER, "notes")
+    library.stores.take_in(OWNER, packed.path)
+    assert library.stores.names(OWNER) == ["notes", "work"]
+    assert library.sharing.viewer_for(ADA) is None
 
 
 def lost(library: Library, name: str) -> None:
     """Share a store with Ada, and remove its file by hand."""
-    library.share(OWNER, ADA, [name])
+    library.sharing.share(OWNER, ADA, [name])
     library.close()
     for file in library.settings.store_dir.glob(f"{name}.db*"):
         file.unlink()
@@ -156,29 +160,29 @@ def lost(library: Library, name: str) -> None:
 def test_a_store_that_could_not_be_made_leaves_every_grant_as_it_was(
     library: Library, tmp_path: Path
 ) -> None:
-    packed = library.export_store(OWNER, "work", tmp_path / "work.commonplace").path
+    packed = library.stores.export(OWNER, "work", tmp_path / "work.commonplace").path
     lost(library, "notes")
-    before = library.people(OWNER)
+    before = library.sharing.people(OWNER)
     with no_file_grows():
         with pytest.raises(StoreError):
             library.create_store(OWNER, "notes", "hashing")
         with pytest.raises(StoreError):
-            library.import_store(OWNER, packed, "notes")
+            library.stores.take_in(OWNER, packed, "notes")
         with pytest.raises(StoreError):
-            library.rename_store(OWNER, "work", "notes")
+            library.stores.rename(OWNER, "work", "notes")
     with pytest.raises(InvalidInput):
         library.create_store(OWNER, "notes", "no such embedder")
-    assert library.people(OWNER) == before != []
-    library.import_store(OWNER, packed, "notes")
-    assert library.people(OWNER) == []
+    assert library.sharing.people(OWNER) == before != []
+    library.stores.take_in(OWNER, packed, "notes")
+    assert library.sharing.people(OWNER) == []
 
 
 def test_only_stores_that_are_there_can_be_shared(library: Library) -> None:
     with pytest.raises(NotFound, match="'nowhere'"):
-        library.share(OWNER, ADA, ["notes", "nowhere"])
+        library.sharing.share(OWNER, ADA, ["notes", "nowhere"])
     with pytest.raises(InvalidInput, match="No store is named"):
-        library.share(OWNER, ADA, [])
-    assert library.viewer_for(ADA) is None
+        library.sharing.share(OWNER, ADA, [])
+    assert library.sharing.viewer_for(ADA) is None
 
 
 @pytest.mark.parametrize(
@@ -198,27 +202,27 @@ def test_only_stores_that_are_there_can_be_shared(library: Library) -> None:
 )
 def test_a_login_that_cannot_be_one_is_refused(library: Library, login: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be a login"):
-        library.share(OWNER, login, ["notes"])
+        library.sharing.share(OWNER, login, ["notes"])
     with pytest.raises(InvalidInput, match="cannot be a login"):
-        library.make_owner(OWNER, login)
+        library.sharing.make_owner(OWNER, login)
 
 
 def test_a_login_can_be_an_owners(library: Library) -> None:
-    library.share(OWNER, ADA, ["notes"])
-    library.make_owner(OWNER, ADA)
-    assert library.viewer_for(ADA) == OWNER
+    library.sharing.share(OWNER, ADA, ["notes"])
+    library.sharing.make_owner(OWNER, ADA)
+    assert library.sharing.viewer_for(ADA) == OWNER
     with pytest.raises(InvalidInput, match="is an owner"):
-        library.share(OWNER, ADA, ["notes"])
-    library.unshare(OWNER, ADA)
-    assert library.viewer_for(ADA) is None
+        library.sharing.share(OWNER, ADA, ["notes"])
+    library.sharing.unshare(OWNER, ADA)
+    assert library.sharing.viewer_for(ADA) is None
 
 
 def test_the_configuration_names_owners(tmp_path: Path) -> None:
     settings = Settings(tmp_path / "data", tmp_path / "models", (), access_owners=(ADA,))
     opened = Library.open(settings)
-    assert opened.viewer_for("Ada@example.com") == OWNER
-    assert [(each.login, each.configured) for each in opened.people(OWNER)] == [(ADA, True)]
-    for change in (opened.unshare, opened.make_owner):
+    assert opened.sharing.viewer_for("Ada@example.com") == OWNER
+    assert [(each.login, each.configured) for each in opened.sharing.people(OWNER)] == [(ADA, True)]
+    for change in (opened.sharing.unshare, opened.sharing.make_owner):
         with pytest.raises(InvalidInput, match="configuration names"):
             change(OWNER, ADA)
     opened.close()
@@ -227,11 +231,11 @@ def test_the_configuration_names_owners(tmp_path: Path) -> None:
 def test_only_the_owner_decides_and_looks(library: Library) -> None:
     guest = Viewer(ADA, stores=frozenset({"notes"}), may_ask=True)
     for act in (
-        lambda: library.share(guest, "bob@example.com", ["notes"]),
-        lambda: library.unshare(guest, ADA),
-        lambda: library.make_owner(guest, ADA),
-        lambda: library.people(guest),
-        lambda: library.visits(guest),
+        lambda: library.sharing.share(guest, "bob@example.com", ["notes"]),
+        lambda: library.sharing.unshare(guest, ADA),
+        lambda: library.sharing.make_owner(guest, ADA),
+        lambda: library.sharing.people(guest),
+        lambda: library.sharing.visits(guest),
     ):
         with pytest.raises(Forbidden):
             act()
@@ -241,11 +245,11 @@ def test_only_the_owner_decides_and_looks(library: Library) -> None:
 
 
 def test_requests_without_a_long_break_are_one_visit(library: Library) -> None:
-    library.record_visit(ADA, "pages", 3)
-    library.record_visit(ADA, "pages")
-    library.record_visit(ADA, "rest")
-    library.record_visit("stranger@example.com", "pages", refused=True)
-    found = {(each.login, each.door, each.requests, each.refused) for each in library.visits(OWNER)}
+    library.sharing.record_visit(ADA, "pages", 3)
+    library.sharing.record_visit(ADA, "pages")
+    library.sharing.record_visit(ADA, "rest")
+    library.sharing.record_visit("stranger@example.com", "pages", refused=True)
+    found = {(each.login, each.door, each.requests, each.refused) for each in library.sharing.visits(OWNER)}
     assert found == {
         (ADA, "pages", 4, False),
         (ADA, "rest", 1, False),
@@ -254,15 +258,17 @@ def test_requests_without_a_long_break_are_one_visit(library: Library) -> None:
 
 
 def test_a_long_silence_ends_a_visit(library: Library) -> None:
-    library.record_visit(ADA, "pages")
+    library.sharing.record_visit(ADA, "pages")
     with closing(sqlite3.connect(library.settings.data_dir / "state.db")) as db, db:
         db.execute("UPDATE visits SET last_at = '2020-01-01T00:00:00+00:00'")
-    library.record_visit(ADA, "pages")
-    assert [each.requests for each in library.visits(OWNER)] == [1, 1]
+    library.sharing.record_visit(ADA, "pages")
+    assert [each.requests for each in library.sharing.visits(OWNER)] == [1, 1]
 
 
 def test_only_the_last_visits_are_kept(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people_module, "KEPT", 3)
     for number in range(5):
-        library.record_visit(f"guest{number}@example.com", "pages")
-    assert [each.login for each in library.visits(OWNER)] == [f"guest{n}@example.com" for n in (4, 3, 2)]
+        library.sharing.record_visit(f"guest{number}@example.com", "pages")
+    assert [each.login for each in library.sharing.visits(OWNER)] == [
+        f"guest{n}@example.com" for n in (4, 3, 2)
+    ]

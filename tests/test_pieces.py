@@ -34,12 +34,12 @@ def shelf(library: Library, notes: Path) -> Path:
 
 
 def known(library: Library) -> list[str]:
-    return [each.path for each in library.documents(OWNER, "s")]
+    return [each.path for each in library.documents.all(OWNER, "s")]
 
 
 def passages(library: Library, path: str = "tea.md") -> dict[str, str]:
     """The last heading of each passage of a document → its key."""
-    return {each.heading_path[-1]: each.key for each in library.document(OWNER, "s", path).chunks}
+    return {each.heading_path[-1]: each.key for each in library.documents.get(OWNER, "s", path).chunks}
 
 
 # --- one file ---------------------------------------------------------------------------
@@ -49,25 +49,25 @@ def passages(library: Library, path: str = "tea.md") -> dict[str, str]:
 def test_one_file_is_read_and_no_other(library: Library, shelf: Path, way: str) -> None:
     write(shelf, {"new.md": "# New\n\nNew.\n", "pot.md": "# Pot\n\nIt fell.\n"})
     path = "new.md" if way != "absolute" else str(shelf / "new.md")
-    assert library.request_path(OWNER, "s", path) == "new.md"
+    assert library.jobs.request_path(OWNER, "s", path) == "new.md"
     assert outcomes(run(library)) == {"new.md": "added"}
-    assert library.file(OWNER, "s", "pot.md").state == "changed"
+    assert library.files.get(OWNER, "s", "pot.md").state == "changed"
 
 
 def test_a_file_that_did_not_change_is_read_again_and_one_that_is_gone_forgotten(
     library: Library, shelf: Path
 ) -> None:
-    library.request_path(OWNER, "s", "pot.md")
+    library.jobs.request_path(OWNER, "s", "pot.md")
     assert outcomes(run(library)) == {"pot.md": "reread"}
     (shelf / "pot.md").unlink()
-    library.request_path(OWNER, "s", "pot.md")
+    library.jobs.request_path(OWNER, "s", "pot.md")
     assert outcomes(run(library)) == {"pot.md": "deleted"}
 
 
 def test_a_file_of_a_second_folder_goes_by_its_label(library: Library, shelf: Path, tmp_path: Path) -> None:
     write(tmp_path / "more", {"extra.md": "# Extra\n\nOne more.\n"})
     library.add_source(OWNER, "s", tmp_path / "more", ["**/*"])
-    assert library.request_path(OWNER, "s", "more/extra.md") == "more/extra.md"
+    assert library.jobs.request_path(OWNER, "s", "more/extra.md") == "more/extra.md"
     assert outcomes(run(library)) == {"more/extra.md": "added"}
 
 
@@ -87,9 +87,9 @@ OUTSIDE = [
 def test_a_path_outside_the_folders_is_refused(library: Library, shelf: Path, path: str) -> None:
     (shelf.parent / "secret.md").write_text("# Secret\n\nNot a note.\n")
     with pytest.raises(InvalidInput):
-        library.request_path(OWNER, "s", path.replace("{notes}", str(shelf)))
-    assert not library.requested(OWNER, "s")
-    for way in (library.request_below, library.path_in_store):
+        library.jobs.request_path(OWNER, "s", path.replace("{notes}", str(shelf)))
+    assert not library.jobs.requested(OWNER, "s")
+    for way in (library.jobs.request_below, library.files.called):
         if path not in ("{notes}", ""):
             with pytest.raises((InvalidInput, NotFound)):
                 way(OWNER, "s", path.replace("{notes}", str(shelf)))
@@ -102,13 +102,13 @@ def test_a_folder_is_found_in_the_store_and_not_beside_it(
     write(shelf, {"tmp/a.md": "# A\n\na\n"})
     write(tmp_path / "more", {"extra.md": "# Extra\n\nOne more.\n"})
     library.add_source(OWNER, "s", tmp_path / "more", ["**/*"])
-    library.request_below(OWNER, "s", "tmp")
+    library.jobs.request_below(OWNER, "s", "tmp")
     assert outcomes(run(library)) == {"tmp/a.md": "added"}
-    library.request_below(OWNER, "s", "more")
+    library.jobs.request_below(OWNER, "s", "more")
     assert outcomes(run(library)) == {"more/extra.md": "added"}
     write(shelf, {"tmp/b.md": "# B\n\nb\n"})
     write(tmp_path / "more", {"b.md": "# B\n\nb\n"})
-    library.request_below(OWNER, "s", ".")
+    library.jobs.request_below(OWNER, "s", ".")
     assert outcomes(run(library)) == {"tmp/b.md": "added", "more/b.md": "added"}
 
 
@@ -117,24 +117,24 @@ def test_a_link_that_leads_outside_is_refused(library: Library, shelf: Path) -> 
     (shelf.parent / "secret.md").write_text("# Secret\n\nNot a note.\n")
     (shelf / "link.md").symlink_to(shelf.parent / "secret.md")
     with pytest.raises(InvalidInput, match="not read"):
-        library.request_path(OWNER, "s", str(shelf / "link.md"))
+        library.jobs.request_path(OWNER, "s", str(shelf / "link.md"))
 
 
 def test_a_file_that_is_left_out_is_refused_with_the_reason(library: Library, shelf: Path) -> None:
     write(shelf, {".hidden.md": "# Hidden\n", "deep/.gitignore": "rum.md\n", "deep/rum.md": "# Rum\n"})
     with pytest.raises(InvalidInput, match="hidden"):
-        library.request_path(OWNER, "s", ".hidden.md")
+        library.jobs.request_path(OWNER, "s", ".hidden.md")
     with pytest.raises(InvalidInput, match="gitignore"):
-        library.request_path(OWNER, "s", "deep/rum.md")
-    library.exclude_file(OWNER, "s", "tea.md", "Too hot.")
+        library.jobs.request_path(OWNER, "s", "deep/rum.md")
+    library.files.exclude(OWNER, "s", "tea.md", "Too hot.")
     with pytest.raises(InvalidInput, match="Too hot") as refused:
-        library.request_path(OWNER, "s", "tea.md")
+        library.jobs.request_path(OWNER, "s", "tea.md")
     assert "--undo" in refused.value.suggestion
 
 
 def test_a_folder_is_no_file(library: Library, shelf: Path) -> None:
     with pytest.raises(InvalidInput, match="is a folder"):
-        library.request_path(OWNER, "s", "deep")
+        library.jobs.request_path(OWNER, "s", "deep")
 
 
 # --- a folder ---------------------------------------------------------------------------
@@ -154,14 +154,14 @@ def test_a_folder_is_brought_up_to_date_and_nothing_beside_it(
     library: Library, shelf: Path, path: str, recursive: bool, expected: set[str]
 ) -> None:
     write(shelf, {name: f"# A\n\n{name}\n" for name in ("a.md", "deep/a.md", "deep/er/a.md")})
-    library.request_below(OWNER, "s", path.replace("{notes}", str(shelf)), recursive=recursive)
+    library.jobs.request_below(OWNER, "s", path.replace("{notes}", str(shelf)), recursive=recursive)
     assert set(outcomes(run(library))) == expected
 
 
 def test_files_that_are_gone_from_a_folder_are_forgotten(library: Library, shelf: Path) -> None:
     (shelf / "deep" / "cup.md").unlink()
     (shelf / "pot.md").unlink()
-    library.request_below(OWNER, "s", "deep")
+    library.jobs.request_below(OWNER, "s", "deep")
     assert outcomes(run(library)) == {"deep/cup.md": "deleted"}
     assert "pot.md" in known(library)
 
@@ -170,7 +170,7 @@ def test_a_folder_without_files_to_read_is_refused(library: Library, shelf: Path
     (shelf / "empty").mkdir()
     for path in ("empty", "pot.md"):
         with pytest.raises(InvalidInput, match="no folder"):
-            library.request_below(OWNER, "s", path)
+            library.jobs.request_below(OWNER, "s", path)
 
 
 # --- passages ---------------------------------------------------------------------------
@@ -178,30 +178,30 @@ def test_a_folder_without_files_to_read_is_refused(library: Library, shelf: Path
 
 def test_passages_are_taken_out_until_their_file_changes(library: Library, shelf: Path) -> None:
     keys = passages(library)
-    assert library.take_out_passages(OWNER, "s", [keys["Black"]]) == 1
+    assert library.documents.take_out_passages(OWNER, "s", [keys["Black"]]) == 1
     check_library(library, "s")
     assert set(passages(library)) == set(keys) - {"Black"}
     assert found(library, '"left to oxidise"') == []
     index(library, "s")
     assert set(passages(library)) == set(keys) - {"Black"}, "a run that finds nothing changed"
-    assert "by hand" in " ".join(library.document(OWNER, "s", "tea.md").warnings)
+    assert "by hand" in " ".join(library.documents.get(OWNER, "s", "tea.md").warnings)
     with (shelf / "tea.md").open("a") as file:
         file.write("\nOne more line.\n")
     index(library, "s")
     assert set(passages(library)) == set(keys)
     assert passages(library)["Green"] == keys["Green"]
-    assert library.document(OWNER, "s", "tea.md").warnings == ()
+    assert library.documents.get(OWNER, "s", "tea.md").warnings == ()
 
 
 def test_a_document_without_its_last_passage_says_why(library: Library, shelf: Path) -> None:
-    library.take_out_passages(OWNER, "s", list(passages(library).values()))
+    library.documents.take_out_passages(OWNER, "s", list(passages(library).values()))
     check_library(library, "s")
-    file = library.file(OWNER, "s", "tea.md")
+    file = library.files.get(OWNER, "s", "tea.md")
     assert (file.state, file.chunks) == ("skipped", 0)
     assert "by hand" in file.reason
     index(library, "s")
-    assert library.file(OWNER, "s", "tea.md").chunks == 0
-    library.request_path(OWNER, "s", "tea.md")
+    assert library.files.get(OWNER, "s", "tea.md").chunks == 0
+    library.jobs.request_path(OWNER, "s", "tea.md")
     run(library)
     assert set(passages(library)) == {"Green", "Black", "White"}
 
@@ -209,16 +209,16 @@ def test_a_document_without_its_last_passage_says_why(library: Library, shelf: P
 def test_a_vector_that_another_passage_needs_stays(library: Library, shelf: Path) -> None:
     write(shelf, {"copy.md": NOTES["tea.md"]})
     index(library, "s")
-    library.take_out_passages(OWNER, "s", list(passages(library).values()))
+    library.documents.take_out_passages(OWNER, "s", list(passages(library).values()))
     check_library(library, "s")
-    assert library.store_info(OWNER, "s").pending == 0
+    assert library.stores.info(OWNER, "s").pending == 0
 
 
 def test_an_unknown_passage_is_refused_and_nothing_is_taken_out(library: Library, shelf: Path) -> None:
     keys = passages(library)
     for unknown in ("nothing", "\ud800"):
         with pytest.raises(NotFound):
-            library.take_out_passages(OWNER, "s", [keys["Black"], unknown])
+            library.documents.take_out_passages(OWNER, "s", [keys["Black"], unknown])
     assert passages(library) == keys
 
 
@@ -227,37 +227,37 @@ def test_an_unknown_passage_is_refused_and_nothing_is_taken_out(library: Library
 
 def test_a_cleared_store_is_empty_and_stays_so(library: Library, shelf: Path) -> None:
     write(shelf, {"waits.md": "# Waits\n\nTo be read.\n"})
-    library.request_index(OWNER, "s")
-    assert library.clear_store(OWNER, "s", confirm=True) == len(NOTES)
+    library.jobs.request(OWNER, "s")
+    assert library.stores.clear(OWNER, "s", confirm=True) == len(NOTES)
     assert set(outcomes(run(library)).values()) == {"deleted"}
     assert known(library) == []
-    assert [each.source.paused for each in library.sources(OWNER, "s")] == [True]
-    library.request_index(OWNER, "s")
+    assert [each.source.paused for each in library.sources.all(OWNER, "s")] == [True]
+    library.jobs.request(OWNER, "s")
     run(library)
     assert known(library) == []
     assert sorted(path.name for path in shelf.glob("*.md")) == ["pot.md", "tea.md", "waits.md"]
 
 
 def test_what_is_asked_for_after_a_store_was_cleared_is_done(library: Library, shelf: Path) -> None:
-    library.clear_store(OWNER, "s", confirm=True)
-    library.request_path(OWNER, "s", "pot.md")
+    library.stores.clear(OWNER, "s", confirm=True)
+    library.jobs.request_path(OWNER, "s", "pot.md")
     run(library)
     assert known(library) == ["pot.md"]
-    library.pause_source(OWNER, "s", 1, paused=False)
-    library.request_index(OWNER, "s")
+    library.sources.pause(OWNER, "s", 1, paused=False)
+    library.jobs.request(OWNER, "s")
     run(library)
     assert set(known(library)) == set(NOTES)
 
 
 def test_clearing_needs_a_yes(library: Library, shelf: Path) -> None:
     with pytest.raises(InvalidInput, match="confirmed"):
-        library.clear_store(OWNER, "s", confirm=False)
+        library.stores.clear(OWNER, "s", confirm=False)
     assert set(known(library)) == set(NOTES)
-    assert not library.requested(OWNER, "s")
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_a_folder_that_is_being_removed_goes_all_the_same(library: Library, shelf: Path) -> None:
-    library.remove_source(OWNER, "s", 1)
-    library.clear_store(OWNER, "s", confirm=True)
+    library.sources.remove(OWNER, "s", 1)
+    library.stores.clear(OWNER, "s", confirm=True)
     run(library)
-    assert library.sources(OWNER, "s") == []
+    assert library.sources.all(OWNER, "s") == []

@@ -43,7 +43,7 @@ def stop_at(phase: str, part: float = 0.0) -> Callable[[Transfer], None]:
 @pytest.mark.parametrize("phase", ["copying", "packing"])
 def test_an_export_that_is_stopped_at_once_leaves_nothing(sea: Library, tmp_path: Path, phase: str) -> None:
     with pytest.raises(Stop):
-        sea.export_store(OWNER, "sea", tmp_path, stop_at(phase))
+        sea.stores.export(OWNER, "sea", tmp_path, stop_at(phase))
     assert names_in(tmp_path) == ["home", "notes"]
     assert leftovers(sea) == []
 
@@ -59,7 +59,7 @@ def test_an_export_can_be_stopped_while_its_copy_is_made(sea: Library, notes: Pa
             raise Stop
 
     with pytest.raises(Stop):
-        sea.export_store(OWNER, "sea", tmp_path, report)
+        sea.stores.export(OWNER, "sea", tmp_path, report)
     assert [now.phase for now in told] == ["copying", "copying"]
     assert told[1].done < told[1].total
     assert leftovers(sea) == []
@@ -70,15 +70,15 @@ def test_an_import_that_is_stopped_leaves_nothing(
     sea: Library, exported: Path, phase: str, part: float
 ) -> None:
     with pytest.raises(Stop):
-        sea.import_store(OWNER, exported, "back", stop_at(phase, part))
-    assert sea.store_names(OWNER) == ["sea"]
+        sea.stores.take_in(OWNER, exported, "back", stop_at(phase, part))
+    assert sea.stores.names(OWNER) == ["sea"]
     assert leftovers(sea) == []
 
 
 def test_export_and_import_tell_how_far_they_are(sea: Library, tmp_path: Path) -> None:
     told: list[Transfer] = []
-    file = sea.export_store(OWNER, "sea", tmp_path, told.append).path
-    sea.import_store(OWNER, file, "back", told.append)
+    file = sea.stores.export(OWNER, "sea", tmp_path, told.append).path
+    sea.stores.take_in(OWNER, file, "back", told.append)
     for phase in ("copying", "packing", "unpacking"):
         done = [now.done for now in told if now.phase == phase]
         assert done == sorted(done)
@@ -88,7 +88,7 @@ def test_export_and_import_tell_how_far_they_are(sea: Library, tmp_path: Path) -
 
 def test_a_full_disk_ends_an_export_and_nothing_is_left(sea: Library, tmp_path: Path) -> None:
     with no_file_grows(), pytest.raises(StoreError, match="'sea' cannot be exported") as refused:
-        sea.export_store(OWNER, "sea", tmp_path)
+        sea.stores.export(OWNER, "sea", tmp_path)
     assert "is not full" in refused.value.suggestion
     assert names_in(tmp_path) == ["home", "notes"]
     assert leftovers(sea) == []
@@ -96,9 +96,9 @@ def test_a_full_disk_ends_an_export_and_nothing_is_left(sea: Library, tmp_path: 
 
 def test_a_full_disk_ends_an_import_and_nothing_is_left(sea: Library, exported: Path) -> None:
     with no_file_grows(), pytest.raises(StoreError, match="'back' cannot be made") as refused:
-        sea.import_store(OWNER, exported, "back")
+        sea.stores.take_in(OWNER, exported, "back")
     assert "is not full" in refused.value.suggestion
-    assert sea.store_names(OWNER) == ["sea"]
+    assert sea.stores.names(OWNER) == ["sea"]
     assert leftovers(sea) == []
 
 
@@ -109,12 +109,12 @@ def test_a_disk_without_enough_room_is_not_filled(sea: Library, exported: Path, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shutil.disk_usage", nearly_full)
         for act in (
-            lambda: sea.export_store(OWNER, "sea", tmp_path / "x.commonplace"),
-            lambda: sea.import_store(OWNER, exported, "back"),
+            lambda: sea.stores.export(OWNER, "sea", tmp_path / "x.commonplace"),
+            lambda: sea.stores.take_in(OWNER, exported, "back"),
         ):
             with pytest.raises(StoreError, match=r"has 1\.0 MB left"):
                 act()
-    assert sea.store_names(OWNER) == ["sea"]
+    assert sea.stores.names(OWNER) == ["sea"]
 
 
 def test_a_folder_that_cannot_be_written_is_named(sea: Library, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_folder_that_cannot_be_written_is_named(sea: Library, tmp_path: Path) 
         let_everybody_reach(file)
     let_everybody_reach(closed)
     with without_rights(), pytest.raises(StoreError, match="Permission denied") as refused:
-        sea.export_store(OWNER, "sea", closed)
+        sea.stores.export(OWNER, "sea", closed)
     assert str(closed) in refused.value.suggestion
 
 
@@ -140,7 +140,7 @@ def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None
         file.seek((root - 1) * size)
         file.write(b"\xff" * size)
     with pytest.raises(StoreError, match="'sea' is damaged") as refused:
-        sea.export_store(OWNER, "sea", tmp_path)
+        sea.stores.export(OWNER, "sea", tmp_path)
     assert "repair" in refused.value.suggestion
     assert names_in(tmp_path) == ["home", "notes"]
 
@@ -162,9 +162,9 @@ def stay(now):
 home, file = Path(sys.argv[1]), Path(sys.argv[2])
 library = Library.open(Settings(home, home / "models", ()))
 if sys.argv[3] in ("copying", "packing"):
-    library.export_store(OWNER, "sea", file, stay)
+    library.stores.export(OWNER, "sea", file, stay)
 else:
-    library.import_store(OWNER, file, "back", stay)
+    library.stores.take_in(OWNER, file, "back", stay)
 """
 
 
@@ -182,9 +182,9 @@ def test_a_killed_import_lists_no_store_and_the_next_one_removes_its_leftovers(
     sea: Library, exported: Path
 ) -> None:
     kill_in(sea, "checking", exported)
-    assert sea.store_names(OWNER) == ["sea"]
+    assert sea.stores.names(OWNER) == ["sea"]
     assert leftovers(sea)
-    sea.import_store(OWNER, exported, "back")
+    sea.stores.take_in(OWNER, exported, "back")
     assert leftovers(sea) == []
     assert found(sea, "opens at six", "back") == ["harbour.md"]
 
@@ -194,7 +194,7 @@ def test_a_killed_export_leaves_no_file_of_its_name_and_the_next_one_removes_its
 ) -> None:
     kill_in(sea, "packing", tmp_path)
     assert not (tmp_path / "sea.commonplace").exists()
-    sea.export_store(OWNER, "sea", tmp_path)
+    sea.stores.export(OWNER, "sea", tmp_path)
     assert leftovers(sea) == []
     assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]
 
@@ -204,9 +204,9 @@ def test_one_that_is_at_work_is_not_taken_for_a_leftover(
 ) -> None:
     def meanwhile(now: Transfer) -> None:
         if now.phase == "checking" and now.done == 1:
-            sea.export_store(OWNER, "sea", tmp_path / "meanwhile.commonplace")
+            sea.stores.export(OWNER, "sea", tmp_path / "meanwhile.commonplace")
 
-    sea.import_store(OWNER, exported, "back", meanwhile)
+    sea.stores.take_in(OWNER, exported, "back", meanwhile)
     assert found(sea, "opens at six", "back") == ["harbour.md"]
 
 
@@ -220,7 +220,7 @@ def test_two_imports_of_one_name_make_one_store(sea: Library, exported: Path) ->
                 both.wait(20)
 
         try:
-            ended.append(sea.import_store(OWNER, exported, "back", meet).name)
+            ended.append(sea.stores.take_in(OWNER, exported, "back", meet).name)
         except InvalidInput as error:
             ended.append(error.message)
 

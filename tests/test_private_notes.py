@@ -30,19 +30,19 @@ def shelf(library: Library, notes: Path) -> Library:
 
 
 def test_a_guest_meets_no_note_that_may_be_private(shelf: Library) -> None:
-    assert [document.path for document in shelf.documents(GUEST, "notes")] == ["plain.md"]
+    assert [document.path for document in shelf.documents.all(GUEST, "notes")] == ["plain.md"]
 
 
 def test_the_owner_is_told_which_notes_and_why(shelf: Library, notes: Path) -> None:
-    found = shelf.privacy(OWNER, "notes")
+    found = shelf.privacy.report(OWNER, "notes")
     assert (found.by_note, list(found.unsure)) == (3, UNSURE)
     assert "(it is TOML)" in found.unsure["hugo.txt"]
     assert "(it has the key 'private' more than once)" in found.unsure["twice.md"]
-    assert found.unsure["twice.md"] in shelf.document(OWNER, "notes", "twice.md").warnings
+    assert found.unsure["twice.md"] in shelf.documents.get(OWNER, "notes", "twice.md").warnings
 
     (notes / "twice.md").write_text("---\nprivate: true\n---\nThe harbour.\n")
     index(shelf, "notes")
-    assert list(shelf.privacy(OWNER, "notes").unsure) == ["hugo.txt"]
+    assert list(shelf.privacy.report(OWNER, "notes").unsure) == ["hugo.txt"]
 
 
 def test_a_run_that_reads_such_notes_says_so_once(library: Library, notes: Path) -> None:

@@ -89,9 +89,9 @@ def mixed(library: Library, notes: Path) -> Library:
 
 
 def test_what_is_no_prose_has_no_vector_and_is_not_said_to_be_in_another_script(mixed: Library) -> None:
-    info = mixed.store_info(OWNER, "s")
+    info = mixed.stores.info(OWNER, "s")
     assert (info.pending, info.unreadable) == (0, 0)
-    [job, *_] = mixed.jobs(OWNER, "s")
+    [job, *_] = mixed.jobs.all(OWNER, "s")
     assert job.texts_embedded < job.total_chunks_added
     assert "script" not in job.message
 
@@ -114,7 +114,7 @@ def test_headings_are_shown_with_their_levels(library: Library, notes: Path) -> 
     [hit] = library.search(OWNER, "weir", ["s"]).hits
     assert (hit.headings, hit.heading_path) == ("## Birds > #### Herons", ("Birds", "Herons"))
     assert heading_path(hit) == "## Birds > #### Herons"
-    [shown] = library.document(OWNER, "s", "a.md").chunks
+    [shown] = library.documents.get(OWNER, "s", "a.md").chunks
     assert shown.headings == hit.headings
 
 

@@ -47,9 +47,11 @@ class Reader(threading.Thread):
         if answer.warnings or len(answer.hits) != 5:
             self.wrong.append(answer)
         path = f"{(self.number + self.looks) % FILES}.md"
-        self.expect_whole(path, [chunk.content for chunk in self.library.document(OWNER, "s", path).chunks])
+        self.expect_whole(
+            path, [chunk.content for chunk in self.library.documents.get(OWNER, "s", path).chunks]
+        )
         try:
-            around = self.library.neighbours(OWNER, "s", answer.hits[0].key, around=20)
+            around = self.library.documents.neighbours(OWNER, "s", answer.hits[0].key, around=20)
         except NotFound:  # written anew between the two looks
             return
         self.expect_whole(answer.hits[0].document.path, [chunk.content for chunk in around])
@@ -78,4 +80,4 @@ def test_eight_readers_beside_a_run_see_whole_documents_and_no_error(library: Li
 
     assert [wrong for reader in readers for wrong in reader.wrong][:3] == []
     assert sum(reader.looks for reader in readers) > READERS
-    assert library.verify(OWNER, "s").findings == ()
+    assert library.upkeep.verify(OWNER, "s").findings == ()

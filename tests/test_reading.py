@@ -41,19 +41,19 @@ def key_of(library: Library, query: str) -> str:
 
 
 def test_neighbours_stand_around_the_hit_in_reading_order(diary: Library) -> None:
-    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"))
+    found = diary.documents.neighbours(OWNER, "diary", key_of(diary, "essay noon"))
     assert [each.heading_path[-1] for each in found] == ["Part 0", "Part 1", "Part 2"]
     assert [each.is_hit for each in found] == [False, True, False]
     assert [each.start_line for each in found] == sorted(each.start_line for each in found)
 
 
 def test_more_neighbours_reach_to_the_ends_of_the_document_only(diary: Library) -> None:
-    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=20)
+    found = diary.documents.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=20)
     assert [each.heading_path[-1] for each in found] == ["Part 0", "Part 1", "Part 2", "Part 3"]
 
 
 def test_no_neighbours_is_the_hit_alone(diary: Library) -> None:
-    found = diary.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=0)
+    found = diary.documents.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=0)
     assert [each.is_hit for each in found] == [True]
 
 
@@ -62,7 +62,7 @@ def test_passage_that_changed_is_gone_and_says_to_search_again(diary: Library, n
     (notes / "day.md").write_text("# Day\n\nNothing else.", "utf-8")
     index(diary, "diary", notes)
     with pytest.raises(NotFound) as error:
-        diary.neighbours(OWNER, "diary", key)
+        diary.documents.neighbours(OWNER, "diary", key)
     assert "Search again" in error.value.suggestion
 
 
@@ -70,20 +70,20 @@ def test_passage_that_changed_is_gone_and_says_to_search_again(diary: Library, n
 
 
 def test_facets_count_documents_most_first(diary: Library) -> None:
-    facets = diary.facets(OWNER, ["diary"])
+    facets = diary.documents.facets(OWNER, ["diary"])
     assert list(facets["types"].items()) == [("markdown", 3), ("python", 1)]
     assert facets["folders"] == {"": 2, "sub": 2}
 
 
 def test_tag_is_counted_once_in_any_case_and_with_those_below_it(diary: Library) -> None:
-    found = diary.facets(OWNER, ["diary"])["tags"]
+    found = diary.documents.facets(OWNER, ["diary"])["tags"]
     assert list(found.items()) == [("Calm", 2), ("place", 2), ("place/hill", 1), ("place/sea", 1)]
 
 
 def test_a_document_with_a_tag_and_others_below_it_counts_once(diary: Library, notes: Path) -> None:
     (notes / "sub" / "more.md").write_text("#Place, #place/hill, #place/hill/green and #calm\n", "utf-8")
     index(diary, "diary", notes)
-    tags = diary.facets(OWNER)["tags"]
+    tags = diary.documents.facets(OWNER)["tags"]
     assert tags == {"Calm": 2, "Place": 2, "place/hill": 1, "place/hill/green": 1, "place/sea": 1}
 
 
@@ -91,14 +91,14 @@ def test_tags_of_several_stores_add_up_however_they_are_spelled(diary: Library, 
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "a.md").write_text("#calm/night and #Place/Sea\n", "utf-8")
     index(diary, "more", tmp_path / "more")
-    assert diary.facets(OWNER)["tags"] == {
+    assert diary.documents.facets(OWNER)["tags"] == {
         "Calm": 3, "Place": 3, "Place/Sea": 2, "calm/night": 1, "place/hill": 1,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["type", "tag", "path"])
 def test_every_facet_value_is_a_filter_that_finds_its_count(diary: Library, kind: str) -> None:
-    facets = diary.facets(OWNER)[{"type": "types", "tag": "tags", "path": "folders"}[kind]]
+    facets = diary.documents.facets(OWNER)[{"type": "types", "tag": "tags", "path": "folders"}[kind]]
     assert facets
     for value, count in facets.items():
         assert len(diary.search(OWNER, f'{kind}:"{value}"', top_k=50).hits) == count
@@ -106,14 +106,14 @@ def test_every_facet_value_is_a_filter_that_finds_its_count(diary: Library, kind
 
 def test_facets_of_several_stores_add_up(diary: Library, notes: Path) -> None:
     index(diary, "twice", notes)
-    assert diary.facets(OWNER)["types"] == {"markdown": 6, "python": 2}
+    assert diary.documents.facets(OWNER)["types"] == {"markdown": 6, "python": 2}
 
 
 # --- documents --------------------------------------------------------------------------
 
 
 def test_documents_are_listed_by_path_with_what_was_read(diary: Library, notes: Path) -> None:
-    documents = diary.documents(OWNER, "diary")
+    documents = diary.documents.all(OWNER, "diary")
     assert [each.path for each in documents] == ["day.md", "other.md", "sub/code.py", "sub/more.md"]
     other = documents[1]
     assert (other.title, other.tags, other.file_type) == ("Other", ("Calm", "place/sea"), "markdown")
@@ -124,7 +124,7 @@ def test_documents_are_listed_by_path_with_what_was_read(diary: Library, notes: 
 def test_file_without_text_is_listed_with_the_reason(diary: Library, notes: Path) -> None:
     (notes / "photo.bin").write_bytes(bytes(range(256)) * 20)
     index(diary, "diary", notes)
-    photo = next(each for each in diary.documents(OWNER, "diary") if each.path == "photo.bin")
+    photo = next(each for each in diary.documents.all(OWNER, "diary") if each.path == "photo.bin")
     assert photo.state == "skipped"
     assert photo.reason
 
@@ -132,4 +132,4 @@ def test_file_without_text_is_listed_with_the_reason(diary: Library, notes: Path
 @pytest.mark.parametrize("around", [-1, 21])
 def test_neighbours_beyond_the_range_are_refused(diary: Library, around: int) -> None:
     with pytest.raises(InvalidInput, match=f"around is {around}"):
-        diary.neighbours(OWNER, "diary", "any", around=around)
+        diary.documents.neighbours(OWNER, "diary", "any", around=around)

@@ -38,7 +38,7 @@ def test_a_store_name_that_cannot_be_a_file_s_is_refused_with_the_rule(library: 
         library.create_store(OWNER, name, "hashing")
     assert repr(name[:80]) in refused.value.message
     assert refused.value.suggestion.startswith("Use 1 to 63 letters, digits, hyphens and underscores")
-    assert library.store_names(OWNER) == []
+    assert library.stores.names(OWNER) == []
 
 
 def test_a_store_name_that_differs_in_case_names_the_other(library: Library) -> None:
@@ -52,16 +52,16 @@ def test_a_rename_is_refused_as_a_creation_is(library: Library) -> None:
     library.create_store(OWNER, "b", "hashing")
     for name in ("B", "../x", ""):
         with pytest.raises(InvalidInput):
-            library.rename_store(OWNER, "a", name)
-    assert library.store_names(OWNER) == ["a", "b"]
+            library.stores.rename(OWNER, "a", name)
+    assert library.stores.names(OWNER) == ["a", "b"]
 
 
 def test_a_rename_keeps_everything_and_may_change_case_only(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("The heron waits.", "utf-8")
     index(library, "a", notes)
     before = library.search(OWNER, "heron", ["a"]).hits
-    assert library.rename_store(OWNER, "a", "A").name == "A"
-    assert library.rename_store(OWNER, "A", "birds").file_count == 1
+    assert library.stores.rename(OWNER, "a", "A").name == "A"
+    assert library.stores.rename(OWNER, "A", "birds").file_count == 1
     assert [hit.key for hit in library.search(OWNER, "heron", ["birds"]).hits] == [hit.key for hit in before]
     assert sorted(path.name for path in library.settings.store_dir.glob("*.db*"))[0] == "birds.db"
     assert index(library, "birds").state == "done"
@@ -70,12 +70,12 @@ def test_a_rename_keeps_everything_and_may_change_case_only(library: Library, no
 def test_a_store_that_another_process_has_open_is_not_renamed(library: Library, notes: Path) -> None:
     library.create_store(OWNER, "a", "hashing")
     other = Library.open(library.settings)
-    other.documents(OWNER, "a")
+    other.documents.all(OWNER, "a")
     with pytest.raises(StoreError, match="Store 'a' is in use by another process"):
-        library.rename_store(OWNER, "a", "b")
+        library.stores.rename(OWNER, "a", "b")
     other.close()
-    library.rename_store(OWNER, "a", "b")
-    assert library.store_names(OWNER) == ["b"]
+    library.stores.rename(OWNER, "a", "b")
+    assert library.stores.names(OWNER) == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_pattern_that_matches_nothing_is_said_with_what_would(
     (notes / "sub" / "b.txt").write_text("B.", "utf-8")
     sentence = f"No file below {str(notes)!r} matches {glob!r}. {hint}"
     library.create_store(OWNER, "s", "hashing")
-    for attempt in (library.draft_source, library.add_source):
+    for attempt in (library.sources.draft, library.add_source):
         with pytest.raises(InvalidInput) as error:
             attempt(OWNER, "s", notes, [glob])
         assert str(error.value) == sentence
     source = library.add_source(OWNER, "s", notes, ["**/*"])
-    assert library.plan(OWNER, "s", replace(source, include=(glob,))).warnings == (sentence,)
+    assert library.sources.plan(OWNER, "s", replace(source, include=(glob,))).warnings == (sentence,)
 
 
 @pytest.mark.parametrize("kind", ["gone", "a file"])
@@ -116,7 +116,7 @@ def test_a_folder_that_is_none_is_refused_before_it_is_in_a_store(
         "a file": (f"{str(root)!r} is not a folder but a file.", f"Give its folder: {str(tmp_path)!r}."),
     }
     assert (refused.value.message, refused.value.suggestion) == said[kind]
-    assert library.sources(OWNER, "s") == []
+    assert library.sources.all(OWNER, "s") == []
 
 
 def test_a_folder_that_may_not_be_read_is_refused_before_it_is_in_a_store(
@@ -134,7 +134,7 @@ def test_a_folder_that_may_not_be_read_is_refused_before_it_is_in_a_store(
         root.chmod(0o700)
     assert refused.value.message == f"The folder {str(root)!r} cannot be read: permission denied."
     assert refused.value.suggestion == "Allow this user to read it."
-    assert library.sources(OWNER, "s") == []
+    assert library.sources.all(OWNER, "s") == []
 
 
 def test_a_pattern_over_an_empty_folder_says_that_it_is_empty(library: Library, notes: Path) -> None:
@@ -145,7 +145,7 @@ def test_new_patterns_that_match_nothing_forget_the_documents(library: Library, 
     (notes / "a.md").write_text("A.", "utf-8")
     (notes / "b.txt").write_text("B.", "utf-8")
     index(library, "s", notes, "*.md")
-    library.change_source(OWNER, "s", 1, ["*.txt"])
+    library.sources.change(OWNER, "s", 1, ["*.txt"])
     (notes / "b.txt").unlink()
     job = index(library, "s")
     assert (job.state, job.counts["deleted"]) == ("done", 1)
@@ -174,10 +174,10 @@ def test_a_store_that_cannot_be_renamed_for_a_full_disk_is_not_called_busy(
     leave_a_log(small)
     monkeypatch.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Full))
     with pytest.raises(StoreError, match="Store 's' cannot be renamed") as refused:
-        small.rename_store(OWNER, "s", "t")
+        small.stores.rename(OWNER, "s", "t")
     assert not isinstance(refused.value, StoreBusy)
     assert "is not full" in refused.value.suggestion
-    assert small.store_names(OWNER) == ["s"]
+    assert small.stores.names(OWNER) == ["s"]
     assert found(small, "zebra") == ["old.md"]
 
 
@@ -205,7 +205,7 @@ def test_a_store_that_is_made_on_a_full_disk_is_whole_or_not_there(
     monkeypatch.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Full))
     library.create_store(OWNER, "new", "hashing")
     library.close()
-    assert library.verify(OWNER, "new").sound
+    assert library.upkeep.verify(OWNER, "new").sound
 
 
 def test_a_disk_that_gets_full_while_a_store_is_made_is_named(
@@ -222,19 +222,19 @@ def test_a_disk_that_gets_full_while_a_store_is_made_is_named(
     monkeypatch.setattr("rag_core.store.migrations.VERSION", 1)
     with pytest.raises(StoreError, match=r"'new' cannot be created: (database or disk is full|disk I/O)"):
         library.create_store(OWNER, "new", "hashing")
-    assert library.store_names(OWNER) == []
+    assert library.stores.names(OWNER) == []
 
 
 def test_a_disk_that_is_full_from_the_first_byte_of_a_run_ends_it_with_an_error(
     small: Library, notes: Path
 ) -> None:
-    small.request_index(OWNER, "s")
+    small.jobs.request(OWNER, "s")
     small.close()
     (notes / "new.md").write_text("A walrus.", "utf-8")
     with no_file_grows(), pytest.raises(StoreError):
-        small.run(OWNER, "s")
+        small.jobs.run(OWNER, "s")
     assert found(small, "zebra") == ["old.md"]
-    assert small.requested(OWNER, "s")
+    assert small.jobs.requested(OWNER, "s")
     index(small, "s")
     assert found(small, "walrus") == ["new.md"]
 
@@ -252,12 +252,12 @@ def read_only(small: Library) -> Iterator[Library]:
 def test_a_store_on_a_disk_that_cannot_be_written_is_searched_and_shown(read_only: Library) -> None:
     with without_rights():
         assert found(read_only, "zebra") == ["old.md"]
-        assert read_only.store_info(OWNER, "s").file_count == 1
-        assert [chunk.content for chunk in read_only.document(OWNER, "s", "old.md").chunks] == [
+        assert read_only.stores.info(OWNER, "s").file_count == 1
+        assert [chunk.content for chunk in read_only.documents.get(OWNER, "s", "old.md").chunks] == [
             "The zebra sleeps."
         ]
-        assert [job.state for job in read_only.jobs(OWNER, "s")] == ["done"]
-        assert [file.path for file in read_only.files(OWNER, "s")] == ["old.md"]
+        assert [job.state for job in read_only.jobs.all(OWNER, "s")] == ["done"]
+        assert [file.path for file in read_only.files.all(OWNER, "s")] == ["old.md"]
     names = sorted(path.name for path in read_only.settings.store_dir.iterdir())
     assert names == ["s.db", "s.decisions.json", "s.lock"]
 
@@ -266,7 +266,7 @@ def test_a_sound_store_that_cannot_be_written_is_found_sound_and_what_was_not_co
     read_only: Library,
 ) -> None:
     with without_rights():
-        health = read_only.verify(OWNER, "s")
+        health = read_only.upkeep.verify(OWNER, "s")
     assert health.sound
     [(check, said)] = [(each.check, each.sentence) for each in health.findings]
     assert (check, said.endswith("as nothing can be written here.")) == ("words", True)
@@ -341,12 +341,14 @@ def test_a_damaged_store_is_named_and_the_others_work(small: Library, notes: Pat
     answer = small.search(OWNER, "zebra")
     assert [hit.store for hit in answer.hits] == ["other"]
     assert any("'s'" in str(notice) for notice in answer.warnings)
-    begun = small.jobs(OWNER, "other", 1)[0].start_time
-    assert small.last_begun(OWNER, answer.stores) == small.last_begun(OWNER, ["s", "other"]) == begun
+    begun = small.jobs.all(OWNER, "other", 1)[0].start_time
+    assert (
+        small.jobs.last_begun(OWNER, answer.stores) == small.jobs.last_begun(OWNER, ["s", "other"]) == begun
+    )
     with pytest.raises(StoreError, match="'s'"):
         index(small, "s")
-    small.delete_store(OWNER, "s")
-    assert small.store_names(OWNER) == ["other"]
+    small.stores.delete(OWNER, "s")
+    assert small.stores.names(OWNER) == ["other"]
 
 
 def test_a_store_of_a_newer_version_is_named_and_untouched(small: Library, notes: Path) -> None:
@@ -383,12 +385,12 @@ def test_a_line_of_5_mb_is_found_by_every_word_in_it(library: Library, notes: Pa
 
     def words_only(job: Job) -> None:
         if job.progress.phase == "embedding":
-            library.cancel(OWNER, "s")
+            library.jobs.cancel(OWNER, "s")
 
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ["**/*"])
-    library.request_index(OWNER, "s")
-    job = library.run(OWNER, "s", words_only)
+    library.jobs.request(OWNER, "s")
+    job = library.jobs.run(OWNER, "s", words_only)
 
     assert job is not None
     assert (job.failed, job.counts["added"]) == (0, 1)
@@ -410,7 +412,7 @@ def test_a_line_of_one_word_of_5_mb_is_found_by_its_name(library: Library, notes
     job = index(library, "s", notes)
     assert (job.state, job.failed, job.counts["added"]) == ("done", 0, 1)
     assert set(found(library, "endless")) == {"endless.txt"}
-    assert library.verify(OWNER, "s").sound
+    assert library.upkeep.verify(OWNER, "s").sound
 
 
 ODD = {
@@ -438,7 +440,7 @@ def odd(library: Library, notes: Path) -> Library:
 
 
 def test_odd_files_are_read_or_named_and_none_stops_the_run(odd: Library) -> None:
-    states = {document.path: document.state for document in odd.documents(OWNER, "s")}
+    states = {document.path: document.state for document in odd.documents.all(OWNER, "s")}
     assert states == dict.fromkeys(
         ["blank.md", "bomb.md", "caf\\xe9.md", "empty.md", "front.md", "keys.md", "two\\nlines.md"], "indexed"
     )
@@ -451,11 +453,11 @@ def test_odd_files_are_read_or_named_and_none_stops_the_run(odd: Library) -> Non
         "blank.md": "blank.md",
     }.items():
         assert found(odd, query)[0] == path
-    assert odd.verify(OWNER, "s").sound
+    assert odd.upkeep.verify(OWNER, "s").sound
 
 
 def test_loops_and_pipes_are_named_in_the_preview(odd: Library) -> None:
-    warnings = odd.plan(OWNER, "s", odd.store_info(OWNER, "s").sources[0]).warnings
+    warnings = odd.sources.plan(OWNER, "s", odd.stores.info(OWNER, "s").sources[0]).warnings
     named = [warning.split(":")[0].removeprefix("Passed over ") for warning in warnings]
     assert named == ["loop", "pipe.md", "round"]
 
@@ -469,7 +471,7 @@ def test_a_second_process_leaves_a_request_that_can_be_seen_and_the_first_one_do
     (notes / "a.md").write_text("The zebra sleeps.", "utf-8")
     index(library, "s", notes)
     (notes / "b.md").write_text("The walrus swims.", "utf-8")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     first = child(RUN_AT_A_WORD, library.settings.store_dir / "s.db")
     (notes / "c.md").write_text("The heron waits.", "utf-8")
 
@@ -479,11 +481,11 @@ def test_a_second_process_leaves_a_request_that_can_be_seen_and_the_first_one_do
     assert result.out == (
         "Store 's' is being indexed already. The request was left for that run, which does it, too.\n"
     )
-    assert library.requested(OWNER, "s")
-    assert [job.state for job in library.jobs(OWNER, "s")] == ["running", "done"]
+    assert library.jobs.requested(OWNER, "s")
+    assert [job.state for job in library.jobs.all(OWNER, "s")] == ["running", "done"]
     assert found(library, "heron") == []
     first.communicate("")
     assert first.returncode == 0
-    assert not library.requested(OWNER, "s")
-    assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "done"]
+    assert not library.jobs.requested(OWNER, "s")
+    assert [job.state for job in library.jobs.all(OWNER, "s")] == ["done", "done"]
     assert [found(library, word) for word in ("walrus", "heron")] == [["b.md"], ["c.md"]]

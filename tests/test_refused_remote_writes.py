@@ -19,12 +19,12 @@ KEPT = "Check that '{stores}' can be written and its disk is not full; then atta
 COPY = Said("Store 'copy' cannot be attached: {why}.", KEPT)
 AGAIN = Said("Store 's' cannot be attached: {why}.", KEPT)
 STEPS = {
-    "attach": Step(lambda here, _: here.attach_store(OWNER, ADDRESS, "copy"), COPY, COPY),
+    "attach": Step(lambda here, _: here.placement.attach(OWNER, ADDRESS, "copy"), COPY, COPY),
     "attach and take over": Step(
-        lambda here, _: here.attach_store(OWNER, ADDRESS, "copy", take_over=True), COPY, COPY
+        lambda here, _: here.placement.attach(OWNER, ADDRESS, "copy", take_over=True), COPY, COPY
     ),
-    "bring up to date": Step(lambda here, _: here.attach_store(OWNER, ADDRESS), OPENED, AGAIN),
-    "take over": Step(lambda here, _: here.take_over_store(OWNER, "s"), OPENED, AGAIN),
+    "bring up to date": Step(lambda here, _: here.placement.attach(OWNER, ADDRESS), OPENED, AGAIN),
+    "take over": Step(lambda here, _: here.placement.take_over(OWNER, "s"), OPENED, AGAIN),
 }
 
 
@@ -39,17 +39,17 @@ def first(remote_library: Library, notes: Path) -> Library:
 def second(first: Library, tmp_path: Path) -> Iterator[Library]:
     """Another machine, which reads the index of the first."""
     library = Library(first.settings.model_copy(update={"data_dir": tmp_path / "second", "backend": "local"}))
-    library._vector_options = first._vector_options
-    library.attach_store(OWNER, ADDRESS)
+    library._shared.vector_options = first._shared.vector_options
+    library.placement.attach(OWNER, ADDRESS)
     library.close()
     yield library
     library.close()
 
 
 def assert_as_it_was(library: Library) -> None:
-    assert library.store_names(OWNER) == ["s"]
+    assert library.stores.names(OWNER) == ["s"]
     assert [hit.document.path for hit in library.search(OWNER, "zebra").hits] == ["old.md"]
-    assert library.verify(OWNER, "s").findings == ()
+    assert library.upkeep.verify(OWNER, "s").findings == ()
 
 
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
@@ -71,7 +71,7 @@ def test_a_data_folder_that_nobody_may_write_in(
     assert_as_it_was(first)
 
 
-HEAL = Step(lambda here, _: here.heal(OWNER, "s"), read_only=LOCKED)
+HEAL = Step(lambda here, _: here.placement.heal(OWNER, "s"), read_only=LOCKED)
 
 
 def test_healing_on_a_full_disk(first: Library, tmp_path: Path) -> None:
@@ -79,11 +79,11 @@ def test_healing_on_a_full_disk(first: Library, tmp_path: Path) -> None:
     with no_file_grows():
         assert_refused(first, HEAL, tmp_path, HEAL.full)
     assert_as_it_was(first)
-    assert first.heal(OWNER, "s").sound
+    assert first.placement.heal(OWNER, "s").sound
 
 
 def test_healing_in_a_data_folder_that_nobody_may_write_in(first: Library, tmp_path: Path) -> None:
     with for_reading_only(first.settings.data_dir), without_rights():
         assert_refused(first, HEAL, tmp_path, HEAL.read_only)
     assert_as_it_was(first)
-    assert first.heal(OWNER, "s").sound
+    assert first.placement.heal(OWNER, "s").sound

@@ -50,37 +50,39 @@ REPLY = Reply("Why?", "nothing found", ("s",), message="Nothing.")
 STEPS = {
     "create": Step(lambda here, _: here.create_store(OWNER, "new", "hashing"), CREATED, CREATED),
     "add folder": Step(lambda here, beside: here.add_source(OWNER, "s", beside / "more", ["*.md"])),
-    "change folder": Step(lambda here, _: here.change_source(OWNER, "s", 1, ["*.md"])),
-    "pause folder": Step(lambda here, _: here.pause_source(OWNER, "s", 1)),
-    "remove folder": Step(lambda here, _: here.remove_source(OWNER, "s", 1)),
-    "ask for a run": Step(lambda here, _: here.request_index(OWNER, "s")),
-    "run": Step(lambda here, _: here.run(OWNER, "s"), read_only=LOCKED),
-    "cancel": Step(lambda here, _: here.cancel(OWNER, "s")),
-    "exclude file": Step(lambda here, _: here.exclude_file(OWNER, "s", "old.md")),
-    "take file back": Step(lambda here, _: here.take_back_file(OWNER, "s", "out.md")),
-    "read file again": Step(lambda here, _: here.request_file(OWNER, "s", "old.md")),
-    "read folder again": Step(lambda here, _: here.request_below(OWNER, "s", "")),
-    "take out passage": Step(lambda here, _: here.take_out_passages(OWNER, "s", [zebra(here)])),
-    "clear": Step(lambda here, _: here.clear_store(OWNER, "s", confirm=True)),
-    "private rule": Step(lambda here, _: here.set_private_rules(OWNER, "s", ["old.md"])),
-    "rename": Step(lambda here, _: here.rename_store(OWNER, "s", "t"), read_only=LOCKED),
-    "repair": Step(lambda here, _: here.repair(OWNER, "s"), read_only=LOCKED),
-    "verify": Step(lambda here, _: here.verify(OWNER, "s")),
-    "switch": Step(lambda here, _: here.switch_store(OWNER, "s", "hashing:64"), read_only=LOCKED),
+    "change folder": Step(lambda here, _: here.sources.change(OWNER, "s", 1, ["*.md"])),
+    "pause folder": Step(lambda here, _: here.sources.pause(OWNER, "s", 1)),
+    "remove folder": Step(lambda here, _: here.sources.remove(OWNER, "s", 1)),
+    "ask for a run": Step(lambda here, _: here.jobs.request(OWNER, "s")),
+    "run": Step(lambda here, _: here.jobs.run(OWNER, "s"), read_only=LOCKED),
+    "cancel": Step(lambda here, _: here.jobs.cancel(OWNER, "s")),
+    "exclude file": Step(lambda here, _: here.files.exclude(OWNER, "s", "old.md")),
+    "take file back": Step(lambda here, _: here.files.take_back(OWNER, "s", "out.md")),
+    "read file again": Step(lambda here, _: here.jobs.request_file(OWNER, "s", "old.md")),
+    "read folder again": Step(lambda here, _: here.jobs.request_below(OWNER, "s", "")),
+    "take out passage": Step(lambda here, _: here.documents.take_out_passages(OWNER, "s", [zebra(here)])),
+    "clear": Step(lambda here, _: here.stores.clear(OWNER, "s", confirm=True)),
+    "private rule": Step(lambda here, _: here.privacy.set(OWNER, "s", ["old.md"])),
+    "rename": Step(lambda here, _: here.stores.rename(OWNER, "s", "t"), read_only=LOCKED),
+    "repair": Step(lambda here, _: here.upkeep.repair(OWNER, "s"), read_only=LOCKED),
+    "verify": Step(lambda here, _: here.upkeep.verify(OWNER, "s")),
+    "switch": Step(lambda here, _: here.placement.switch(OWNER, "s", "hashing:64"), read_only=LOCKED),
     "private may leave": Step(
-        lambda here, _: here.let_private_leave(OWNER, "s", allowed=True), read_only=LOCKED
+        lambda here, _: here.placement.let_private_leave(OWNER, "s", allowed=True), read_only=LOCKED
     ),
-    "export": Step(lambda here, beside: here.export_store(OWNER, "s", beside), read_only=EXPORTED),
+    "export": Step(lambda here, beside: here.stores.export(OWNER, "s", beside), read_only=EXPORTED),
     "import": Step(
-        lambda here, beside: here.import_store(OWNER, beside / "away.commonplace", "copy"), IMPORTED, IMPORTED
+        lambda here, beside: here.stores.take_in(OWNER, beside / "away.commonplace", "copy"),
+        IMPORTED,
+        IMPORTED,
     ),
-    "share": Step(lambda here, _: here.share(OWNER, BOB, ["s"]), read_only=PEOPLE),
-    "unshare": Step(lambda here, _: here.unshare(OWNER, ADA), PEOPLE, PEOPLE),
-    "make owner": Step(lambda here, _: here.make_owner(OWNER, BOB), PEOPLE, PEOPLE),
-    "create token": Step(lambda here, _: here.create_token(OWNER, "new"), TOKENS, TOKENS),
-    "revoke token": Step(lambda here, _: here.revoke_token(OWNER, "key"), TOKENS, TOKENS),
-    "keep answer": Step(lambda here, _: here.keep_reply(OWNER, "1" * 32, REPLY), HISTORY, HISTORY),
-    "forget questions": Step(lambda here, _: here.forget_conversations(OWNER), HISTORY, HISTORY),
+    "share": Step(lambda here, _: here.sharing.share(OWNER, BOB, ["s"]), read_only=PEOPLE),
+    "unshare": Step(lambda here, _: here.sharing.unshare(OWNER, ADA), PEOPLE, PEOPLE),
+    "make owner": Step(lambda here, _: here.sharing.make_owner(OWNER, BOB), PEOPLE, PEOPLE),
+    "create token": Step(lambda here, _: here.sharing.create_token(OWNER, "new"), TOKENS, TOKENS),
+    "revoke token": Step(lambda here, _: here.sharing.revoke_token(OWNER, "key"), TOKENS, TOKENS),
+    "keep answer": Step(lambda here, _: here.asking.keep_reply(OWNER, "1" * 32, REPLY), HISTORY, HISTORY),
+    "forget questions": Step(lambda here, _: here.asking.forget_conversations(OWNER), HISTORY, HISTORY),
 }
 
 
@@ -102,13 +104,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(text, "utf-8")
     library = opened(folder)
     index(library, "s", folder / "notes")
-    library.exclude_file(OWNER, "s", "out.md")
+    library.files.exclude(OWNER, "s", "out.md")
     index(library, "s")
-    library.create_token(OWNER, "key")
-    library.share(OWNER, ADA, ["s"])
-    library.keep_reply(OWNER, "0" * 32, REPLY)
-    library.export_store(OWNER, "s", folder / "away.commonplace")
-    library.request_index(OWNER, "s")
+    library.sharing.create_token(OWNER, "key")
+    library.sharing.share(OWNER, ADA, ["s"])
+    library.asking.keep_reply(OWNER, "0" * 32, REPLY)
+    library.stores.export(OWNER, "s", folder / "away.commonplace")
+    library.jobs.request(OWNER, "s")
     library.close()
     return folder
 
@@ -123,21 +125,21 @@ def copied(made: Path, tmp_path: Path) -> Iterator[Library]:
 
 
 def assert_as_it_was(library: Library) -> None:
-    assert library.store_names(OWNER) == ["s"]
+    assert library.stores.names(OWNER) == ["s"]
     assert [hit.document.path for hit in library.search(OWNER, "zebra", mode="lexical").hits] == ["old.md"]
-    assert library.verify(OWNER, "s").sound
-    assert library.store_info(OWNER, "s").embedder == "hashing"
-    [source] = library.sources(OWNER, "s")
+    assert library.upkeep.verify(OWNER, "s").sound
+    assert library.stores.info(OWNER, "s").embedder == "hashing"
+    [source] = library.sources.all(OWNER, "s")
     assert (source.source.include, source.source.paused) == (("**/*",), False)
-    assert {file.path: file.state for file in library.files(OWNER, "s", compared=False)} == {
+    assert {file.path: file.state for file in library.files.all(OWNER, "s", compared=False)} == {
         "old.md": "indexed", "out.md": "excluded",
     }  # fmt: skip
-    assert [token.name for token in library.tokens(OWNER)] == ["key"]
-    assert [(each.login, each.stores, each.is_owner) for each in library.people(OWNER)] == [
+    assert [token.name for token in library.sharing.tokens(OWNER)] == ["key"]
+    assert [(each.login, each.stores, each.is_owner) for each in library.sharing.people(OWNER)] == [
         (ADA, ("s",), False)
     ]
-    assert len(library.conversations(OWNER)) == 1
-    assert library.requested(OWNER, "s")
+    assert len(library.asking.conversations(OWNER)) == 1
+    assert library.jobs.requested(OWNER, "s")
 
 
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
@@ -147,7 +149,7 @@ def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
     with no_file_grows():
         assert_refused(copied, step, tmp_path, step.full)
     assert_as_it_was(copied)
-    job = copied.run(OWNER, "s")
+    job = copied.jobs.run(OWNER, "s")
     assert job is not None
     assert job.state == "done"
 
@@ -169,16 +171,16 @@ def test_a_data_folder_that_cannot_be_written_is_named_at_every_step_and_nothing
 
 def test_a_store_can_be_deleted_on_a_full_disk(copied: Library) -> None:
     with no_file_grows():
-        copied.delete_store(OWNER, "s")
-    assert copied.store_names(OWNER) == []
+        copied.stores.delete(OWNER, "s")
+    assert copied.stores.names(OWNER) == []
     assert [path.suffix for path in copied.settings.store_dir.iterdir()] == []
     copied.create_store(OWNER, "s", "hashing")
-    assert copied.people(OWNER) == [], "who could see the old one does not see the new one"
+    assert copied.sharing.people(OWNER) == [], "who could see the old one does not see the new one"
 
 
 def test_a_store_that_cannot_be_written_is_not_deleted(copied: Library, tmp_path: Path) -> None:
     with for_reading_only(tmp_path), without_rights():
-        assert_refused(copied, Step(lambda here, _: here.delete_store(OWNER, "s")), tmp_path, LOCKED)
+        assert_refused(copied, Step(lambda here, _: here.stores.delete(OWNER, "s")), tmp_path, LOCKED)
     assert_as_it_was(copied)
 
 
@@ -193,21 +195,21 @@ def test_a_data_folder_that_may_be_written_again_is_written_without_a_restart(
         assert copied.search(OWNER, "zebra").hits
         assert_refused(copied, pause, tmp_path, pause.read_only)
     pause.act(copied, tmp_path)
-    assert [each.source.paused for each in copied.sources(OWNER, "s")] == [True]
+    assert [each.source.paused for each in copied.sources.all(OWNER, "s")] == [True]
 
 
 def test_a_switch_that_cannot_be_abandoned_goes_on(copied: Library, tmp_path: Path) -> None:
-    copied.switch_store(OWNER, "s", "hashing:64")
+    copied.placement.switch(OWNER, "s", "hashing:64")
     copied.close()
-    abandon = Step(lambda here, _: here.abandon_switch(OWNER, "s"), read_only=LOCKED)
+    abandon = Step(lambda here, _: here.placement.abandon_switch(OWNER, "s"), read_only=LOCKED)
 
     with no_file_grows():
         assert_refused(copied, abandon, tmp_path, abandon.full)
     with for_reading_only(tmp_path), without_rights():
         assert_refused(copied, abandon, tmp_path, abandon.read_only)
 
-    assert copied.store_info(OWNER, "s").switching == "hashing:64"
-    assert copied.abandon_switch(OWNER, "s").switching == ""
+    assert copied.stores.info(OWNER, "s").switching == "hashing:64"
+    assert copied.placement.abandon_switch(OWNER, "s").switching == ""
     assert_as_it_was(copied)
 
 
@@ -221,12 +223,12 @@ def test_a_declared_store_that_cannot_be_made_is_told_and_made_later(copied: Lib
     )
 
     with no_file_grows():
-        [full] = library.make_declared(OWNER)
+        [full] = library.stores.make_declared(OWNER)
     with for_reading_only(tmp_path), without_rights():
-        [read_only] = library.make_declared(OWNER)
+        [read_only] = library.stores.make_declared(OWNER)
 
     assert full in [said.format(why) for why in WHY]
     assert read_only == said.format("Permission denied")
     assert_as_it_was(library)
-    assert library.make_declared(OWNER)[0].startswith("Made store 'new'.")
+    assert library.stores.make_declared(OWNER)[0].startswith("Made store 'new'.")
     library.close()

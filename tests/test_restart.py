@@ -28,10 +28,10 @@ def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
         (notes / f"{n}.md").write_text(long_note(30).replace("subject", f"subject{n}-"))
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
     def at_work() -> bool:
-        newest = library.jobs(OWNER, "s", 1)
+        newest = library.jobs.all(OWNER, "s", 1)
         return bool(newest) and newest[0].state == "running" and newest[0].counts.get("added", 0) > 0
 
     for name in ("first", "second"):
@@ -42,13 +42,13 @@ def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
         server.process.wait(WAIT_S)
         assert server.process.stdout is not None
         assert server.process.stdout.read() == "The run of store 's' goes on at the next start.\n"
-    [job] = library.jobs(OWNER, "s")
+    [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.end_time is not None) == ("interrupted", True)
-    assert 0 < len(library.documents(OWNER, "s")) < 400
-    assert library.requested(OWNER, "s")
+    assert 0 < len(library.documents.all(OWNER, "s")) < 400
+    assert library.jobs.requested(OWNER, "s")
 
     with start(tmp_path / "second", COMMONPLACE_HOME=str(home)):
-        until(lambda: len(library.jobs(OWNER, "s")) == 2)
+        until(lambda: len(library.jobs.all(OWNER, "s")) == 2)
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])

@@ -281,7 +281,7 @@ def writes(tool: str, house: House, who: Speaker) -> str:
         return str(status)
     if said["success"]:
         return "yes"
-    assert len(house.place.library.documents(OWNER, "shared")) == 2
+    assert len(house.place.library.documents.all(OWNER, "shared")) == 2
     return "not there" if "There is no tool called" in said["error"]["message"] else "refused"
 
 

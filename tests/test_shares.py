@@ -13,6 +13,8 @@ import pytest
 from rag_core.api import app
 from rag_core.api.mcp import server
 from rag_core.library import Library
+from rag_core.library.asking import Asking
+from rag_core.library.searching import Searching
 from rag_core.types import Viewer
 from tests.assistant import over_http, serving_mcp
 from tests.mcp_door import VIEWERS
@@ -25,13 +27,14 @@ Ask = Callable[[str], Any]
 class Held:
     """These methods of the library, which guests get an answer from only when they are let go."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *services: type) -> None:
         self.go = threading.Event()
         self.most = 0
         self._now = 0
         self._changed = threading.Condition()
-        for name in names:
-            monkeypatch.setattr(Library, name, self._holding(getattr(Library, name)))
+        for service in services:
+            name = {Searching: "search", Asking: "ask"}[service]
+            monkeypatch.setattr(service, name, self._holding(getattr(service, name)))
 
     def _holding(self, act: Callable[..., Any]) -> Callable[..., Any]:
         def hold(library: Library, viewer: Viewer, *given: Any, **options: Any) -> Any:
@@ -86,7 +89,7 @@ def doors(mcp_library: Library) -> Iterator[dict[str, Ask]]:
 def test_guests_who_take_all_they_can_leave_the_owner_a_share(
     doors: dict[str, Ask], monkeypatch: pytest.MonkeyPatch, door: str, at_once: int
 ) -> None:
-    held = Held(monkeypatch, "search", "ask")
+    held = Held(monkeypatch, Searching, Asking)
     with ThreadPoolExecutor(GUESTS) as pool:
         asked = [pool.submit(doors[door], "guest") for _ in range(GUESTS)]
         try:
@@ -100,7 +103,7 @@ def test_guests_who_take_all_they_can_leave_the_owner_a_share(
 
 def test_guests_who_ask_hold_up_no_search(doors: dict[str, Ask], monkeypatch: pytest.MonkeyPatch) -> None:
     """A model takes its time; over REST nobody who only searches waits for it."""
-    held = Held(monkeypatch, "ask")
+    held = Held(monkeypatch, Asking)
     with ThreadPoolExecutor(GUESTS) as pool:
         asked = [pool.submit(doors["REST ask"], "guest") for _ in range(GUESTS)]
         try:

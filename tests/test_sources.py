@@ -45,7 +45,7 @@ def test_adding_a_folder_again_joins_its_globs(library: Library, notes: Path) ->
     job = index(library, "s", notes, "**/*.txt")
 
     assert outcomes(job) == {"b.txt": "added"}
-    assert [source.include for source in library.store_info(OWNER, "s").sources] == [("**/*.md", "**/*.txt")]
+    assert [source.include for source in library.stores.info(OWNER, "s").sources] == [("**/*.md", "**/*.txt")]
 
 
 def test_a_second_folder_has_a_label_before_its_paths(library: Library, notes: Path, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_folder_called_like_one_of_the_first_folder_goes_by_a_name_of_its_own(
     index(library, "s", notes)
     if not is_there:
         (notes / "work").rename(tmp_path / "away")
-        library.pause_source(OWNER, "s", 1)
+        library.sources.pause(OWNER, "s", 1)
 
     index(library, "s", tmp_path / "work")
 
@@ -112,10 +112,10 @@ def test_one_run_hands_a_file_on_to_the_overlapping_folder_that_may_take_it(
     (notes / "sub" / "b.md").write_text("# B\n\nText of b.\n")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes / "sub", ["**/*"])
-    library.pause_source(OWNER, "s", 1)
+    library.sources.pause(OWNER, "s", 1)
     index(library, "s", notes)
-    library.pause_source(OWNER, "s", 1, paused=False)
-    library.change_source(OWNER, "s", 2, ["**/*"], ["sub"])
+    library.sources.pause(OWNER, "s", 1, paused=False)
+    library.sources.change(OWNER, "s", 2, ["**/*"], ["sub"])
 
     job = index(library, "s")
 
@@ -143,8 +143,8 @@ def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, t
     (notes / "a.md").write_text("# A\n\nText.\n")
     (other / "b.md").write_text("# B\n\nText.\n")
 
-    library.request_index(OWNER, "s", [first.id])
-    library.run(OWNER, "s")
+    library.jobs.request(OWNER, "s", [first.id])
+    library.jobs.run(OWNER, "s")
 
     assert paths(library) == ["a.md"]
 
@@ -153,12 +153,12 @@ def test_a_paused_source_is_left_alone_unless_it_is_named(library: Library, note
     (notes / "a.md").write_text("# A\n\nText.\n")
     library.create_store(OWNER, "s", "hashing")
     source = library.add_source(OWNER, "s", notes, ("**/*",))
-    library.pause_source(OWNER, "s", source.id)
+    library.sources.pause(OWNER, "s", source.id)
 
     index(library, "s")
     assert paths(library) == []
-    library.request_index(OWNER, "s", [source.id])
-    library.run(OWNER, "s")
+    library.jobs.request(OWNER, "s", [source.id])
+    library.jobs.run(OWNER, "s")
     assert paths(library) == ["a.md"]
 
 
@@ -167,13 +167,13 @@ def test_a_run_over_all_folders_says_when_every_one_is_paused(library: Library, 
     assert index(library, "s").message == ""
     (notes / "a.md").write_text("# A\n\nText.\n")
     source = library.add_source(OWNER, "s", notes, ("**/*",))
-    library.pause_source(OWNER, "s", source.id)
+    library.sources.pause(OWNER, "s", source.id)
 
     assert index(library, "s").message == (
         "Every folder is paused, so none was read. Resume one to have it read again."
     )
-    library.request_index(OWNER, "s", [source.id])
-    job = library.run(OWNER, "s")
+    library.jobs.request(OWNER, "s", [source.id])
+    job = library.jobs.run(OWNER, "s")
     assert job is not None
     assert (job.message, job.counts) == ("", {"unchanged": 0, "added": 1})
 
@@ -188,19 +188,19 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(library: Library, note
     for name in ("kept", "edited", "moved", "deleted"):
         (notes / f"{name}.md").write_text(f"# {name}\n\nText of {name}.\n")
     index(library, "s", notes)
-    before, generation = contents(library, "s"), library.generations(OWNER)
+    before, generation = contents(library, "s"), library.stores.generations(OWNER)
     (notes / "edited.md").write_text("# edited\n\nOther text.\n")
     (notes / "moved.md").rename(notes / "elsewhere.md")
     (notes / "deleted.md").unlink()
     (notes / "new.md").write_text("# new\n\nText of new.\n")
-    [source] = library.store_info(OWNER, "s").sources
+    [source] = library.stores.info(OWNER, "s").sources
 
-    plan = library.plan(OWNER, "s", source)
+    plan = library.sources.plan(OWNER, "s", source)
 
     counts = {"added": 1, "changed": 1, "moved": 1, "deleted": 1, "unchanged": 1}
     assert plan.counts() == counts
     assert ("moved", "elsewhere.md", "from moved.md") in plan.rows()
-    assert (contents(library, "s"), library.generations(OWNER)) == (before, generation)
+    assert (contents(library, "s"), library.stores.generations(OWNER)) == (before, generation)
     assert index(library, "s").counts == counts
     assert contents(library, "s") == fresh_contents(library, notes)
 
@@ -208,7 +208,13 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(library: Library, note
 def test_only_the_owner_may_index(library: Library, notes: Path) -> None:
     index(library, "s", notes)
     guest = Viewer("guest", stores=frozenset({"s"}))
-    for attempt in (library.request_index, library.run, library.cancel, library.jobs, library.delete_store):
+    for attempt in (
+        library.jobs.request,
+        library.jobs.run,
+        library.jobs.cancel,
+        library.jobs.all,
+        library.stores.delete,
+    ):
         with pytest.raises(Forbidden):
             attempt(guest, "s")
 

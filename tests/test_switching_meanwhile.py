@@ -20,12 +20,12 @@ from tests.remote_zoo import (
 def test_a_search_during_which_a_switch_ends_mixes_nothing(
     local_zoo: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     really = rag_core.search.retrieve._search_store
 
     def late(*arguments: Any) -> Any:
         monkeypatch.setattr(rag_core.search.retrieve, "_search_store", really)
-        local_zoo.run(OWNER, "zoo")
+        local_zoo.jobs.run(OWNER, "zoo")
         return really(*arguments)
 
     monkeypatch.setattr(rag_core.search.retrieve, "_search_store", late)
@@ -36,8 +36,8 @@ def test_a_search_during_which_a_switch_ends_mixes_nothing(
 
 
 def test_during_a_switch_a_file_is_not_said_to_wait(local_zoo: Library, notes: Path) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    [found] = local_zoo.explain_file(OWNER, str(notes / "otter.md"))
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    [found] = local_zoo.upkeep.explain(OWNER, str(notes / "otter.md"))
     assert [step.state for step in found.steps] == ["ok"] * 4
     assert "1 passage can be found by meaning." in found.steps[-1].sentence
 
@@ -54,32 +54,32 @@ DAMAGE = (
 def test_what_says_half_of_a_switch_is_found_and_repaired_as_it_was_begun(
     local_zoo: Library, sql: str
 ) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     change(local_zoo, sql)
-    assert "decisions" in [found.check for found in local_zoo.verify(OWNER, "zoo").findings]
-    local_zoo.repair(OWNER, "zoo")
-    assert local_zoo.verify(OWNER, "zoo").findings == ()
+    assert "decisions" in [found.check for found in local_zoo.upkeep.verify(OWNER, "zoo").findings]
+    local_zoo.upkeep.repair(OWNER, "zoo")
+    assert local_zoo.upkeep.verify(OWNER, "zoo").findings == ()
     assert meant(local_zoo, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
     run(local_zoo)
-    info = local_zoo.store_info(OWNER, "zoo")
+    info = local_zoo.stores.info(OWNER, "zoo")
     assert (info.embedder, info.switching) == ("hashing:64", "")
 
 
 def test_repair_keeps_a_switch_that_is_sound(local_zoo: Library) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    assert local_zoo.repair(OWNER, "zoo").done == ()
-    local_zoo.run(OWNER, "zoo")
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:64"
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    assert local_zoo.upkeep.repair(OWNER, "zoo").done == ()
+    local_zoo.jobs.run(OWNER, "zoo")
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
 
 
 def test_an_imported_store_neither_switches_nor_sends_private_notes(
     remote_zoo: Library, tmp_path: Path
 ) -> None:
-    remote_zoo.let_private_leave(OWNER, "zoo", allowed=True)
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    remote_zoo.export_store(OWNER, "zoo", tmp_path / "zoo.commonplace")
-    remote_zoo.import_store(OWNER, tmp_path / "zoo.commonplace", "copy")
-    info = remote_zoo.store_info(OWNER, "copy")
+    remote_zoo.placement.let_private_leave(OWNER, "zoo", allowed=True)
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    remote_zoo.stores.export(OWNER, "zoo", tmp_path / "zoo.commonplace")
+    remote_zoo.stores.take_in(OWNER, tmp_path / "zoo.commonplace", "copy")
+    info = remote_zoo.stores.info(OWNER, "copy")
     assert (info.backend, info.address, info.switching, info.sends_private) == ("local", "", "", False)
-    assert remote_zoo.verify(OWNER, "copy").findings == ()
+    assert remote_zoo.upkeep.verify(OWNER, "copy").findings == ()
     assert meant(remote_zoo, "The otter swam.", "copy").hits[0].document.path == "otter.md"

@@ -20,7 +20,7 @@ def test_a_tag_of_eight_thousand_levels_takes_no_room(library: Library, notes: P
     index(library, "s", notes)
     with store_of(library, "s").read() as db:
         assert db.execute("SELECT count(*) FROM tags").fetchone()[0] == 0
-    assert library.facets(OWNER)["tags"] == {}
+    assert library.documents.facets(OWNER)["tags"] == {}
     library.close()
     assert file_of(library).stat().st_size < 1_000_000
 
@@ -31,7 +31,7 @@ def test_a_note_of_nothing_but_nested_tags_has_few_rows(library: Library, notes:
     index(library, "s", notes)
     with store_of(library, "s").read() as db:
         assert db.execute("SELECT count(*) FROM tags").fetchone()[0] <= 2_500
-    [document] = library.documents(OWNER, "s")
+    [document] = library.documents.all(OWNER, "s")
     assert document.tags[0] == tags[0]
-    [warning] = library.document(OWNER, "s", "a.md").warnings
+    [warning] = library.documents.get(OWNER, "s", "a.md").warnings
     assert "of its 5,000 tags are left out" in warning

@@ -27,7 +27,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def look(library: Library, port: int | None = None) -> Tailscale:
-    return library.tailscale(OWNER, port)
+    return library.sharing.tailscale(OWNER, port)
 
 
 def said(found: Tailscale) -> str:
@@ -48,7 +48,7 @@ def test_without_tailscale_it_is_said_where_to_get_it(library: Library) -> None:
 
 def test_nobody_but_the_owner_asks(library: Library, tailscale: Program) -> None:
     with pytest.raises(Forbidden):
-        library.tailscale(GUEST)
+        library.sharing.tailscale(GUEST)
     assert tailscale.asked == []
 
 
@@ -155,7 +155,7 @@ def test_a_port_that_leads_elsewhere_is_left_to_what_it_serves(
 
 def test_the_apps_own_port_is_not_offered_to_tailscale(library: Library, tailscale: Program) -> None:
     tailscale.says(running())
-    assert library.tailscale(OWNER, 443).command == "tailscale serve --bg --https=8443 443"
+    assert library.sharing.tailscale(OWNER, 443).command == "tailscale serve --bg --https=8443 443"
 
 
 def test_a_path_below_the_top_is_not_the_app(library: Library, tailscale: Program) -> None:
@@ -192,11 +192,14 @@ def test_plain_tcp_is_warned_of_because_it_names_nobody(
 def test_a_name_that_the_app_does_not_answer_to_is_warned_of(home: Path, tailscale: Program) -> None:
     desk = {"DNSName": "desk.example.com.", "UserID": 101}
     tailscale.says(running(Self=desk), {})
-    found = Library.open(settings(home)).tailscale(OWNER)
+    found = Library.open(settings(home)).sharing.tailscale(OWNER)
     [warning] = found.warnings
     assert warning.endswith("access_hosts: [desk.example.com]")
     assert found.command == "tailscale serve --bg 8501"
-    assert Library.open(settings(home, "access_hosts: [desk.example.com]\n")).tailscale(OWNER).warnings == ()
+    assert (
+        Library.open(settings(home, "access_hosts: [desk.example.com]\n")).sharing.tailscale(OWNER).warnings
+        == ()
+    )
 
 
 def test_the_logins_of_the_tailnet_are_those_of_people(library: Library, tailscale: Program) -> None:

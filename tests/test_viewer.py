@@ -12,8 +12,8 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import Forbidden, NotFound
 from rag_core.library import Library
-from rag_core.reports import Problem
-from rag_core.types import OWNER, Job, Mode, Source, Viewer
+from rag_core.library.service import Service
+from rag_core.types import OWNER, Job, Mode, Viewer
 from tests.conftest import index
 from tests.trees import write
 
@@ -61,23 +61,23 @@ def own_library(tmp_path: Path, notes: Path) -> Iterator[Library]:
 
 
 def test_guest_sees_the_names_of_granted_stores_only(library: Library) -> None:
-    assert library.store_names(GUEST) == ["shared"]
-    assert library.store_names(STRANGER) == []
-    assert library.store_names(OWNER) == ["mine", "shared"]
+    assert library.stores.names(GUEST) == ["shared"]
+    assert library.stores.names(STRANGER) == []
+    assert library.stores.names(OWNER) == ["mine", "shared"]
 
 
 READS: dict[str, Callable[[Library, Viewer, str], Any]] = {
     "search": lambda library, viewer, store: library.search(viewer, "harbour", [store]),
     "ask": lambda library, viewer, store: library.ask(viewer, "harbour", [store]),
-    "neighbours": lambda library, viewer, store: library.neighbours(viewer, store, "key"),
-    "around": lambda library, viewer, store: library.around(viewer, store, "key"),
-    "excerpt": lambda library, viewer, store: library.excerpt(viewer, store, "own.md"),
-    "one_store": lambda library, viewer, store: library.one_store(viewer, store),
-    "documents": lambda library, viewer, store: library.documents(viewer, store),
-    "document": lambda library, viewer, store: library.document(viewer, store, "own.md"),
-    "facets": lambda library, viewer, store: library.facets(viewer, [store]),
-    "store_info": lambda library, viewer, store: library.store_info(viewer, store),
-    "generations": lambda library, viewer, store: library.generations(viewer, [store]),
+    "neighbours": lambda library, viewer, store: library.documents.neighbours(viewer, store, "key"),
+    "around": lambda library, viewer, store: library.documents.around(viewer, store, "key"),
+    "excerpt": lambda library, viewer, store: library.documents.excerpt(viewer, store, "own.md"),
+    "one_store": lambda library, viewer, store: library.stores.one(viewer, store),
+    "documents": lambda library, viewer, store: library.documents.all(viewer, store),
+    "document": lambda library, viewer, store: library.documents.get(viewer, store, "own.md"),
+    "facets": lambda library, viewer, store: library.documents.facets(viewer, [store]),
+    "store_info": lambda library, viewer, store: library.stores.info(viewer, store),
+    "generations": lambda library, viewer, store: library.stores.generations(viewer, [store]),
 }
 
 
@@ -157,24 +157,24 @@ def test_guest_has_as_many_results_as_asked_however_many_are_private(
 def test_passage_of_a_private_document_is_not_there_for_a_guest(library: Library) -> None:
     key = library.search(OWNER, '"secret is buried"').hits[0].key
     with pytest.raises(NotFound) as hidden:
-        library.neighbours(GUEST, "shared", key)
+        library.documents.neighbours(GUEST, "shared", key)
     with pytest.raises(NotFound) as missing:
-        library.neighbours(GUEST, "shared", "no-such-key")
+        library.documents.neighbours(GUEST, "shared", "no-such-key")
     assert str(hidden.value) == str(missing.value)
 
 
 def test_private_documents_are_not_listed_for_a_guest(library: Library) -> None:
-    assert [each.path for each in library.documents(GUEST, "shared")] == ["copy-open.md", "open.md"]
+    assert [each.path for each in library.documents.all(GUEST, "shared")] == ["copy-open.md", "open.md"]
 
 
 def test_private_documents_are_not_counted_for_a_guest(library: Library) -> None:
-    info = library.store_info(GUEST, "shared")
+    info = library.stores.info(GUEST, "shared")
     assert (info.file_count, info.chunk_count, info.types) == (2, 2, {"markdown": 2})
-    assert library.store_info(OWNER, "shared").file_count == 4
+    assert library.stores.info(OWNER, "shared").file_count == 4
 
 
 def test_private_documents_are_in_no_facet_of_a_guest(library: Library) -> None:
-    assert library.facets(GUEST) == {"types": {"markdown": 2}, "tags": {}, "folders": {"": 2}}
+    assert library.documents.facets(GUEST) == {"types": {"markdown": 2}, "tags": {}, "folders": {"": 2}}
 
 
 def test_private_passages_that_wait_are_not_counted_for_a_guest(own_library: Library, notes: Path) -> None:
@@ -186,12 +186,12 @@ def test_private_passages_that_wait_are_not_counted_for_a_guest(own_library: Lib
     (notes / "shared" / "new-open.md").write_text("# New\n\nNot yet embedded either.", "utf-8")
     for name, said in (("private", SECRET), ("open", "# Diary\n\n")):  # one text, which both hold
         (notes / "shared" / f"twin-{name}.md").write_text(said + "Waits in two places.", "utf-8")
-    own_library.request_index(OWNER, "shared")
+    own_library.jobs.request(OWNER, "shared")
     with pytest.raises(KeyboardInterrupt):
-        own_library.run(OWNER, "shared", interrupt)
+        own_library.jobs.run(OWNER, "shared", interrupt)
     assert own_library.search(OWNER, "harbour", ["shared"]).pending == 3
     assert own_library.search(GUEST, "harbour").pending == 2
-    assert own_library.store_info(GUEST, "shared").pending == 2
+    assert own_library.stores.info(GUEST, "shared").pending == 2
 
 
 def test_document_that_becomes_private_disappears_for_a_guest(own_library: Library, notes: Path) -> None:
@@ -208,9 +208,9 @@ def test_document_that_becomes_private_disappears_for_a_guest(own_library: Libra
 def test_guest_does_not_see_folders_sizes_and_failures_of_a_store(own_library: Library, notes: Path) -> None:
     (notes / "shared" / "photo.bin").write_bytes(bytes(range(256)) * 20)
     index(own_library, "shared")
-    info = own_library.store_info(GUEST, "shared")
+    info = own_library.stores.info(GUEST, "shared")
     assert (info.sources, info.size_bytes, info.failed, info.skipped) == ((), 0, 0, 0)
-    assert own_library.store_info(OWNER, "shared").skipped == 1
+    assert own_library.stores.info(OWNER, "shared").skipped == 1
 
 
 def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
@@ -219,119 +219,43 @@ def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
     (notes / "shared" / "open.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)  # marked as UTF-8, and is not
     assert index(own_library, "shared").failed == 1
     assert "open.md" in paths(own_library, GUEST, "harbour opens six")
-    assert "open.md" in [each.path for each in own_library.documents(GUEST, "shared")]
+    assert "open.md" in [each.path for each in own_library.documents.all(GUEST, "shared")]
 
 
 # --- what only the owner may do ---------------------------------------------------------
 
-OWN_CONVERSATIONS = {"conversations", "conversation", "keep_reply", "forget_conversations"}
-OPEN_TO_GUESTS = {"store_names", "store_infos", "status", "compared", *READS, *OWN_CONVERSATIONS}
-BEFORE_A_VIEWER = {"knows_token", "viewer_for", "record_visit"}
-WITHOUT_A_VIEWER = {"open", "close", "warm", "settings", "stop_answers", "check_may_ask", *BEFORE_A_VIEWER}
-SOURCE = Source(1, "/", ("*",))
-PROBLEM = Problem("failed", "It is broken.", 1, ("open.md",))
-OWNER_ONLY: dict[str, Callable[[Library], Any]] = {
-    "create_token": lambda library: library.create_token(GUEST, "script"),
-    "tokens": lambda library: library.tokens(GUEST),
-    "revoke_token": lambda library: library.revoke_token(GUEST, "script"),
-    "share": lambda library: library.share(GUEST, "a@example.com", ["shared"]),
-    "unshare": lambda library: library.unshare(GUEST, "a@example.com"),
-    "make_owner": lambda library: library.make_owner(GUEST, GUEST.login),
-    "people": lambda library: library.people(GUEST),
-    "guests": lambda library: library.guests(GUEST, "shared"),
-    "visits": lambda library: library.visits(GUEST),
-    "tailscale": lambda library: library.tailscale(GUEST),
-    "privacy": lambda library: library.privacy(GUEST, "shared"),
-    "private_rules": lambda library: library.private_rules(GUEST, "shared"),
-    "set_private_rules": lambda library: library.set_private_rules(GUEST, "shared", ()),
-    "change_private_rules": lambda library: library.change_private_rules(GUEST, "shared"),
-    "hidden_by": lambda library: library.hidden_by(GUEST, "shared", "*"),
-    "backends": lambda library: library.backends(GUEST),
-    "switch_store": lambda library: library.switch_store(GUEST, "notes", "hashing:64"),
-    "abandon_switch": lambda library: library.abandon_switch(GUEST, "notes"),
-    "let_private_leave": lambda library: library.let_private_leave(GUEST, "notes", allowed=True),
-    "heal": lambda library: library.heal(GUEST, "notes"),
-    "can_send": lambda library: library.can_send(GUEST, "notes"),
-    "attach_store": lambda library: library.attach_store(GUEST, "s3vectors://bucket/main"),
-    "take_over_store": lambda library: library.take_over_store(GUEST, "notes"),
-    "create_store": lambda library: library.create_store(GUEST, "new", "hashing"),
-    "make_if_needed": lambda library: library.make_if_needed(GUEST, "new"),
-    "make_declared": lambda library: library.make_declared(GUEST),
-    "verify": lambda library: library.verify(GUEST, "shared"),
-    "doctor": lambda library: library.doctor(GUEST),
-    "connections": lambda library: library.connections(GUEST),
-    "ollama_models": lambda library: library.ollama_models(GUEST),
-    "pull_model": lambda library: library.pull_model(GUEST, "embeddinggemma"),
-    "goes": lambda library: library.goes(GUEST, "ollama"),
-    "try_embedder": lambda library: library.try_embedder(GUEST, "hashing", "A sentence."),
-    "explain_file": lambda library: library.explain_file(GUEST, "open.md", ["shared"]),
-    "repair": lambda library: library.repair(GUEST, "shared"),
-    "export_store": lambda library: library.export_store(GUEST, "shared", Path("shared.commonplace")),
-    "import_store": lambda library: library.import_store(GUEST, Path("shared.commonplace")),
-    "delete_store": lambda library: library.delete_store(GUEST, "shared"),
-    "name_after": lambda library: library.name_after(GUEST, "/"),
-    "draft_source": lambda library: library.draft_source(GUEST, "shared", "/", ["*"]),
-    "add_source": lambda library: library.add_source(GUEST, "shared", "/", ["*"]),
-    "source": lambda library: library.source(GUEST, "shared", 1),
-    "sources": lambda library: library.sources(GUEST, "shared"),
-    "plans": lambda library: library.plans(GUEST, "shared"),
-    "change_source": lambda library: library.change_source(GUEST, "shared", 1, ["*"]),
-    "pause_source": lambda library: library.pause_source(GUEST, "shared", 1),
-    "remove_source": lambda library: library.remove_source(GUEST, "shared", 1),
-    "rename_store": lambda library: library.rename_store(GUEST, "shared", "other"),
-    "plan": lambda library: library.plan(GUEST, "shared", SOURCE),
-    "files": lambda library: library.files(GUEST, "shared"),
-    "file_states": lambda library: library.file_states(GUEST, "shared"),
-    "file": lambda library: library.file(GUEST, "shared", "open.md"),
-    "exclude_file": lambda library: library.exclude_file(GUEST, "shared", "open.md"),
-    "take_back_file": lambda library: library.take_back_file(GUEST, "shared", "open.md"),
-    "request_file": lambda library: library.request_file(GUEST, "shared", "open.md"),
-    "request_files": lambda library: library.request_files(GUEST, "shared", ["open.md"]),
-    "request_path": lambda library: library.request_path(GUEST, "shared", "open.md"),
-    "add_below": lambda library: library.add_below(GUEST, "shared", "/x", (Path("/"),)),
-    "request_below": lambda library: library.request_below(GUEST, "shared", "."),
-    "path_in_store": lambda library: library.path_in_store(GUEST, "shared", "open.md"),
-    "lines_in_store": lambda library: library.lines_in_store(GUEST, "shared", "open.md:1-2"),
-    "stores_meant": lambda library: library.stores_meant(GUEST, "open.md"),
-    "paths_like": lambda library: library.paths_like(GUEST, "shared", "op", 10),
-    "take_out_passages": lambda library: library.take_out_passages(GUEST, "shared", ["key"]),
-    "clear_store": lambda library: library.clear_store(GUEST, "shared", confirm=True),
-    "problems": lambda library: library.problems(GUEST, "shared"),
-    "retry": lambda library: library.retry(GUEST, "shared", PROBLEM),
-    "asked": lambda library: library.asked(GUEST, "shared"),
-    "request_index": lambda library: library.request_index(GUEST, "shared"),
-    "index": lambda library: library.index(GUEST, "shared"),
-    "requested": lambda library: library.requested(GUEST, "shared"),
-    "run": lambda library: library.run(GUEST, "shared"),
-    "cancel": lambda library: library.cancel(GUEST, "shared"),
-    "jobs": lambda library: library.jobs(GUEST, "shared"),
-    "last_begun": lambda library: library.last_begun(GUEST, ()),
-    "lost_default": lambda library: library.lost_default(GUEST),
-    "idle_excludes": lambda library: library.idle_excludes(GUEST, "/", (), ("x",)),
-    "job": lambda library: library.job(GUEST, "shared", 1),
-    "job_problems": lambda library: library.job_problems(GUEST, "shared", 1),
-    "job_results": lambda library: library.job_results(GUEST, "shared", 1),
+OPEN_TO_ALL = {
+    "stores": {"names", "info", "infos", "generations", "one", "status"},
+    "documents": {"get", "all", "neighbours", "facets", "excerpt", "around"},
+    "searching": {"search", "compared", "warm"},
+    "asking": {"ask", "conversations", "conversation", "keep_reply", "forget_conversations"},
+    "sharing": {"viewer_for", "record_visit", "knows_token"},
 }
+"""What anybody may call; a test of each, here or in test_security_table.py, says what a guest gets."""
+LIBRARY = Library(Settings(Path("data"), Path("models"), ()))
+SERVICES = [name for name, value in vars(LIBRARY).items() if isinstance(value, Service)]
 
 
-def test_every_public_method_is_classified() -> None:
-    public = {name for name, _ in inspect.getmembers(Library, callable) if not name.startswith("_")}
-    assert public == (OPEN_TO_GUESTS | set(OWNER_ONLY) | WITHOUT_A_VIEWER) - {"settings"}
+def methods(service: Service) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, method in inspect.getmembers(type(service), inspect.isfunction):
+        if not name.startswith("_"):
+            yield name, method
 
 
-def test_every_method_that_shows_or_changes_a_store_takes_the_viewer_first() -> None:
-    for name in OPEN_TO_GUESTS | set(OWNER_ONLY):
-        parameters = list(inspect.signature(getattr(Library, name)).parameters.values())
-        assert parameters[1].name == "viewer"
-        assert parameters[1].default is inspect.Parameter.empty
+@pytest.mark.parametrize("name", SERVICES)
+def test_only_these_methods_of_a_service_are_open_to_all(library: Library, name: str) -> None:
+    service = getattr(library, name)
+    found = {called for called, method in methods(service) if "open_to_all" in vars(method)}
+    assert found == OPEN_TO_ALL.get(name, set())
 
 
-@pytest.mark.parametrize("act", OWNER_ONLY.values(), ids=OWNER_ONLY)
-def test_guest_may_not(library: Library, act: Callable[[Library], Any]) -> None:
-    before = library.store_names(OWNER), library.generations(OWNER), library.jobs(OWNER, "shared")
-    with pytest.raises(Forbidden, match="Only the owner"):
-        act(library)
-    assert before == (library.store_names(OWNER), library.generations(OWNER), library.jobs(OWNER, "shared"))
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_guest_may_call_no_other_method(library: Library, name: str) -> None:
+    service = getattr(library, name)
+    for called, method in methods(service):
+        if called not in OPEN_TO_ALL.get(name, ()):
+            with pytest.raises(Forbidden, match="Only the owner"):
+                method(service, GUEST)
 
 
 def test_a_guests_scores_do_not_tell_which_words_private_notes_hold(library: Library, notes: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from rag_core.access import Visits
 from rag_core.config import Settings
 from rag_core.library import Library
+from rag_core.library.sharing import Sharing
 from rag_core.types import OWNER
 
 ADA = "ada@example.com"
@@ -28,7 +29,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 def test_who_comes_while_others_are_written_down_is_written_down_too(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = Library.record_visit
+    record = Sharing.record_visit
 
     async def come() -> None:
         visits, loop = Visits(lambda: library, every_s=0.01), asyncio.get_running_loop()
@@ -44,11 +45,11 @@ def test_who_comes_while_others_are_written_down_is_written_down_too(
                 loop.call_soon_threadsafe(count)
                 assert counted.wait(20)
 
-        monkeypatch.setattr(Library, "record_visit", recording)
+        monkeypatch.setattr(Sharing, "record_visit", recording)
         visits.count(ADA, "/")
         async with asyncio.timeout(20):
-            while len(await asyncio.to_thread(library.visits, OWNER)) < 2:
+            while len(await asyncio.to_thread(library.sharing.visits, OWNER)) < 2:
                 await asyncio.sleep(0.02)
 
     asyncio.run(come())
-    assert {each.door: each.requests for each in library.visits(OWNER)} == {"pages": 1, "mcp": 1}
+    assert {each.door: each.requests for each in library.sharing.visits(OWNER)} == {"pages": 1, "mcp": 1}

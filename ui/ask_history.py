@@ -32,7 +32,7 @@ def show_history(viewer: Viewer) -> None:
     if error := st.session_state.pop(_ERROR, None):
         show_error(error)
     try:
-        kept = library().conversations(viewer)
+        kept = library().asking.conversations(viewer)
     except RagError as error:
         show_error(error)
         return
@@ -86,7 +86,7 @@ def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
     ask_jobs.forget(own, viewer, conversations)
     try:
         for each in conversations:
-            own.forget_conversations(viewer, each)
+            own.asking.forget_conversations(viewer, each)
     except RagError as error:
         st.session_state[_ERROR] = error
     if st.query_params.get(PARAM) in conversations:

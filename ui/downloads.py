@@ -46,7 +46,7 @@ def _made(answer: Answer, viewer: Viewer, kind: Literal["json", "csv"], session:
     """
     if not session or current_session() != session:
         raise NotFound("These results are not of this page.", "Search again.")
-    now = viewer if viewer.is_owner else library().viewer_for(viewer.login)
+    now = viewer if viewer.is_owner else library().sharing.viewer_for(viewer.login)
     if now is None or not all(map(now.may_see, answer.stores)):
         raise NotFound("A store that was searched is not there any more.", "Search again.")
     return json_bytes(answers.Answer.of(answer)) if kind == "json" else hits_csv(answer, viewer)

@@ -45,7 +45,7 @@ def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
 def _try(viewer: Viewer, embedder: str, sentence: str) -> None:
     try:
         with st.spinner("Embedding …"):
-            trial = library().try_embedder(viewer, embedder, sentence)
+            trial = library().models.try_embedder(viewer, embedder, sentence)
     except RagError as error:
         show_error(error)
         return

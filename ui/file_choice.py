@@ -129,7 +129,7 @@ def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) ->
 
 @st.cache_data(max_entries=32, ttl=15, show_spinner=False)
 def _idle(viewer: Viewer, root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
-    return library().idle_excludes(viewer, os.fsdecode(root), include, exclude)
+    return library().sources.idle_excludes(viewer, os.fsdecode(root), include, exclude)
 
 
 def _is_empty(root: Path) -> bool:

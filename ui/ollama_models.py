@@ -55,7 +55,7 @@ def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | 
     if ollama.state in ("unreachable", "refused"):
         return None
     try:
-        return library().ollama_models(viewer)
+        return library().models.of_ollama(viewer)
     except Unreachable:
         return None
     except EmbedderError as error:
@@ -107,4 +107,4 @@ def _pull(viewer: Viewer, *, there: bool) -> None:
 def _start(viewer: Viewer) -> None:
     own, model = library(), st.session_state[_BOX].strip()
     if model:
-        tasks.start(library_name(), "pull", model, lambda report: own.pull_model(viewer, model, report))
+        tasks.start(library_name(), "pull", model, lambda report: own.models.pull(viewer, model, report))

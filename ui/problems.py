@@ -41,7 +41,7 @@ def _problems(
     generation: int,  # noqa: ARG001
     newest: tuple[int, str] | None,  # noqa: ARG001
 ) -> list[Problem]:
-    return library().problems(viewer, store)
+    return library().jobs.problems(viewer, store)
 
 
 def problems_of_job(viewer: Viewer, job: Job) -> list[Problem]:
@@ -60,7 +60,7 @@ def _problems_of_job(
     start_time: str,  # noqa: ARG001
     end_time: str | None,  # noqa: ARG001
 ) -> list[Problem]:
-    return library().job_problems(viewer, store, job_id)
+    return library().jobs.problems_of(viewer, store, job_id)
 
 
 def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:

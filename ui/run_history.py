@@ -19,7 +19,7 @@ _MOST_FILES: Final = 500
 
 def show_history(viewer: Viewer, info: StoreInfo) -> None:
     """The runs that have ended, the newest first; nothing when there was none."""
-    jobs = [job for job in library().jobs(viewer, info.name, _MOST_RUNS) if job.state != "running"]
+    jobs = [job for job in library().jobs.all(viewer, info.name, _MOST_RUNS) if job.state != "running"]
     if not jobs:
         return
     st.header("Last runs", anchor=False)
@@ -63,7 +63,7 @@ def _show(viewer: Viewer, job: Job) -> None:
 
 
 def _show_files(viewer: Viewer, job: Job) -> None:
-    results = library().job_results(viewer, job.store, job.id, _MOST_FILES)
+    results = library().jobs.results(viewer, job.store, job.id, _MOST_FILES)
     done = [result for result in results if result.outcome not in ("failed", "skipped")]
     if not done:
         return

@@ -90,4 +90,4 @@ def _code(title: str, text: str, name: str) -> None:
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
 def _look(settings: Settings, viewer: Viewer, port: int) -> Tailscale:  # noqa: ARG001 - part of the key
-    return library().tailscale(viewer, port)
+    return library().sharing.tailscale(viewer, port)

@@ -85,7 +85,7 @@ def _start(viewer: Viewer) -> None:
         if path is None and uploaded is None:
             raise InvalidInput("No file is named.", "Type the path of one, or drop it on the page.")
         if path is not None:
-            _begin(shown(Path(path.name)), lambda report: own.import_store(viewer, path, name, report))
+            _begin(shown(Path(path.name)), lambda report: own.stores.take_in(viewer, path, name, report))
         else:
             _begin(uploaded.name, _from_upload(own, viewer, uploaded, name))
     except RagError as error:
@@ -122,6 +122,6 @@ def _from_upload(
                     f"What was dropped cannot be kept: {error.strerror}.",
                     "Type the path of the file instead.",
                 ) from error
-            return own.import_store(viewer, file, name, report)
+            return own.stores.take_in(viewer, file, name, report)
 
     return act

@@ -33,12 +33,12 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 def show_visits(viewer: Viewer) -> None:
     """The last visits, and above them whom nobody had let in and who still are not."""
-    visits = library().visits(viewer)
+    visits = library().sharing.visits(viewer)
     st.subheader("Recent visits", anchor=False)
     if not visits:
         st.html(hits.paragraphs("Nobody came through the network yet."))
         return
-    people = {person.login for person in library().people(viewer)}
+    people = {person.login for person in library().sharing.people(viewer)}
     _show_knocks([visit for visit in visits if visit.refused and visit.login not in people])
     _say_filled()
     _show_table(visits)

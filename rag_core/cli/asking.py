@@ -52,7 +52,7 @@ def ask(
     say_where(words, stores)
     shown = _Shown(streams=not as_json and sys.stdout.isatty())
     try:
-        reply = library_of_owner().ask(OWNER, words, stores, k=k, filters=filters, on_text=shown.hear)
+        reply = library_of_owner().asking.ask(OWNER, words, stores, k=k, filters=filters, on_text=shown.hear)
     finally:
         shown.end()
     if as_json:

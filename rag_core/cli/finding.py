@@ -48,7 +48,7 @@ def query(
     if as_csv and as_json:
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
     say_where(words, stores)
-    answer = library_of_owner().search(
+    answer = library_of_owner().searching.search(
         OWNER, words, stores, mode=mode, top_k=top_k, min_score=min_score,
         filters=filters, max_tokens=max_tokens, offset=offset,
     )  # fmt: skip

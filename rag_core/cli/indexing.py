@@ -48,17 +48,17 @@ def init(folder: Path, store: str | None, yes: bool, as_json: bool) -> None:
     """
     library = library_of_owner()
     folder = real_folder(folder)
-    name = store or library.name_after(OWNER, folder)
+    name = store or library.sources.name_after(OWNER, folder)
     if not yes:
         _doubt(library, name, folder, ("**/*",))
-    if library.make_if_needed(OWNER, name):
+    if library.stores.make_if_needed(OWNER, name):
         click.echo(f"Made store {name!r}.", err=True)
     elif store is None:
-        _refuse_to_mix(library.store_info(OWNER, name), folder)
+        _refuse_to_mix(library.stores.info(OWNER, name), folder)
     _explain(library, name, folder, ("**/*",))
-    source = library.add_source(OWNER, name, folder, ("**/*",))
-    library.request_index(OWNER, name, [source.id])
-    work_off(library, name, as_json=as_json, then=lambda: _next_steps(library.store_info(OWNER, name)))
+    source = library.sources.add(OWNER, name, folder, ("**/*",))
+    library.jobs.request(OWNER, name, [source.id])
+    work_off(library, name, as_json=as_json, then=lambda: _next_steps(library.stores.info(OWNER, name)))
 
 
 def _next_steps(info: StoreInfo) -> str:
@@ -118,17 +118,17 @@ def index(
         _doubt(library, store, folder, chosen, exclude)
     for folder, chosen in wanted:
         _explain(library, store, folder, chosen, exclude)
-        say(*library.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
-    sources = [library.add_source(OWNER, store, r, chosen, exclude) for r, chosen in wanted]
+        say(*library.sources.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
+    sources = [library.sources.add(OWNER, store, r, chosen, exclude) for r, chosen in wanted]
     ids = [source.id for source in sources] or None
-    library.request_index(OWNER, store, ids, force=force)
+    library.jobs.request(OWNER, store, ids, force=force)
     paused = "" if wanted else _said_of_paused(library, store)
     work_off(library, store, as_json=as_json, then=lambda: paused)
 
 
 def _known(library: Library, store: str) -> StoreInfo:
     try:
-        return library.store_info(OWNER, store)
+        return library.stores.info(OWNER, store)
     except NotFound as error:
         make = f"Or make it: `commonplace store create {quote(store)}`, then index again."
         raise NotFound(error.message, f"{error.suggestion} {make}") from None
@@ -150,9 +150,9 @@ def _show_dry_run(
         _explain(library, store, folder, chosen, exclude)
     if not wanted:
         say(_said_of_paused(library, store))
-    drafts = [library.draft_source(OWNER, store, root, chosen, exclude) for root, chosen in wanted]
-    plans = [library.plan(OWNER, store, draft, force=force) for draft in drafts]
-    plans = plans or library.plans(OWNER, store, force=force)
+    drafts = [library.sources.draft(OWNER, store, root, chosen, exclude) for root, chosen in wanted]
+    plans = [library.sources.plan(OWNER, store, draft, force=force) for draft in drafts]
+    plans = plans or library.sources.plans(OWNER, store, force=force)
     emit(as_json, reports.plan(plans), lambda: show_plans(plans))
 
 
@@ -161,8 +161,8 @@ def _doubt(
 ) -> None:
     """Refuse a folder that is new to a store and so large that it may be a slip."""
     root = real_folder(folder)
-    known = store in library.store_names(OWNER)
-    if known and library.draft_source(OWNER, store, root, patterns, exclude).id:
+    known = store in library.stores.names(OWNER)
+    if known and library.sources.draft(OWNER, store, root, patterns, exclude).id:
         return
     if why := doubt(root, patterns, preview(root, patterns, exclude, max_files=MANY_FILES)):
         raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
@@ -189,7 +189,7 @@ def _if_written_out(patterns: Sequence[str]) -> str:
 
 def _said_of_paused(library: Library, store: str) -> str:
     """The folders of a store that no run reads, and the command by which it goes on with one; '' for none."""
-    paused = [each for each in library.store_info(OWNER, store).sources if each.paused and not each.removed]
+    paused = [each for each in library.stores.info(OWNER, store).sources if each.paused and not each.removed]
     if not paused:
         return ""
     one = len(paused) == 1
@@ -205,8 +205,8 @@ def _explain(
     library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
     """Say what adding patterns does to a folder that the store has, or has a part of, already."""
-    draft = library.draft_source(OWNER, store, folder, patterns, exclude)
-    others = [each for each in library.store_info(OWNER, store).sources if not each.removed]
+    draft = library.sources.draft(OWNER, store, folder, patterns, exclude)
+    others = [each for each in library.stores.info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)
     if known and known.root != str(real_folder(folder)):
         say(said_of_covered(str(real_folder(folder)), known))

@@ -109,7 +109,7 @@ def _if_named(ctx: click.Context, parameter: click.Parameter, name: str | None) 
 
 def store_of_file(library: Library, store: str | None, path: str) -> str:
     """The store that was named; without a name the only one that the file can be meant of."""
-    return store or only(library.stores_meant(OWNER, path, current_folder()), "Add --store with")
+    return store or only(library.files.stores_meant(OWNER, path, current_folder()), "Add --store with")
 
 
 def only(names: Sequence[str], advice: str) -> str:
@@ -143,7 +143,7 @@ def _named_store(ctx: click.Context, _: click.Parameter, name: str | None) -> st
 def store_names(ctx: click.Context) -> list[str]:
     """The names of all stores."""
     with closing(Library.open(_settings(ctx))) as library:
-        return library.store_names(OWNER)
+        return library.stores.names(OWNER)
 
 
 def _which(names: Sequence[str], advice: str) -> RagError:
@@ -164,7 +164,7 @@ def _begun(ctx: click.Context, _: click.Parameter | None, incomplete: str) -> li
 def begun_tokens(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The names of tokens that begin so, for a shell; none where they cannot be read."""
     with suppress(RagError, OSError), closing(Library.open(_settings(ctx))) as library:
-        return [each.name for each in library.tokens(OWNER) if each.name.startswith(incomplete)]
+        return [each.name for each in library.sharing.tokens(OWNER) if each.name.startswith(incomplete)]
     return []
 
 
@@ -173,9 +173,9 @@ def begun_paths(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
     found: set[str] = set()
     with suppress(RagError, OSError), closing(Library.open(_settings(ctx))) as library:
         named = ctx.params.get("stores") or filter(None, [ctx.params.get("store")])
-        for store in [*named] or library.store_names(OWNER):
+        for store in [*named] or library.stores.names(OWNER):
             with suppress(RagError, OSError):
-                found.update(library.paths_like(OWNER, store, incomplete, _MOST_BEGUN))
+                found.update(library.files.paths_like(OWNER, store, incomplete, _MOST_BEGUN))
     names = map(CompletionItem, sorted(found)[:_MOST_BEGUN])
     return [CompletionItem(incomplete, type="file"), *names]
 

@@ -35,12 +35,12 @@ def switch(
     """
     library = library_of_owner()
     if abandon:
-        info = library.abandon_switch(OWNER, name)
+        info = library.placement.abandon_switch(OWNER, name)
         emit(as_json, answers.Store.of(info), lambda: click.echo(f"Store {name!r} stays as it was."))
         return
     if not (embedder or backend or rechunk):
         raise click.UsageError("Say what to change: --embedder, --backend or --rechunk.")
-    info = library.switch_store(OWNER, name, embedder, backend, rechunk=rechunk)
+    info = library.placement.switch(OWNER, name, embedder, backend, rechunk=rechunk)
     if later:
         said = f"Store {name!r} switches to {info.switching} with its next run."
         emit(as_json, answers.Store.of(info), lambda: click.echo(line(said)))
@@ -62,7 +62,7 @@ def attach(address: str, name: str, taken: bool, as_json: bool) -> None:
     read here; attach it again to bring it up to date, or take it over.
     """
     with _reading() as progress:
-        info = library_of_owner().attach_store(OWNER, address, name, progress, take_over=taken)
+        info = library_of_owner().placement.attach(OWNER, address, name, progress, take_over=taken)
     said = f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."
     emit(as_json, answers.Store.of(info), lambda: click.echo(_taken(info.name) if taken else said))
 
@@ -86,7 +86,7 @@ def take_over(name: str, as_json: bool) -> None:
     It is brought up to date first. The other installation fills it no more.
     """
     with _reading() as progress:
-        info = library_of_owner().take_over_store(OWNER, name, progress)
+        info = library_of_owner().placement.take_over(OWNER, name, progress)
     emit(as_json, answers.Store.of(info), lambda: click.echo(_taken(name)))
 
 
@@ -117,12 +117,12 @@ def private(
     """
     library = library_of_owner()
     if hide or show:
-        found = library.change_private_rules(OWNER, name, hide=hide, show=show)
+        found = library.privacy.change(OWNER, name, hide=hide, show=show)
     else:
-        found = library.privacy(OWNER, name)
+        found = library.privacy.report(OWNER, name)
     if send is not None:
-        library.let_private_leave(OWNER, name, allowed=send)
-    info = library.store_info(OWNER, name)
+        library.placement.let_private_leave(OWNER, name, allowed=send)
+    info = library.stores.info(OWNER, name)
     value = {**answers.Store.of(info).model_dump(), **reports.Privacy.of(found).model_dump()}
     emit(as_json, value, lambda: _show_privacy(found, info))
 

@@ -27,10 +27,10 @@ def jobs(store: str, number: int | None, as_json: bool) -> None:
     """List the last runs of a store, the newest first."""
     library = library_of_owner()
     if number is not None:
-        job = library.job(OWNER, store, number)
+        job = library.jobs.get(OWNER, store, number)
         emit(as_json, answers.Job.of(job), lambda: _show_whole(library, job))
         return
-    found = library.jobs(OWNER, store)
+    found = library.jobs.all(OWNER, store)
     emit(as_json, {"store": store, "jobs": [answers.Job.of(job) for job in found]}, lambda: show_jobs(found))
 
 
@@ -48,7 +48,7 @@ def work_off(library: Library, store: str, *, as_json: bool, then: Callable[[], 
         moving.say(progress(now))
 
     try:
-        job = library.run(OWNER, store, report)
+        job = library.jobs.run(OWNER, store, report)
     except StoreBusy as busy:
         queued = str(busy)
         emit(as_json, {"queued": True, "store": store}, lambda: click.echo(queued))
@@ -74,4 +74,4 @@ def _show_whole(library: Library, job: Job) -> None:
 
 
 def _show(library: Library, job: Job) -> None:
-    show_job(job, library.job_problems(OWNER, job.store, job.id))
+    show_job(job, library.jobs.problems_of(OWNER, job.store, job.id))

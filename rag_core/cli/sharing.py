@@ -44,7 +44,7 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None, as_json: 
     guest may ask as before, at first not at all.
     """
     library = library_of_owner()
-    person = library.share(OWNER, login, stores, may_ask=may_ask)
+    person = library.sharing.share(OWNER, login, stores, may_ask=may_ask)
     emit(as_json, reports.Person.of(person), lambda: click.echo(_granted(person)))
     _say_no_way_here(library)
 
@@ -58,7 +58,7 @@ def share_owner(login: str, as_json: bool) -> None:
     That is every store, private notes and settings, from their own devices.
     """
     library = library_of_owner()
-    person = library.make_owner(OWNER, login)
+    person = library.sharing.make_owner(OWNER, login)
     emit(as_json, reports.Person.of(person), lambda: click.echo(f"{plain(person.login)} is an owner now."))
     _say_no_way_here(library)
 
@@ -71,7 +71,7 @@ def share_status(port: int, as_json: bool) -> None:
 
     Nothing is changed: the command that has Tailscale lead to the app is for you to type.
     """
-    found = library_of_owner().tailscale(OWNER, port)
+    found = library_of_owner().sharing.tailscale(OWNER, port)
     emit(as_json, asdict(found), lambda: _show_tailscale(found))
 
 
@@ -79,7 +79,7 @@ def share_status(port: int, as_json: bool) -> None:
 @json_option
 def share_list(as_json: bool) -> None:
     """List who may come in, owners first."""
-    found = library_of_owner().people(OWNER)
+    found = library_of_owner().sharing.people(OWNER)
     emit(as_json, {"people": [reports.Person.of(each) for each in found]}, lambda: _show(found))
 
 
@@ -99,8 +99,8 @@ def share_remove(login: str, stores: Sequence[str], as_json: bool) -> None:
     Pages that they have open close within seconds.
     """
     library = library_of_owner()
-    library.unshare(OWNER, login, stores)
-    left = next((each for each in library.people(OWNER) if each.login == login.lower()), None)
+    library.sharing.unshare(OWNER, login, stores)
+    left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
     said = f"{login} may not come in any more." if left is None else _granted(left)
     emit(
         as_json,
@@ -128,7 +128,7 @@ def _show_tailscale(found: Tailscale) -> None:
 
 
 def _say_no_way_here(library: Library) -> None:
-    found = library.tailscale(OWNER)
+    found = library.sharing.tailscale(OWNER)
     if not found.forwards:
         said = f"Nobody can come in yet. {found.sentence} `commonplace share status` says what to do."
         click.secho(line(said), fg="yellow", err=True)

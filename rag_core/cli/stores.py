@@ -65,7 +65,7 @@ def store_create(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Make an empty store."""
-    info = library_of_owner().create_store(
+    info = library_of_owner().stores.create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
         sends_private=send_private,
     )  # fmt: skip
@@ -82,7 +82,7 @@ def store_create(
 @json_option
 def store_list(as_json: bool) -> None:
     """List every store."""
-    infos, warnings = library_of_owner().store_infos(OWNER)
+    infos, warnings = library_of_owner().stores.infos(OWNER)
     emit(as_json, answers.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
 
 
@@ -91,7 +91,7 @@ def store_list(as_json: bool) -> None:
 @json_option
 def store_info(name: str, as_json: bool) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
-    info = library_of_owner().store_info(OWNER, name)
+    info = library_of_owner().stores.info(OWNER, name)
     emit(as_json, answers.Store.of(info), lambda: show_store(info))
 
 
@@ -102,7 +102,7 @@ def store_info(name: str, as_json: bool) -> None:
 def store_rename(name: str, new_name: str, as_json: bool) -> None:
     """Give a store another name; all that is in it stays."""
     library = library_of_owner()
-    info = library.rename_store(OWNER, name, new_name)
+    info = library.stores.rename(OWNER, name, new_name)
     said = f"Store {name!r} is called {new_name!r} now."
     emit(as_json, answers.Store.of(info), lambda: click.echo(_with_default(library, said)))
 
@@ -120,7 +120,7 @@ def store_export(name: str, file: Path, force: bool, as_json: bool) -> None:
     """
     progress = Line()
     try:
-        done = library_of_owner().export_store(
+        done = library_of_owner().stores.export(
             OWNER, name, file, lambda now: progress.say(now.said), force=force
         )
     finally:
@@ -147,7 +147,7 @@ def store_import(file: Path, name: str, as_json: bool) -> None:
     """
     progress = Line()
     try:
-        info = library_of_owner().import_store(OWNER, file, name, lambda now: progress.say(now.said))
+        info = library_of_owner().stores.take_in(OWNER, file, name, lambda now: progress.say(now.said))
     finally:
         progress.clear()
     emit(as_json, answers.ImportedStore.of(info), lambda: _show_imported(info))
@@ -174,7 +174,7 @@ def store_delete(name: str, force: bool, leave_index: bool, as_json: bool) -> No
             typed = click.prompt(f"{lost} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
-    library.delete_store(OWNER, name, leave_index=leave_index)
+    library.stores.delete(OWNER, name, leave_index=leave_index)
     emit(
         as_json,
         {"deleted": name},
@@ -186,13 +186,13 @@ def store_delete(name: str, force: bool, leave_index: bool, as_json: bool) -> No
 
 def _with_default(library: Library, said: str) -> str:
     """What is ``said``, and in a line of its own that the setting default_store names no store now."""
-    return "\n".join(filter(None, (said, line(library.lost_default(OWNER)))))
+    return "\n".join(filter(None, (said, line(library.stores.lost_default(OWNER)))))
 
 
 def _parted(library: Library, name: str) -> str:
     """Who loses a store with its owner; '' for nobody, or where nobody can say."""
     try:
-        guests = library.guests(OWNER, name)
+        guests = library.sharing.guests(OWNER, name)
     except StoreError:
         return ""
     return f" {some(guests, 'guest')} can search it no more." if guests else ""
@@ -201,7 +201,7 @@ def _parted(library: Library, name: str) -> str:
 def _contents(library: Library, name: str) -> str:
     """What would be lost with a store."""
     try:
-        info = library.store_info(OWNER, name)
+        info = library.stores.info(OWNER, name)
     except StoreError as error:  # a damaged store is there to be deleted, too
         return error.message
     return _counted(info)
@@ -220,6 +220,6 @@ for command in (placement.switch, placement.attach, placement.take_over, placeme
 @json_option
 def status(stores: tuple[str, ...], as_json: bool) -> None:
     """Show every store, what is running, and what was not finished."""
-    found = library_of_owner().status(OWNER, stores)
+    found = library_of_owner().stores.status(OWNER, stores)
     running = {job.store: job for job in found.running}
     emit(as_json, answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

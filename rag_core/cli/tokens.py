@@ -28,7 +28,7 @@ def token_create(name: str, as_json: bool) -> None:
 
     NAME is for you, to know it again when you revoke it.
     """
-    made = library_of_owner().create_token(OWNER, name)
+    made = library_of_owner().sharing.create_token(OWNER, name)
     if not as_json:
         click.echo("Keep it: it opens every store, and is not shown again.", err=True)
     emit(as_json, reports.NewToken.of(made), lambda: click.echo(made.secret))
@@ -38,7 +38,7 @@ def token_create(name: str, as_json: bool) -> None:
 @json_option
 def token_list(as_json: bool) -> None:
     """List the tokens that are valid."""
-    found = library_of_owner().tokens(OWNER)
+    found = library_of_owner().sharing.tokens(OWNER)
     emit(as_json, {"tokens": [asdict(each) for each in found]}, lambda: _show(found))
 
 
@@ -47,7 +47,7 @@ def token_list(as_json: bool) -> None:
 @json_option
 def token_revoke(name: str, as_json: bool) -> None:
     """Let a token open nothing any more, from the next request on."""
-    library_of_owner().revoke_token(OWNER, name)
+    library_of_owner().sharing.revoke_token(OWNER, name)
     emit(as_json, {"revoked": name}, lambda: click.echo(f"Token {name!r} is revoked."))
 
 

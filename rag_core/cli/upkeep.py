@@ -34,9 +34,9 @@ def verify(stores: tuple[str, ...], files: bool, as_json: bool) -> None:
     library = library_of_owner()
     healths: list[Health] = []
     damaged: list[StoreError] = []
-    for name in dict.fromkeys(stores or library.store_names(OWNER)):
+    for name in dict.fromkeys(stores or library.stores.names(OWNER)):
         try:
-            healths.append(library.verify(OWNER, name, files=files))
+            healths.append(library.upkeep.verify(OWNER, name, files=files))
         except StoreError as error:
             damaged.append(error)
     value = {
@@ -57,8 +57,8 @@ def store_verify(name: str, files: bool, heal: bool, as_json: bool) -> None:
     """Check one store, its vector index on a server included."""
     library = library_of_owner()
     if heal:
-        library.heal(OWNER, name)
-    health = library.verify(OWNER, name, files=files)
+        library.placement.heal(OWNER, name)
+    health = library.upkeep.verify(OWNER, name, files=files)
     emit(as_json, reports.Health.of(health), lambda: show_healths([health], []))
     sys.exit(not health.sound)
 
@@ -72,5 +72,5 @@ def repair(store: str, as_json: bool) -> None:
     Reads its folders into a new file and takes over your decisions and the vectors that are whole. The
     damaged file is kept beside it.
     """
-    repaired = library_of_owner().repair(OWNER, store)
+    repaired = library_of_owner().upkeep.repair(OWNER, store)
     emit(as_json, reports.Repair.of(repaired), lambda: show_repair(repaired))

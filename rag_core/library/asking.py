@@ -13,18 +13,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered
 from rag_core.ask.conversations import Conversations
 from rag_core.ask.prompt import RULES, SYSTEM_PROMPT
 from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
-from rag_core.library.reader import Reader, llm_options
+from rag_core.library.documents import Documents
+from rag_core.library.searching import Searching
+from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.models.chat import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
 from rag_core.models.servers.addresses import host_of, leaves
+from rag_core.models.servers.ollama import OLLAMA_URL
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
 from rag_core.wording import GET_A_MODEL, go_on, waiting
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 _NOTHING = "Nothing here fits this question well enough to answer it from."
 _NO_ANSWER = "There is no answer; these are the passages that fit best."
@@ -54,9 +61,15 @@ class _Found:
     timestamp: str = ""
 
 
-class Asking(Reader):
-    """Every store of one owner, for questions."""
+class Asking(Service):
+    """Answers questions from the passages of stores."""
 
+    def __init__(self, shared: Shared, searching: Searching, documents: Documents) -> None:
+        super().__init__(shared)
+        self._searching = searching
+        self._documents = documents
+
+    @open_to_all
     def ask(
         self,
         viewer: Viewer,
@@ -79,7 +92,7 @@ class Asking(Reader):
         one who has enough answered already, InvalidInput for an empty question or a ``k`` over 20, NotFound
         for a store that is not there for this viewer.
         """
-        self.check_may_ask(viewer)
+        check_may_ask(viewer)
         started = time.perf_counter()
         k = k or DEFAULT_K
         if not 1 <= k <= MAX_K:
@@ -90,7 +103,12 @@ class Asking(Reader):
         hear, stop = on_text or _nobody, stop or threading.Event()
         hear(Draft(looking=True))
         search = partial(
-            self.search, viewer, stores=stores, filters=filters, min_score=0.0, max_tokens=_NO_BUDGET
+            self._searching.search,
+            viewer,
+            stores=stores,
+            filters=filters,
+            min_score=0.0,
+            max_tokens=_NO_BUDGET,
         )
         found = self._retrieve(viewer, question, k, history, search)
         reply = Reply(
@@ -110,7 +128,7 @@ class Asking(Reader):
     @contextmanager
     def _one_of_few(self, viewer: Viewer) -> Iterator[None]:
         """As long as this lasts a model answers the viewer. Raises TooMany for a guest who has enough."""
-        key, limit = (str(self.settings.data_dir), viewer.login), self.settings.guest_asks
+        key, limit = (str(self._settings.data_dir), viewer.login), self._settings.guest_asks
         with _lock:
             if not viewer.is_owner and _of_guests[key] >= limit:
                 raise TooMany("Your last questions are still being answered.", "Wait for an answer first.")
@@ -123,28 +141,14 @@ class Asking(Reader):
                 if not _of_guests[key]:
                     del _of_guests[key]
 
-    @staticmethod
-    def check_may_ask(viewer: Viewer) -> None:
-        """Raise Forbidden for a guest whom the owner lets search, and not ask."""
-        if not (viewer.is_owner or viewer.may_ask):
-            raise Forbidden(
-                "You may search these notes, and not ask a model about them.",
-                "Search, or ask their owner to let you.",
-            )
-
-    @staticmethod
-    def stop_answers() -> None:
-        """Have every model that is answering in this process stop; what was said until then stays."""
-        with _lock:
-            for stop in _under_way:
-                stop.set()
-
     # --- conversations ------------------------------------------------------------------
 
+    @open_to_all
     def conversations(self, viewer: Viewer) -> list[Conversation]:
         """What ``viewer`` asked and kept, the last conversation first."""
         return self._conversations.all_of(_whose(viewer))
 
+    @open_to_all
     def conversation(self, viewer: Viewer, conversation: str) -> list[Reply]:
         """The replies of a conversation, oldest first. One made from passages that ``viewer`` may not see any
         more is left out. Raises NotFound when nothing is left."""
@@ -154,22 +158,24 @@ class Asking(Reader):
             raise NotFound("There is no such conversation.", "It was deleted, or is another's; ask again.")
         return shown
 
+    @open_to_all
     def keep_reply(self, viewer: Viewer, conversation: str, reply: Reply) -> None:
         """Keep a reply as the last of a conversation, whose id is 32 hexadecimal digits, new or not."""
         self._conversations.add(_whose(viewer), conversation, reply)
 
+    @open_to_all
     def forget_conversations(self, viewer: Viewer, conversation: str | None = None) -> None:
         """Delete one conversation of ``viewer``, or all."""
         self._conversations.delete(_whose(viewer), conversation)
 
     @property
     def _conversations(self) -> Conversations:
-        return Conversations(self.settings.data_dir, self.settings.busy_timeout_s)
+        return Conversations(self._settings.data_dir, self._settings.busy_timeout_s)
 
     def _may_still_see(self, viewer: Viewer, reply: Reply) -> bool:
         try:
             for each in reply.references:
-                self.neighbours(viewer, each.vault, each.key, 0)
+                self._documents.neighbours(viewer, each.vault, each.key, 0)
         except RagError:
             return False
         return all(map(viewer.may_see, reply.stores))
@@ -224,12 +230,12 @@ class Asking(Reader):
         return self._stores.open(viewer, store).store.sends_private
 
     def _leaves(self) -> bool:
-        name = self.settings.llm
-        return name is not None and leaves(server_of(name, llm_options(self.settings)))
+        name = self._settings.llm
+        return name is not None and leaves(server_of(name, llm_options(self._settings)))
 
     def _around(self, viewer: Viewer, hit: Hit, count: int) -> Sequence[Neighbour]:
         try:
-            return self.neighbours(viewer, hit.store, hit.key, count)
+            return self._documents.neighbours(viewer, hit.store, hit.key, count)
         except NotFound:  # it was changed since the search
             return ()
 
@@ -245,7 +251,7 @@ class Asking(Reader):
         stop: threading.Event,
     ) -> Reply:
         """The reply with its passages, and with what the model says of them."""
-        options = llm_options(self.settings)
+        options = llm_options(self._settings)
         before = conversation([turn for turn in history if self._may_hear(turn)], options.context)
         question = beginning(reply.question, options.context)
         said = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
@@ -271,20 +277,20 @@ class Asking(Reader):
 
     def _llm(self) -> str:
         """The name of the model that answers. Raises LLMError where there is none."""
-        if self.settings.llm is None:
+        if self._settings.llm is None:
             raise LLMError(
                 "No model is set up to answer questions.",
                 f"{GET_A_MODEL} in config.yaml. `commonplace config` says where that is.",
                 on_page=f"{GET_A_MODEL} in config.yaml.",
             )
-        return self.settings.llm
+        return self._settings.llm
 
     def _may_hear(self, turn: Turn) -> bool:
         """Whether the model may be told of an earlier turn: one on another machine not of private notes."""
         return not (turn.private and self._leaves())
 
     def _kept_back(self) -> Notice:
-        host = host_of(server_of(self._llm(), llm_options(self.settings)))
+        host = host_of(server_of(self._llm(), llm_options(self._settings)))
         return Notice(
             f"Passages of private notes would fit, too. They stay on this machine; the model is at {host}."
         )
@@ -369,7 +375,7 @@ def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
 
 @contextmanager
 def _stoppable(stop: threading.Event) -> Iterator[None]:
-    """As long as this lasts, `Asking.stop_answers` sets ``stop``."""
+    """As long as this lasts, `stop_answers` sets ``stop``."""
     with _lock:
         _under_way.add(stop)
     try:
@@ -386,3 +392,32 @@ def _whose(viewer: Viewer) -> str:
 
 def _nobody(_: Draft) -> None:
     """Hear of nothing."""
+
+
+def check_may_ask(viewer: Viewer) -> None:
+    """Raise Forbidden for a guest whom the owner lets search, and not ask."""
+    if not (viewer.is_owner or viewer.may_ask):
+        raise Forbidden(
+            "You may search these notes, and not ask a model about them.",
+            "Search, or ask their owner to let you.",
+        )
+
+
+def stop_answers() -> None:
+    """Have every model that is answering in this process stop; what was said until then stays."""
+    with _lock:
+        for stop in _under_way:
+            stop.set()
+
+
+def llm_options(settings: Settings) -> LLMOptions:
+    """What of the settings a model that answers is opened with."""
+    return LLMOptions(
+        ollama_url=settings.ollama_url or OLLAMA_URL,
+        openai_url=settings.chat_base_url or "",
+        openai_key=settings.chat_api_key or "",
+        temperature=settings.llm_temperature,
+        max_tokens=settings.llm_max_tokens,
+        context=settings.llm_context,
+        timeout_s=settings.llm_timeout_s,
+    )

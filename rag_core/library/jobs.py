@@ -1,163 +1,198 @@
-"""Background runs inside a long-lived process: one thread a store, started and stopped here.
-
-Module state on purpose: whatever forgets its caches (a page, a framework) must not forget a
-running thread. The store's lock guards against other processes.
-"""
+"""The jobs of a store: asking for one, running it, cancelling it, and its results."""
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
-from rag_core.errors import InUpkeep, NotFound, RagError, StoreBusy
-from rag_core.index.index import low_priority
-from rag_core.library import Library
-from rag_core.types import Viewer
-
-_LOOK_EVERY_S = 0.5  # whether a store that is in upkeep is free again
-
-SEND_EVERY_S = 30.0
-"""How often a long-lived process looks whether a backlog can be sent."""
-_MOST_S = 900.0  # between two tries, where what can be reached refuses what is sent
-
-_log = logging.getLogger(__name__)
-_lock = threading.Lock()
+from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.files import display
+from rag_core.index import index
+from rag_core.library import places
+from rag_core.library.service import Service
+from rag_core.reports import Asked, Problem
+from rag_core.store import problems, sources, work
+from rag_core.types import FileResult, Job, Viewer
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A thread that indexes a store, until ``stop`` is set."""
+class Jobs(Service):
+    """Brings stores up to date with their folders."""
 
-    thread: threading.Thread
-    stop: threading.Event
+    def request(
+        self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
+    ) -> None:
+        """Leave a request to bring the store up to date with its sources; ``run`` does it.
+
+        None stands for all that are not paused, no id for the passages that wait to be embedded.
+        """
+        index.request(self._own(viewer, store), source_ids, force=force)
+
+    def request_file(self, viewer: Viewer, store: str, path: str) -> None:
+        """Ask for one document to be read again, changed or not. Raises NotFound, also for one excluded."""
+        self.request_files(viewer, store, [path])
+
+    def request_files(self, viewer: Viewer, store: str, paths: Sequence[str]) -> None:
+        """Ask for documents to be read again, changed or not; those that are gone are passed over.
+
+        Raises NotFound when all are, or are excluded.
+        """
+        opened = self._own(viewer, store)
+        by_source: dict[int, list[bytes]] = {}
+        for source_id, raw in places.read_places(opened, paths):
+            by_source.setdefault(source_id, []).append(raw)
+        for source_id, raws in by_source.items():
+            index.request_files(opened, source_id, raws)
+
+    def request_path(self, viewer: Viewer, store: str, path: str) -> str:
+        """Ask for one file to be read, changed or not; returns what the store calls it.
+
+        Raises InvalidInput for a folder, and for a file that the patterns or the owner leave out.
+        """
+        opened = self._own(viewer, store)
+        with opened.read() as db:
+            found = places.inside(db, opened, path)
+            if any(map(places.is_folder, found)):
+                raise InvalidInput(
+                    f"{path!r} is a folder.", "Ask for the folder to be read, or name a file in it."
+                )
+            hindered = [places.hindrance(db, opened, place) for place in found]
+        readable = [place for place, hindrance in zip(found, hindered, strict=True) if hindrance is None]
+        if not readable and hindered[0]:
+            said, advice = hindered[0].sentence, hindered[0].advice.everywhere
+            raise InvalidInput(f"{path!r} is not read. {said}", advice)
+        for source, raw in readable:
+            index.request_files(opened, source.id, [raw])
+        return places.shown(readable[0])
+
+    def request_below(self, viewer: Viewer, store: str, path: str, *, recursive: bool = True) -> None:
+        """Ask for the files of a folder to be brought up to date; without ``recursive`` not for those in
+        folders below it. Raises InvalidInput where the patterns choose none."""
+        opened = self._own(viewer, store)
+        with opened.read() as db:
+            asked = [
+                (place, places.files_below(db, place, recursive=recursive))
+                for place in places.inside(db, opened, path)
+            ]
+        if not any(paths for _, paths in asked):
+            raise InvalidInput(
+                f"There is no folder {path!r} with files that store {store!r} reads.",
+                "Check the spelling and the patterns of the folder; for one file ask by its name.",
+            )
+        with opened.note() as db:
+            for (source, raw), paths in asked:
+                whole = recursive and not raw
+                if paths:
+                    work.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
+
+    def requested(self, viewer: Viewer, store: str) -> bool:
+        """Whether somebody asks for a run that is not done yet."""
+        return index.requested(self._stores.open(viewer, store).store)
+
+    def requests(self, viewer: Viewer, store: str) -> list[Asked]:
+        """What is asked of a store and not done yet, each once, the oldest first."""
+        with self._stores.open(viewer, store).store.read() as db:
+            waiting = work.requests_after(db, 0)
+            roots = {source.id: source.root for source in sources.all_sources(db)}
+        return list(dict.fromkeys(_asked(each, roots) for each in waiting if each.kind == "index"))
+
+    def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
+        """Bring a store up to date with its sources, in this thread: `request_index`, then `run`."""
+        self.request(viewer, store)
+        return self.run(viewer, store, report)
+
+    def run(
+        self,
+        viewer: Viewer,
+        store: str,
+        report: Callable[[Job], None] | None = None,
+        *,
+        stop: Callable[[], bool] | None = None,
+    ) -> Job | None:
+        """Do what was requested of a store, in this thread; None if there was nothing to do.
+
+        ``stop`` is asked several times a second; once it says yes the run ends as *interrupted*
+        and its requests stay for the next one. Raises StoreBusy when a run is under way elsewhere:
+        that one takes the requests.
+        """
+        opened = self._stores.open(viewer, store).store
+        job = index.run(
+            opened,
+            lambda: self._embedders.renewed(opened.target_embedder),
+            report,
+            self._shared.limits(),
+            stop,
+            lambda address, dimension: self._stores.own_remote(opened, address, dimension),
+            self._shared.courtesy,
+        )
+        return replace(job, results=tuple(self.results(viewer, store, job.id))) if job else None
+
+    def cancel(self, viewer: Viewer, store: str) -> None:
+        """Ask the store's run to stop, in whichever process it is."""
+        index.cancel(self._stores.open(viewer, store).store)
+
+    def all(self, viewer: Viewer, store: str, limit: int = 20) -> list[Job]:
+        """The newest runs of a store first; at most one of them is running."""
+        opened = self._stores.open(viewer, store).store
+        with opened.read() as db:
+            found = work.jobs(db, store, running=True, limit=limit)
+        if not any(job.state == "running" for job in found) or opened.running():
+            return found
+        with opened.read() as db:  # it ended between the two looks, or its process died
+            return work.jobs(db, store, running=False, limit=limit)
+
+    def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
+        """When the last run through all of each folder of these stores had begun, in ISO time: of the folder
+        where that is longest ago. '' where one of them had none; a paused one is left out, as is a store that
+        cannot be read."""
+        last: list[str] = []
+        for store in stores:
+            with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
+                last += sources.whole_reads(db)
+        return min(last, default="")
+
+    def results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
+        """What became of each file of a run, failures first; unchanged ones are only counted."""
+        with self._stores.open(viewer, store).store.read() as db:
+            return work.results(db, job_id, limit)
+
+    def get(self, viewer: Viewer, store: str, job_id: int) -> Job:
+        """One run with what became of each of its files. Raises NotFound."""
+        found = {job.id: job for job in self.all(viewer, store, work.KEPT_JOBS + 1)}
+        if job_id not in found:
+            known = f"There are {min(found)} to {max(found)}." if found else "It had none yet."
+            raise NotFound(f"Store {store!r} has no run with the number {job_id}.", known)
+        return replace(found[job_id], results=tuple(self.results(viewer, store, job_id)))
+
+    def problems(self, viewer: Viewer, store: str) -> list[Problem]:
+        """What of a store cannot be found as it should, by reason: failed files, then texts that the
+        embedder refused, then skipped files; the most frequent first."""
+        with self._stores.open(viewer, store).store.read() as db:
+            return problems.in_store(db)
+
+    def problems_of(self, viewer: Viewer, store: str, job_id: int) -> list[Problem]:
+        """The files that a run could not read, by reason. A folder that was not there goes by its path."""
+        with self._stores.open(viewer, store).store.read() as db:
+            return problems.of_job(db, job_id)
+
+    def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
+        """Ask for the files of a problem, or for the texts that were refused, to be tried again.
+
+        Raises NotFound when none of the files is there any more.
+        """
+        if problem.kind == "refused":
+            self.request(viewer, store, [])
+            return
+        with self._stores.open(viewer, store).store.read() as db:
+            roots = {display(os.fsencode(each.root)): each for each in sources.all_sources(db)}
+        folders = [roots[path].id for path in problem.files if path in roots]
+        if folders:
+            self.request(viewer, store, folders)
+        if files := [path for path in problem.files if path not in roots]:
+            self.request_files(viewer, store, files)
 
 
-_runs: dict[tuple[str, str], _Run] = {}
-_tries: dict[tuple[str, str], tuple[float, float]] = {}
-"""The stores whose backlog was tried to be sent: when it may be again, and how long after the last time."""
-
-
-def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) -> None:
-    """Bring ``store`` up to date with its sources in the background."""
-    library.request_index(viewer, store, force=force)
-    go_on(library, viewer, store)
-
-
-def go_on(library: Library, viewer: Viewer, store: str) -> None:
-    """Do in the background what is requested of ``store``.
-
-    A run that is under way, here or in another process, takes the requests too; the end of a repair
-    is waited for.
-    """
-    key = _key(library, store)
-    with _lock:
-        if key not in _runs:
-            stop = threading.Event()
-            thread = threading.Thread(target=_work, args=(library, viewer, store, stop), daemon=True)
-            _runs[key] = _Run(thread, stop)
-            thread.start()
-
-
-def resume_all(library: Library, viewer: Viewer) -> None:
-    """Go on with what was asked of every store when this process was not there to do it.
-
-    A run that ended together with its process, in no orderly way, waits for the owner: it may have
-    been what ended it.
-    """
-    for store in library.store_names(viewer):
-        resume(library, viewer, store)
-
-
-def send_backlogs(library: Library, viewer: Viewer) -> None:
-    """Have the stores whose remote vector index could not be reached send what it lacks, if it answers
-    now. Where that was in vain, later each time: every try is a run in the store's history."""
-    for store in library.store_names(viewer):
-        key = _key(library, store)
-        try:
-            if working(library, store):
-                continue
-            if not library.can_send(viewer, store):
-                _tries.pop(key, None)
-                continue
-            due, waited = _tries.get(key, (0.0, SEND_EVERY_S / 2))
-            if time.monotonic() >= due:
-                waited = min(2 * waited, _MOST_S)
-                _tries[key] = time.monotonic() + waited, waited
-                library.request_index(viewer, store, [])
-                go_on(library, viewer, store)
-        except RagError as error:
-            _log.warning("what store %r has to send is not sent: %s", store, error)
-
-
-def resume(library: Library, viewer: Viewer, store: str) -> None:
-    """Go on with what was asked of one store and is not done, as ``resume_all`` does."""
-    try:
-        if library.requested(viewer, store) and not _was_killed(library, viewer, store):
-            go_on(library, viewer, store)
-    except RagError as error:  # a store that cannot be read is the page's to report
-        _log.warning("what was asked of store %r is not resumed: %s", store, error)
-
-
-def _was_killed(library: Library, viewer: Viewer, store: str) -> bool:
-    newest = next(iter(library.jobs(viewer, store, 1)), None)
-    return newest is not None and newest.state == "interrupted" and newest.end_time is None
-
-
-def working(library: Library, store: str) -> bool:
-    """Whether this process is at work on ``store``, or about to be: the run may not have begun yet."""
-    with _lock:
-        return _key(library, store) in _runs
-
-
-def _key(library: Library, store: str) -> tuple[str, str]:
-    return str(library.settings.store_dir), store
-
-
-def _work(library: Library, viewer: Viewer, store: str, stop: threading.Event) -> None:
-    low_priority()
-    try:
-        while not stop.is_set() and _has_more(library, viewer, store):
-            _run(library, viewer, store, stop)
-    except StoreBusy:
-        _log.info("store %r is indexed by another process, which takes the request", store)
-    except NotFound:
-        _log.info("store %r was renamed or deleted before it could be indexed", store)
-    except Exception:  # the run has written "failed" and why into its job, where Index and status show it
-        _log.exception("the run of store %r ended with an error", store)
-    finally:
-        with _lock:
-            run = _runs.get(_key(library, store))
-            if run is not None and run.thread is threading.current_thread():
-                del _runs[_key(library, store)]
-
-
-def _run(library: Library, viewer: Viewer, store: str, stop: threading.Event) -> None:
-    try:
-        library.run(viewer, store, stop=stop.is_set)
-    except InUpkeep:  # whose end nobody but this thread waits for
-        stop.wait(_LOOK_EVERY_S)
-
-
-def _has_more(library: Library, viewer: Viewer, store: str) -> bool:
-    """Whether there is work left; if not, this thread is off the list before anyone can add some."""
-    with _lock:
-        more = library.requested(viewer, store)
-        if not more:
-            _runs.pop(_key(library, store), None)
-        return more
-
-
-def stop_all(timeout: float = 10.0) -> list[str]:
-    """Interrupt every run of this process and wait ``timeout`` seconds for each. Returns their stores.
-
-    What was committed stays, and so do the requests: ``resume_all`` goes on with them.
-    """
-    with _lock:
-        runs = dict(_runs)
-    for run in runs.values():
-        run.stop.set()
-    for run in runs.values():
-        run.thread.join(timeout)
-    return [store for _, store in runs]
+def _asked(request: work.Request, roots: dict[int, str]) -> Asked:
+    folders = None if request.sources is None else tuple(roots[i] for i in request.sources if i in roots)
+    return Asked(folders, len(request.paths or ()), request.force)

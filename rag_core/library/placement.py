@@ -10,8 +10,8 @@ from rag_core.extract.chunk import chunk_spec
 from rag_core.index import index, outbox
 from rag_core.index.embedding import keeps_private
 from rag_core.library import attaching
-from rag_core.library.folders import owner_only
-from rag_core.library.runs import Runs
+from rag_core.library.service import Service
+from rag_core.library.store_files import StoreFiles
 from rag_core.models.embedders import Embedder, full_name
 from rag_core.models.servers.patience import answered
 from rag_core.reports import VECTOR_INDEX, Finding, Health
@@ -26,18 +26,14 @@ from rag_core.vectors.service import Refused
 from rag_core.wording import plural
 
 
-class Placement(Runs):
-    """Every store of one owner, with the choice of who embeds its text and where its vectors are.
-
-    Every method here raises Forbidden for a guest.
-    """
+class Placement(Service):
+    """Chooses, switches and mends the embedder and the vector index of stores."""
 
     def backends(self, viewer: Viewer) -> dict[str, str]:
         """The kinds of vector index that a store may have, and where text goes with each, in words."""
-        owner_only(viewer, "choose a vector index")
-        return {kind: destination(kind, self._vector_options) for kind in kinds()}
+        return {kind: destination(kind, self._shared.vector_options) for kind in kinds()}
 
-    def switch_store(
+    def switch(
         self,
         viewer: Viewer,
         name: str,
@@ -54,7 +50,6 @@ class Placement(Runs):
         for. Raises InvalidInput when it is missing then, or when nothing would change; EmbedderError and
         VectorError when the new ones cannot be had, StoreBusy while the store is being indexed.
         """
-        owner_only(viewer, "switch a store")
         store = self._own(viewer, name)
         with store.hold("switch"):
             with store.read() as db:
@@ -71,7 +66,7 @@ class Placement(Runs):
             backend = backend or (begun.backend if begun else store.backend)
             self._begin(store, chosen, opened, backend, rechunk=rechunk)
         index.request(store, None if rechunk else [])
-        return self.store_info(viewer, name)
+        return self._shared.info(viewer, name)
 
     def _begin(self, store: Store, name: str, embedder: Embedder, backend: str, *, rechunk: bool) -> None:
         canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
@@ -93,7 +88,7 @@ class Placement(Runs):
             )
         if not is_same or backend != store.backend:
             beside = embedder.identity if address and backend == store.backend else None
-            address = address_of(backend, store.name, self._vector_options, beside)
+            address = address_of(backend, store.name, self._shared.vector_options, beside)
         if address:
             remote = self._stores.own_remote(store, address, embedder.identity.dimension)
             answered(remote.owner, remote.server or address)
@@ -106,7 +101,7 @@ class Placement(Runs):
             if to != switch.under_way(db):
                 switch.begin(db, to)
             if rechunk:
-                sizes = self.settings.chunk_sizes, dict(self.settings.chunking)
+                sizes = self._settings.chunk_sizes, dict(self._settings.chunking)
                 switch.cut_anew(db, chunk_spec(embedder.max_tokens, *sizes))
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
@@ -114,19 +109,17 @@ class Placement(Runs):
 
         Raises InvalidInput when no switch is under way, StoreBusy while the store is being indexed.
         """
-        owner_only(viewer, "switch a store")
         store = self._stores.open(viewer, name).store
         with store.hold("switch"), store.decide() as db:
             if switch.under_way(db) is None:
                 raise InvalidInput(f"Store {name!r} is not switching.", "Nothing was changed.")
             switch.abandon(db)
         index.request(store, [])
-        return self.store_info(viewer, name)
+        return self._shared.info(viewer, name)
 
     def let_private_leave(self, viewer: Viewer, name: str, *, allowed: bool) -> None:
         """Say whether private notes of a store may go to servers on other machines; what may not any more
         is removed there by the next run. Raises StoreBusy while the store is being indexed."""
-        owner_only(viewer, "let private notes leave")
         store = self._own(viewer, name)
         with store.hold("switch"), store.decide() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('sends_private', ?)", ("1" if allowed else "0",))
@@ -135,7 +128,7 @@ class Placement(Runs):
 
     # --- another installation's index -------------------------------------------------
 
-    def attach_store(
+    def attach(
         self,
         viewer: Viewer,
         address: str,
@@ -152,7 +145,6 @@ class Placement(Runs):
         address or name that cannot be used, VectorError when the index cannot be read or is not one of
         ours, EmbedderError when its embedder is not to be had here.
         """
-        owner_only(viewer, "attach a store")
         remote = self._at(address)
         name = name or attaching.maker_at(remote, address).name
         old = self._attached_to(viewer, name, address)
@@ -170,37 +162,34 @@ class Placement(Runs):
         )  # fmt: skip
         if take_over:
             self._take_over(self._stores.open(viewer, name).store)
-        return self.store_info(viewer, name)
+        return self._shared.info(viewer, name)
 
     def _at(self, address: str) -> RemoteIndex:
         """The index that is at ``address``. Raises VectorError, also when there is none; InvalidInput."""
         try:
-            return answered(partial(existing, address, self._vector_options), address)
+            return answered(partial(existing, address, self._shared.vector_options), address)
         except Refused as error:
             raise none_there(address, is_copy=True) if error.is_absence else error from None
 
     def _attached_to(self, viewer: Viewer, name: str, address: str) -> bool:
         """Whether the store called ``name`` is a copy of what is at ``address``."""
-        if name not in self.store_names(viewer):
+        if name not in self._stores.names(viewer):
             return False
-        info = self.store_info(viewer, name)
+        info = self._shared.info(viewer, name)
         return info.attached and info.address == address
 
-    def take_over_store(
-        self, viewer: Viewer, name: str, progress: attaching.Progress | None = None
-    ) -> StoreInfo:
+    def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
         """Let this installation fill the index that a store is attached to, and nobody else any more.
 
         What is in it by now stays, as a folder that is paused; add the folders of this computer to go on.
         ``progress`` as in `attach_store`. Raises InvalidInput for a store that is not attached, VectorError
         when the index cannot be reached.
         """
-        owner_only(viewer, "take over a store")
-        info = self.store_info(viewer, name)
+        info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
         # It is read once more first, or the next run would remove what came since.
-        return self.attach_store(viewer, info.address, name, progress, take_over=True)
+        return self.attach(viewer, info.address, name, progress, take_over=True)
 
     def _take_over(self, store: Store) -> None:
         with store.hold("switch"):
@@ -213,7 +202,6 @@ class Placement(Runs):
 
     def can_send(self, viewer: Viewer, name: str) -> bool:
         """Whether a store has something to send to its remote vector index, and that answers just now."""
-        owner_only(viewer, "ask for a vector index")
         store = self._stores.open(viewer, name).store
         try:
             remote = self._stores.target(store)
@@ -233,7 +221,6 @@ class Placement(Runs):
         Raises StoreBusy while the store is being indexed, VectorError when the index is another owner's or
         cannot be reached.
         """
-        owner_only(viewer, "heal a vector index")
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)
@@ -244,56 +231,59 @@ class Placement(Runs):
             found = outbox.heal(store, remote, private=not keeps_private(store, remote.server))
         return Health(name, now(), (VECTOR_INDEX,), tuple(_findings(found)), 0.0)
 
-    def _compared(self, store: Store) -> tuple[Finding, ...]:
-        """What the remote vector index of a store has not as it should, as findings."""
-        try:
-            remote = self._stores.target(store)
-            if remote is None:
-                return ()
-            with store.read() as db:
-                is_copy, address = switch.is_attached(db), rows.address(db)
-            owner = answered(remote.owner, remote.server or address)
-            if is_copy:
-                absent = str(none_there(address, is_copy=True))
-                return () if owner else (Finding(VECTOR_INDEX, "note", absent, 1),)
-            if owner != store.id:
-                whose = "belongs to another installation" if owner else "is not there"
-                return (Finding(VECTOR_INDEX, "fault", f"The vector index {whose}.", 1),)
-            private = not keeps_private(store, remote.server)
-            return tuple(_findings(outbox.compare(store, remote, private=private)))
-        except (VectorError, InvalidInput) as error:
-            return (Finding(VECTOR_INDEX, "note", f"The vector index cannot be compared now. {error}", 1),)
 
-    def _drop_remote(self, store: Store) -> None:
-        """Delete the remote indexes of a store, as far as they are its own; it is a local one then. They stay
-        where a copy of the store searches them, too.
+def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
+    """What the remote vector index of a store has not as it should, as findings."""
+    try:
+        remote = stores.target(store)
+        if remote is None:
+            return ()
+        with store.read() as db:
+            is_copy, address = switch.is_attached(db), rows.address(db)
+        owner = answered(remote.owner, remote.server or address)
+        if is_copy:
+            absent = str(none_there(address, is_copy=True))
+            return () if owner else (Finding(VECTOR_INDEX, "note", absent, 1),)
+        if owner != store.id:
+            whose = "belongs to another installation" if owner else "is not there"
+            return (Finding(VECTOR_INDEX, "fault", f"The vector index {whose}.", 1),)
+        private = not keeps_private(store, remote.server)
+        return tuple(_findings(outbox.compare(store, remote, private=private)))
+    except (VectorError, InvalidInput) as error:
+        return (Finding(VECTOR_INDEX, "note", f"The vector index cannot be compared now. {error}", 1),)
 
-        Raises StoreBusy while it is being indexed, VectorError when one of them cannot be deleted.
-        """
-        with store.hold("delete"):
-            with store.read() as db:
-                if switch.is_attached(db):
-                    return
-                found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
-            if not found or self._stores.twins(store):
+
+def drop_remote(stores: StoreFiles, store: Store) -> None:
+    """Delete the remote indexes of a store, as far as they are its own; it is a local one then. They stay
+    where a copy of the store searches them, too.
+
+    Raises StoreBusy while it is being indexed, VectorError when one of them cannot be deleted.
+    """
+    with store.hold("delete"):
+        with store.read() as db:
+            if switch.is_attached(db):
                 return
-            for address in found:
-                self._drop_index(store, address)
-            with store.decide() as db:
-                switch.keep_local(db)
+            found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
+        if not found or stores.twins(store):
+            return
+        for address in found:
+            _drop_index(stores, store, address)
+        with store.decide() as db:
+            switch.keep_local(db)
 
-    def _drop_index(self, store: Store, address: str) -> None:
-        try:
-            remote = self._stores.remote(store, address, 1)
-            answered(remote.owner, remote.server or address)
-            remote.drop(store.id)
-        except (VectorError, InvalidInput) as error:
-            command = f"commonplace store delete {store.name} --leave-index"
-            raise VectorError(
-                f"The vector index of store {store.name!r} cannot be deleted, and so nothing was:"
-                f" {error.message}",
-                f"Try again later, or leave what is there: `{command}`.",
-            ) from error
+
+def _drop_index(stores: StoreFiles, store: Store, address: str) -> None:
+    try:
+        remote = stores.remote(store, address, 1)
+        answered(remote.owner, remote.server or address)
+        remote.drop(store.id)
+    except (VectorError, InvalidInput) as error:
+        command = f"commonplace store delete {store.name} --leave-index"
+        raise VectorError(
+            f"The vector index of store {store.name!r} cannot be deleted, and so nothing was:"
+            f" {error.message}",
+            f"Try again later, or leave what is there: `{command}`.",
+        ) from error
 
 
 def _findings(found: outbox.Comparison) -> Iterator[Finding]:

@@ -1,263 +1,321 @@
-"""The store files of one data folder: each is opened once and found by its name, for a viewer."""
+"""Stores: what there are, making, renaming and deleting them, and moving one as a file."""
 
 from __future__ import annotations
 
-import difflib
 import os
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING
 
-from rag_core.config.keys import STORE_NAME
-from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
-from rag_core.library.people import People
-from rag_core.models.servers.patience import Patience
-from rag_core.store import Store, outbox, switch
-from rag_core.store import file as store_file
-from rag_core.store.errors import for_viewer
-from rag_core.store.identities import active_identity, target_identity
-from rag_core.types import OWNER, Metric, Viewer
-from rag_core.vectors import RemoteIndex, VectorIndex
-from rag_core.vectors.backends import none_there
-from rag_core.vectors.deadline import WithDeadline
-from rag_core.vectors.local import LocalVectors
+from rag_core.errors import InvalidInput, RagError, StoreError, VectorError
+from rag_core.extract.chunk import chunk_spec
+from rag_core.files import expanded, real_folder
+from rag_core.index import index
+from rag_core.index.choice import refuse_no_match
+from rag_core.library import portable
+from rag_core.library.jobs import Jobs
+from rag_core.library.placement import drop_remote
+from rag_core.library.portable import Exported, Report
+from rag_core.library.service import Service, Shared, open_to_all
+from rag_core.library.sources import Sources
+from rag_core.library.store_files import no_store
+from rag_core.models.embedders import dimension_of, full_name, reading_limit, with_dimension
+from rag_core.models.servers.patience import answered
+from rag_core.reports import Status
+from rag_core.store import Store, outbox, sources, work
+from rag_core.store.file import generation
+from rag_core.types import METRICS, Job, Metric, StoreInfo, Viewer
+from rag_core.vectors.backends import address_of
 
-OpenRemote = Callable[[str, int, Metric], RemoteIndex]
-"""Opens the remote vector index at an address, for vectors of a dimension and metric."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An open store with its vectors, as long as the file behind the name is the same."""
-
-    inode: int
-    store: Store
-    local: LocalVectors
+if TYPE_CHECKING:
+    from rag_core.config import DeclaredStore  # brings pydantic, which commands need only for settings
 
 
-class Stores:
-    """Every store of a folder. Safe to share between threads."""
+class Stores(Service):
+    """Lists, makes and removes stores."""
 
-    def __init__(self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote, people: People) -> None:
-        self._folder = folder
-        self._people = people
-        self._busy_timeout_s = busy_timeout_s
-        self._open_remote = open_remote
-        self._remotes: dict[tuple[str, int], RemoteIndex] = {}
-        self._patience = Patience()
-        self._lock = threading.RLock()
-        self._opened: dict[str, Opened] = {}
+    def __init__(self, shared: Shared, sources: Sources, jobs: Jobs) -> None:
+        super().__init__(shared)
+        self._sources = sources
+        self._jobs = jobs
 
-    def path(self, name: str) -> Path:
-        """The file of the store called ``name``, there or not."""
-        return self._folder / f"{name}.db"
-
+    @open_to_all
     def names(self, viewer: Viewer) -> list[str]:
-        """The names of the stores that ``viewer`` may see, sorted without regard to case.
+        """The names of the stores that ``viewer`` may see, sorted without regard to case."""
+        return self._stores.names(viewer)
 
-        Raises StoreError when their folder cannot be read.
-        """
-        try:
-            with os.scandir(self._folder) as entries:
-                names = [entry.name.removesuffix(".db") for entry in entries if _is_store(entry)]
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            where = f" {str(self._folder)!r}" if viewer.is_owner else ""
-            raise StoreError(
-                f"The folder of stores{where} cannot be read: {error.strerror}.", "Check who may read it."
-            ) from error
-        return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
+    @open_to_all
+    def info(self, viewer: Viewer, name: str) -> StoreInfo:
+        """A store's counts, sizes and sources. Raises NotFound, StoreError."""
+        return self._shared.info(viewer, name)
 
-    def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """The file that a new store called ``name`` is to have.
-
-        Raises InvalidInput for a name that cannot be used, or is taken by another store than
-        ``but``: names that differ only in case are one file on some systems.
-        """
-        if not STORE_NAME.fullmatch(name):
-            raise InvalidInput(
-                f"{name[:80]!r} cannot be a store's name.",
-                "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
-            )
-        others = (other for other in self.names(viewer) if other != but)
-        if twin := next((other for other in others if other.casefold() == name.casefold()), None):
-            raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
-        return self.path(name)
-
-    def make_room(self, name: str) -> None:
-        """Have nobody see the store that gets the name ``name`` now, whoever could see an earlier one."""
-        self._people.forget_store(name)
-
-    def open(self, viewer: Viewer, name: str) -> Opened:
-        """The store called ``name``. Raises NotFound, also for one that ``viewer`` may not see,
-        StoreError when its file cannot be read."""
-        if not viewer.may_see(name) or not STORE_NAME.fullmatch(name):
-            raise self.unknown(viewer, name)
-        with self._lock:
+    @open_to_all
+    def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
+        """(store, generation) of the named stores (none: all) that can be read: what a cache keys on. Raises
+        StoreError where none of them can."""
+        found: list[tuple[str, int]] = []
+        opened, failed = self._stores.each(viewer, names)
+        for each in opened:
             try:
-                inode = self.path(name).stat().st_ino
-            except OSError:
-                inode = -1
-            known = self._opened.get(name)
-            if known is not None and known.inode != inode:
-                self._close(name)
-                known = None
-            if inode == -1:
-                raise self.unknown(viewer, name)
-            if known is None:
-                try:
-                    store = Store(self.path(name), self._busy_timeout_s)
-                except StoreError as error:
-                    raise for_viewer(error, viewer, name) from error
-                known = self._opened[name] = Opened(inode, store, LocalVectors(store))
-            return known
-
-    @contextmanager
-    def reading(self, viewer: Viewer, name: str) -> Iterator[sqlite3.Connection]:
-        """A snapshot of the store called ``name``. Raises as ``open``."""
-        opened = self.open(viewer, name)
-        try:
-            with opened.store.read() as db:
-                yield db
-        except StoreError as error:
-            raise for_viewer(error, viewer, name) from error
-
-    def index(self, opened: Opened) -> VectorIndex:
-        """The vector index of a store for one search. Raises VectorError, InvalidInput."""
-        if opened.store.backend == "local":
-            return opened.local
-        with opened.store.read() as db:
-            address, active = outbox.address(db), active_identity(db)
-            absent = none_there(address, is_copy=switch.is_attached(db))
-        if not address or active is None:
-            return opened.local
-        remote = self.remote(opened.store, address, active.identity.dimension)
-        return WithDeadline(remote, remote.server or address, self._patience, absent)
-
-    def target(self, store: Store) -> RemoteIndex | None:
-        """The remote vector index that runs of a store send to, None when there is none or nothing to send.
-
-        Raises VectorError, InvalidInput.
-        """
-        with store.read() as db:
-            address, known = outbox.target(db), target_identity(db)
-        return self.own_remote(store, address, known.identity.dimension) if address and known else None
-
-    def own_remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """The index at ``address`` to be filled or deleted by ``store``. Raises as ``index``, and VectorError
-        while a copy of the store would do so as well."""
-        if twins := self.twins(store):
-            named = " and ".join(map(repr, sorted((store.name, *twins), key=str.casefold)))
-            raise VectorError(
-                f"The stores {named} are copies of one file, so none of them may fill their vector index.",
-                "Delete all but one; the index stays for that. A store that is exported and imported can be"
-                " beside the first.",
-            )
-        return self.remote(store, address, dimension)
-
-    def twins(self, store: Store) -> list[str]:
-        """The names of the other stores whose files were copied from that of ``store``, or it from theirs:
-        all say that they are the owner of one vector index."""
-        others = (name for name in self.names(OWNER) if name != store.name)
-        return [name for name in others if self._is_twin(store, name)]
-
-    def _is_twin(self, store: Store, name: str) -> bool:
-        try:
-            return self.open(OWNER, name).store.id == store.id
-        except (StoreError, NotFound):  # it is damaged, or was deleted since
-            return False
-
-    def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""
-        with self._lock:
-            key = address, dimension
-            if key not in self._remotes:
-                metric = cast("Metric", store.metric)
-                self._remotes[key] = self._open_remote(address, dimension, metric)
-            return self._remotes[key]
-
-    def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
-        """The named stores (none: all), and why those that are missing here cannot be read.
-
-        Raises NotFound for a name that is none, InvalidInput for one text instead of a list, StoreError when
-        no store can be read.
-        """
-        if isinstance(names, str):
-            raise InvalidInput(f"The stores are one text, {names[:80]!r}.", f"Give a list: {[names[:80]]!r}.")
-        opened: list[Opened] = []
-        failed: list[StoreError] = []
-        for name in dict.fromkeys(names) if names else self.names(viewer):
-            try:
-                opened.append(self.open(viewer, name))
+                with self._stores.reading(viewer, each.store.name) as db:
+                    found.append((each.store.name, generation(db)))
             except StoreError as error:
                 failed.append(error)
-        if failed and not opened:
+        if failed and not found:
             raise failed[0]
-        return opened, failed
+        return tuple(found)
 
-    def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
-        """Remove a store's files, sound or damaged, and the grants of it, unless the same store comes again.
-        Raises NotFound, StoreBusy."""
-        self.require(viewer, name)
-        with self._lock:
-            store_file.remove(self.path(name), partial(self._close, name))
-        if not keep_grants:
-            with suppress(StoreError):  # on a full disk; whoever makes a store of this name does it again
-                self._people.forget_store(name)
+    @open_to_all
+    def one(self, viewer: Viewer, name: str | None = None) -> str:
+        """The store called ``name``; without a name the one that is configured, or the only one there is.
 
-    def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
-        """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
-        self.require(viewer, name)
-        target = self.new_path(viewer, new_name, but=name)
-        make_room = partial(self.make_room, new_name) if new_name != name else store_file.nothing_in_the_way
-        with self._lock:
-            store_file.rename(self.path(name), target, partial(self._close, name), make_room)
-        self._people.rename_store(name, new_name)
-
-    def _close(self, name: str) -> None:
-        if known := self._opened.pop(name, None):
-            known.store.close()
-
-    def require(self, viewer: Viewer, name: str) -> None:
-        """Raise NotFound unless there is a store called ``name`` that ``viewer`` may see."""
-        if name not in self.names(viewer):
-            raise self.unknown(viewer, name)
-
-    def unknown(self, viewer: Viewer, name: str) -> NotFound:
-        """The error for a store that is not there, or not for this viewer: the same text for both."""
+        Raises NotFound where there is none for this viewer, InvalidInput where it could be several.
+        """
         names = self.names(viewer)
-        close = difflib.get_close_matches(name, names, n=1)
-        message = f"There is no store called {name[:80]!r}."
+        name = name or (self._settings.default_store if self._settings.default_store in names else None)
+        if name:
+            self._stores.require(viewer, name)
+            return name
         if not names:
-            return no_store(viewer, message)
-        known = f"There are: {', '.join(names)}."
-        return NotFound(message, f"Did you mean {close[0]!r}?" if close else known)
+            raise no_store(viewer, "There is no store yet.")
+        if len(names) > 1:
+            raise InvalidInput("Which store is meant?", f"Name one of these: {', '.join(names)}.")
+        return names[0]
 
-    def close(self) -> None:
-        """Close every store."""
-        with self._lock:
-            for opened in self._opened.values():
-                opened.store.close()
-            self._opened.clear()
-            for remote in self._remotes.values():
-                remote.close()
-            self._remotes.clear()
+    @open_to_all
+    def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
+        """The named stores (none: all that ``viewer`` may see), with a sentence about each that cannot be
+        read; for the owner also what runs, and what the last run of a store left undone. Raises NotFound."""
+        infos, warnings = self.infos(viewer, names)
+        if not viewer.is_owner:
+            return Status(infos, (), warnings)
+        running, said = [], [*warnings]
+        for info in infos:
+            try:
+                latest = self._jobs.all(viewer, info.name, 1)
+            except StoreError as error:
+                said.append(str(error))
+                continue
+            running += [job for job in latest if job.state == "running"]
+            said += [_unfinished(job) for job in latest if job.state not in ("running", "done")]
+        return Status(infos, tuple(running), tuple(said), str(self._settings.data_dir))
+
+    @open_to_all
+    def infos(
+        self, viewer: Viewer, names: Sequence[str] = ()
+    ) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
+        """``store_info`` of the named stores (none: all that ``viewer`` may see), and a sentence about each
+        that cannot be read. Raises NotFound."""
+        infos: list[StoreInfo] = []
+        warnings: list[str] = []
+        for name in dict.fromkeys(names or self.names(viewer)):
+            try:
+                infos.append(self.info(viewer, name))
+            except StoreError as error:
+                warnings.append(str(error))
+        return tuple(infos), tuple(warnings)
+
+    def lost_default(self, viewer: Viewer) -> str:
+        """A sentence where the setting ``default_store`` names a store that is not there, else ''."""
+        name = self._settings.default_store
+        if name is None or name in self.names(viewer):
+            return ""
+        where = self._settings.origin("default_store")
+        return (
+            f"The setting default_store ({where}) says {name!r}, and there is no such store. Change the"
+            " setting: commands without --store fail."
+        )
+
+    def create(
+        self,
+        viewer: Viewer,
+        name: str,
+        embedder: str | None = None,
+        *,
+        metric: Metric = "cosine",
+        dimension: int | None = None,
+        backend: str | None = None,
+        sends_private: bool = False,
+    ) -> StoreInfo:
+        """Make an empty store whose vectors have ``dimension`` numbers (None: what ``embedder`` gives) and
+        are kept in ``backend``.
+
+        Without ``embedder`` and ``backend`` it gets those of the settings, and always their sizes of
+        passages. ``sends_private`` lets private notes go to servers on other machines. Raises
+        InvalidInput for a name, embedder, metric, dimension or backend that cannot be used, EmbedderError
+        when the embedder's server does not answer or lacks the model, VectorError when the vector index
+        cannot be made or is another's.
+        """
+        path = self._stores.new_path(viewer, name)
+        if metric not in METRICS:
+            raise InvalidInput(f"There is no metric called {metric!r}.", f"Use {', '.join(METRICS)}.")
+        embedder = with_dimension(embedder or self._settings.embedder, dimension, self._embedders.get)
+        sizes = self._settings.chunk_sizes, dict(self._settings.chunking)
+        spec = chunk_spec(reading_limit(embedder, self._embedders.get), *sizes)
+        backend = backend or self._settings.backend
+        address = address_of(backend, name, self._shared.vector_options)
+        number = dimension_of(embedder, self._embedders.get) if address else 0
+        if address:
+            answered(
+                self._shared.open_remote(address, number, metric).owner, address
+            )  # nothing is made before
+        facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
+        Store.create(
+            path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,
+            make_room=partial(self._stores.make_room, name),
+        ).close()  # fmt: skip
+        if address:
+            self._prepare_new(viewer, name, address, number)
+        return self.info(viewer, name)
+
+    def make_if_needed(self, viewer: Viewer, name: str) -> bool:
+        """Make an empty store as the settings have it unless there is one called ``name``; whether it was
+        made here. Who makes one at the same time is not in the way. Raises as ``create_store``."""
+        if name in self.names(viewer):
+            return False
+        try:
+            self.create(viewer, name)
+        except (InvalidInput, StoreError):
+            if name in self.names(viewer):
+                return False
+            raise
+        return True
+
+    def _prepare_new(self, viewer: Viewer, name: str, address: str, dimension: int) -> None:
+        """Make the remote index of a new store; without it there is no store, unless something of it may be
+        there: that nobody else could ever fill or delete."""
+        store = self._stores.open(viewer, name).store
+        try:
+            self._stores.remote(store, address, dimension).prepare(store.id)
+        except BaseException as error:
+            try:
+                drop_remote(self._stores, store)
+            except VectorError:
+                said = f"Store {name!r} is made, but its vector index is not yet: {error}"
+                raise VectorError(said, "The next run makes it.") from error
+            self._stores.delete(viewer, name)
+            raise
+
+    def make_declared(self, viewer: Viewer) -> list[str]:
+        """Make the stores that the settings declare, where they are not there yet; nothing else changes.
+
+        Returns a sentence for each that was made, could not be made, or is there and lacks what
+        was declared.
+        """
+        return [said for declared in self._settings.stores if (said := self._declare(viewer, declared))]
+
+    def _declare(self, viewer: Viewer, declared: DeclaredStore) -> str:
+        there = {name.casefold(): name for name in self.names(viewer)}.get(declared.name.casefold())
+        try:
+            if there:
+                return self._missing(viewer, self.info(viewer, there), declared)
+            roots = [real_folder(folder.root) for folder in declared.folders]
+            for root, folder in zip(roots, declared.folders, strict=True):  # all, before anything is made
+                refuse_no_match(root, folder.include, folder.exclude)
+            self.create(viewer, declared.name, declared.embedder, backend=declared.backend)
+            for root, folder in zip(roots, declared.folders, strict=True):
+                self._sources.add(viewer, declared.name, root, folder.include, folder.exclude)
+        except RagError as error:
+            return f"The declared store {declared.name!r} could not be made or read. {error}"
+        how = f" The Index page, or `commonplace index --store {declared.name}`, reads its folders."
+        return f"Made store {declared.name!r}.{how if roots else ''}"
+
+    def _missing(self, viewer: Viewer, info: StoreInfo, declared: DeclaredStore) -> str:
+        """What ``declared`` says that the store does not have, in a sentence; empty when it has it all."""
+        sources = {source.root: source for source in info.sources if not source.removed}
+        lacks = []
+        if declared.embedder and full_name(declared.embedder) != info.embedder:
+            lacks.append(f"the embedder {declared.embedder!r} (it has {info.embedder!r})")
+        for folder in declared.folders:
+            source = sources.get(os.path.realpath(folder.root))
+            if source is None:
+                draft = self._sources.draft(viewer, info.name, folder.root, folder.include, folder.exclude)
+                if draft.root not in sources:  # or another folder takes all of it
+                    lacks.append(f"the folder {str(folder.root)!r}")
+            elif not {*folder.include} <= {*source.include} or not {*folder.exclude} <= {*source.exclude}:
+                lacks.append(f"the patterns of {str(folder.root)!r}")
+        if not lacks:
+            return ""
+        said = f"Store {info.name!r} is there without what is declared: {', '.join(lacks)}."
+        return f"{said} It stays as it is."
+
+    def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
+        """Remove a store, sound or damaged, and all that it holds; the files it was read from stay.
+
+        Its remote vector index goes, too, unless ``leave_index`` says otherwise. Raises StoreBusy while it is
+        being indexed, VectorError when that index cannot be deleted; then nothing is.
+        """
+        if not leave_index:
+            with suppress(StoreError):  # one that is damaged does not know where its vectors are
+                drop_remote(self._stores, self._stores.open(viewer, name).store)
+        self._stores.delete(viewer, name)
+
+    def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
+        """Give a store another name; all that it holds stays, keys too.
+
+        Raises InvalidInput for a name that cannot be used, StoreBusy while it is being indexed
+        or another process has it open.
+        """
+        self._stores.rename(viewer, name, new_name)
+        return self.info(viewer, new_name)
+
+    def export(
+        self, viewer: Viewer, store: str, target: Path, report: Report | None = None, *, force: bool = False
+    ) -> Exported:
+        """Write a store, private notes too, into one portable file: ``target``, or ``STORE.commonplace`` in
+        it where it is a folder. The store can be searched and indexed meanwhile.
+
+        The file is there whole or not at all; an existing one is replaced only with ``force``. ``report``
+        hears how far it is, and what it raises ends it. Raises InvalidInput for a target that cannot
+        be one, StoreError when the store cannot be read or the file not be written.
+        """
+        return portable.export_store(
+            self._stores.open(viewer, store).store, expanded(target), force=force, report=report
+        )
+
+    def take_in(self, viewer: Viewer, file: Path, name: str = "", report: Report | None = None) -> StoreInfo:
+        """Make a store of a portable file, which may come from anywhere; without ``name`` it keeps its own.
+
+        The store is there whole or not at all. Its folders that are not on this computer are paused;
+        ``notices`` tell of that and of all else that is not as it was. ``report`` as in `export_store`.
+        Raises InvalidInput when there is no such file or the name cannot be used, StoreError when
+        the file is not one that this program can take in.
+        """
+        with portable.opened(expanded(file)) as packed:
+            path = self._free_path_for_import(viewer, name or packed.manifest.name)
+            notices = portable.import_store(packed, path, report, partial(self._stores.make_room, path.stem))
+        info = self.info(viewer, path.stem)
+        if missing := self._shared.embedder_missing(info.embedder):
+            notices = (*notices, f"Until its embedder is here, words find its passages. {missing}")
+        return replace(info, notices=notices)
+
+    def _free_path_for_import(self, viewer: Viewer, name: str) -> Path:
+        twins = {other.casefold(): other for other in self.names(viewer)}
+        if twin := twins.get(name.casefold()):
+            raise portable.taken(twin)
+        return self._stores.new_path(viewer, name)
+
+    def clear(self, viewer: Viewer, store: str, *, confirm: bool) -> int:
+        """Pause every folder of a store and ask for all its documents to be forgotten; how many these are.
+        The files stay as they are. Raises InvalidInput unless ``confirm``."""
+        opened = self._own(viewer, store)
+        if not confirm:
+            raise InvalidInput(
+                f"Store {store!r} is cleared only when that is confirmed.",
+                "Say confirm: true, if the owner asked for all its documents to be taken out of the index.",
+            )
+        index.cancel(opened)
+        with opened.decide() as db:
+            kept = [source for source in sources.all_sources(db) if not source.removed]
+            for source in kept:
+                sources.change_source(db, replace(source, paused=True))
+            work.add_request(db, "index", [source.id for source in kept], forget=True)
+            return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 
-def _is_store(entry: os.DirEntry[str]) -> bool:
-    stem, _, suffix = entry.name.rpartition(".")
-    return suffix == "db" and STORE_NAME.fullmatch(stem) is not None and os.path.isfile(entry)  # noqa: PTH113
-
-
-def no_store(viewer: Viewer, message: str) -> NotFound:
-    """The error ``message`` where there is no store yet, with the first step."""
-    if viewer.is_owner:
-        both = "Make one on the Index page, or with `commonplace init FOLDER`."
-        return NotFound(message, both, on_page="Make one on the Index page.")
-    return NotFound(message, "Ask the owner to share one.")
+def _unfinished(job: Job) -> str:
+    said = f"The last run of {job.store!r} was {job.state}; `commonplace index --store {job.store}` goes on."
+    return f"{said} {job.message}".rstrip()

@@ -31,7 +31,7 @@ def search_with_budget(library: Library, viewer: Viewer, given: Any, _: threadin
 def _found(library: Library, viewer: Viewer, given: Any, **options: Any) -> Value:
     filters = filters_of(given.get("filters", {}))
     with naming_stores(given, "query", "store"):
-        found = library.search(viewer, given["query"], _stores(given), filters=filters, **options)
+        found = library.searching.search(viewer, given["query"], _stores(given), filters=filters, **options)
     return answers.Answer.of(found)
 
 
@@ -43,7 +43,7 @@ def _stores(given: Any) -> list[str]:
 def store_of(library: Library, viewer: Viewer, given: Any) -> str:
     """The store that is meant. Raises InvalidInput that names the field."""
     with field("store"):
-        return library.one_store(viewer, given.get("store"))
+        return library.stores.one(viewer, given.get("store"))
 
 
 def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
@@ -52,11 +52,11 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
         raise InvalidInput("file_path: What to open is not said, or twice.", "Give file_path or id.")
     store = store_of(library, viewer, given)
     if "id" in given:
-        found = library.around(viewer, store, given["id"])
+        found = library.documents.around(viewer, store, given["id"])
     else:
         path = _path(library, viewer, store, given["file_path"])
         lines = given.get("start_line", 1), given.get("end_line")
-        found = library.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
+        found = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
     given_lines = _range(found.view) if "file_path" in given else {}
     shown = answers.document(found.view, viewer).model_dump()
     return {**shown, **given_lines, "next_id": found.next_key}
@@ -71,26 +71,26 @@ def _range(view: DocumentView) -> dict[str, int]:
 
 def _path(library: Library, viewer: Viewer, store: str, path: str) -> str:
     """What the store calls it; a guest knows no other names."""
-    return library.path_in_store(viewer, store, path) if viewer.is_owner else path
+    return library.files.called(viewer, store, path) if viewer.is_owner else path
 
 
 def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """The passages around one, and the links of its document."""
     store = store_of(library, viewer, given)
-    found = library.around(viewer, store, given["id"], given.get("around", 1))
+    found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
     return answers.document(found.view, viewer)
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:
     """An answer, or the passages where there is no model."""
     with naming_stores(given, "question", "store"):
-        reply = library.ask(viewer, given["question"], _stores(given), k=given.get("k", 0), stop=stop)
+        reply = library.asking.ask(viewer, given["question"], _stores(given), k=given.get("k", 0), stop=stop)
     return answers.Reply.of(reply)
 
 
 def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """How one store stands, or all."""
-    found = library.status(viewer)
+    found = library.stores.status(viewer)
     if "store" in given:
         store = store_of(library, viewer, given)
         found = replace(
@@ -104,7 +104,7 @@ def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
 def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """Counts, and what the documents are called."""
     store = store_of(library, viewer, given)
-    files = [each for each in library.documents(viewer, store) if each.chunks]
+    files = [each for each in library.documents.all(viewer, store) if each.chunks]
     return {
         "store": store,
         "total_chunks": sum(each.chunks for each in files),

@@ -16,7 +16,7 @@ from types import FrameType
 from mcp.server.stdio import stdio_server
 
 from rag_core.api.mcp.server import server
-from rag_core.library import Library, jobs
+from rag_core.library import Library, background
 from rag_core.types import OWNER
 
 
@@ -33,11 +33,11 @@ async def _serve(library: Library, allow_writes: bool) -> None:
     async with stdio_server() as (heard, said):
         with redirect_stdout(sys.stderr):
             await answering.run(heard, said, answering.create_initialization_options())
-            await asyncio.to_thread(jobs.stop_all)
+            await asyncio.to_thread(background.stop_all)
         sys.stdout.flush()
 
 
 def _end_now(_: int, __: FrameType | None) -> None:
     """Standard input is read by a thread that nothing can wake, so the process ends without it."""
-    jobs.stop_all()
+    background.stop_all()
     os._exit(0)

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from rag_core.errors import InvalidInput, StoreError
+from rag_core.library.asking import llm_options
 from rag_core.library.connections import Check, Found, look
-from rag_core.library.folders import owner_only
-from rag_core.library.reader import llm_options
-from rag_core.library.runs import Runs
+from rag_core.library.service import Service
 from rag_core.models.chat import server_of
 from rag_core.models.embedders.options import BUILT_IN, full_name, parse_name
 from rag_core.models.servers.addresses import destination
@@ -23,29 +22,24 @@ _SHOWN = 4
 _INDEXES = {"s3vectors", "qdrant", "chroma"}
 
 
-class Services(Runs):
-    """Every store of one owner, with what is used of others.
-
-    Every method here raises Forbidden for a guest.
-    """
+class Models(Service):
+    """The models and servers that stores use."""
 
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
         """How everything stands that a store can use, looked at now; takes five seconds at most.
 
         Amazon is asked only where a setting or a store names it, or with ``ask_all``.
         """
-        owner_only(viewer, "check connections")
         return look(self._checks(viewer, ask_all=ask_all))
 
-    def ollama_models(self, viewer: Viewer) -> list[OllamaModel]:
+    def of_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
         answer."""
         from rag_core.library.connections import ollama  # only now: it brings httpx
 
-        owner_only(viewer, "see the models of Ollama")
         return ollama.installed(self._embedders.options.ollama_url)
 
-    def pull_model(
+    def pull(
         self, viewer: Viewer, model: str, report: Callable[[Pulling], None] = lambda _: None
     ) -> OllamaModel:
         """Have Ollama fetch a model from its library; ``report`` hears how far it is, and what it raises
@@ -56,13 +50,11 @@ class Services(Runs):
         """
         from rag_core.library.connections import ollama
 
-        owner_only(viewer, "have Ollama fetch a model")
         return ollama.pull(self._embedders.options.ollama_url, model, report)
 
-    def goes(self, viewer: Viewer, embedder: str) -> str:
+    def destination_of(self, viewer: Viewer, embedder: str) -> str:
         """Where text goes that an embedder gets, in words; nobody is asked. Raises InvalidInput for a name
         that is none."""
-        owner_only(viewer, "try an embedder")
         name, options = parse_name(embedder), self._embedders.options
         match name.provider:
             case "ollama":
@@ -79,7 +71,6 @@ class Services(Runs):
 
         Raises InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does.
         """
-        owner_only(viewer, "try an embedder")
         name = full_name(embedder)
         if not sentence.strip():
             raise InvalidInput("There is no sentence.", "Type one.")
@@ -103,9 +94,9 @@ class Services(Runs):
     def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
         from rag_core.library.connections import embedders, indexes
 
-        settings, options = self.settings, self._embedders.options
+        settings, options = self._settings, self._embedders.options
         used, models = self._used(viewer)
-        vectors = self._vector_options
+        vectors = self._shared.vector_options
         s3, qdrant, chroma = vectors["s3vectors"], vectors["qdrant"], vectors["chroma"]
         named = s3.region or s3.profile or s3.endpoint_url or settings.backend == "s3vectors"
         ask_amazon = bool(ask_all or named or used["s3vectors"])
@@ -154,8 +145,8 @@ class Services(Runs):
     def _chat_check(self) -> Check:
         from rag_core.library.connections.chat import chat_model
 
-        name, options = self.settings.llm, llm_options(self.settings)
-        act = partial(chat_model, name, options, self.settings.config_file)
+        name, options = self._settings.llm, llm_options(self._settings)
+        act = partial(chat_model, name, options, self._settings.config_file)
         goes = _goes(server_of(name, options)) if name else "goes nowhere, as no model is chosen"
         return Check("chat", "Model that answers", "llm", goes, act, chosen=name is not None)
 
@@ -169,7 +160,7 @@ class Services(Runs):
         they need; a store that cannot be read uses nothing."""
         used: defaultdict[str, list[str]] = defaultdict(list)
         models: defaultdict[str, list[str]] = defaultdict(list)
-        for name in self.store_names(viewer):
+        for name in self._stores.names(viewer):
             try:
                 store = self._stores.open(viewer, name).store
                 needed = {parse_name(embedder) for embedder in (store.embedder, store.target_embedder)}

@@ -7,34 +7,28 @@ from collections.abc import Callable, Sequence
 
 from rag_core.errors import InvalidInput
 from rag_core.files import validate_globs
-from rag_core.library.folders import Folders, owner_only
+from rag_core.library.service import Service
 from rag_core.reports import Privacy
 from rag_core.store import embeddings, outbox, privacy, work
 from rag_core.types import Viewer
-
-_KEEP = "keep notes private"
 
 Change = Callable[[tuple[str, ...]], tuple[str, ...]]
 """From the rules that there are to those that there shall be."""
 
 
-class Hiding(Folders):
-    """Every store of one owner, with what of it nobody else meets.
+class PrivateRules(Service):
+    """The rules that keep documents of a store from guests."""
 
-    Every method here raises Forbidden for a guest.
-    """
-
-    def private_rules(self, viewer: Viewer, store: str) -> tuple[str, ...]:
+    def rules(self, viewer: Viewer, store: str) -> tuple[str, ...]:
         """The patterns that keep documents of a store private, in the order they were given."""
-        return tuple(self.privacy(viewer, store).rules)
+        return tuple(self.report(viewer, store).rules)
 
-    def privacy(self, viewer: Viewer, store: str) -> Privacy:
+    def report(self, viewer: Viewer, store: str) -> Privacy:
         """The rules of a store, and how many documents are private."""
-        owner_only(viewer, "see what is private")
         with self._stores.open(viewer, store).store.read() as db:
             return _privacy(db, store)
 
-    def set_private_rules(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
+    def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
         """Keep the documents whose paths fit any of ``globs`` from guests, and no others but those that say
         so themselves. It holds from the next read on, also while the store is being indexed.
 
@@ -42,16 +36,14 @@ class Hiding(Folders):
         path as it is shown. Copies on other machines follow with the next run. Raises InvalidInput for a
         pattern that cannot be, and for a store that is attached.
         """
-        owner_only(viewer, _KEEP)
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
 
-    def change_private_rules(
+    def change(
         self, viewer: Viewer, store: str, *, hide: Sequence[str] = (), show: Sequence[str] = ()
     ) -> Privacy:
         """``set_private_rules`` to those there are with ``hide`` and without ``show``. Raises InvalidInput
         also for a rule to take away that is none."""
-        owner_only(viewer, _KEEP)
         added, gone = validate_globs(hide), validate_globs(show)
 
         def change(known: tuple[str, ...]) -> tuple[str, ...]:
@@ -74,7 +66,6 @@ class Hiding(Folders):
 
     def hidden_by(self, viewer: Viewer, store: str, glob: str) -> int:
         """How many documents of a store a rule would hide; changes nothing. Raises InvalidInput."""
-        owner_only(viewer, _KEEP)
         [rule] = validate_globs([glob])
         with self._stores.open(viewer, store).store.read() as db:
             return privacy.matches(db, [rule])[rule]

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from rag_core.errors import Forbidden, InvalidInput, NotFound
-from rag_core.files import real_folder, validate_globs
+from rag_core.errors import InvalidInput, NotFound
+from rag_core.files import (
+    EVERYTHING,
+    MANY_FILES,
+    contained,
+    doubt,
+    expanded,
+    preview,
+    real_folder,
+    split_glob,
+    validate_globs,
+    why_skipped,
+)
 from rag_core.index import plan
 from rag_core.index.choice import covers, leave_nothing_out, refuse_no_match
 from rag_core.index.plan import Plan
-from rag_core.library.reader import Reader
+from rag_core.library import places
+from rag_core.library.service import Service
 from rag_core.reports import SourceInfo
-from rag_core.store import Store, sources, switch, work
+from rag_core.store import sources, work
 from rag_core.types import Source, Viewer
 
 _LONGEST: Final = 60  # letters of a folder's name that become a store's: a number may follow
+_ESCAPED = re.compile(r"\[[*?\[{]\]")
+_WILD = re.compile(r"[*?\[{]")
 
 
-class Folders(Reader):
-    """Every store of one owner, with the folders that it is read from.
-
-    Every method here raises Forbidden for a guest.
-    """
+class Sources(Service):
+    """The folders of stores."""
 
     def name_after(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
         """What a store of ``folder`` is called unless the owner says otherwise; ``free``: no store has the
         name yet."""
-        owner_only(viewer, "choose folders")
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
-        taken = {other.casefold() for other in self.store_names(viewer)} if free else set()
+        taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()
         numbered = (f"{name}-{number}" for number in count(2))
         return next(each for each in chain([name], numbered) if each.casefold() not in taken)
 
-    def draft_source(
+    def draft(
         self,
         viewer: Viewer,
         store: str,
@@ -51,7 +63,6 @@ class Folders(Reader):
         That of the folder around it, where it is in the store and takes every file already. Raises
         InvalidInput, also for patterns that choose none of the files that are there.
         """
-        owner_only(viewer, "choose folders")
         folder = real_folder(root)
         include, exclude = _globs(include, exclude)
         with self._stores.open(viewer, store).store.read() as db:
@@ -63,7 +74,7 @@ class Folders(Reader):
         around = [] if draft.id else [each for each in known.values() if folder.is_relative_to(each.root)]
         return next((each for each in around if covers(each, draft)), draft)
 
-    def add_source(
+    def add(
         self,
         viewer: Viewer,
         store: str,
@@ -76,23 +87,22 @@ class Folders(Reader):
         A folder that is being removed stays, with these globs alone. Where a folder around it takes every
         file already, that one is given and nothing added. Raises InvalidInput as ``draft_source``.
         """
-        source = self.draft_source(viewer, store, root, include, exclude)
+        source = self.draft(viewer, store, root, include, exclude)
         if source.root != str(real_folder(root)):
             return source
         with self._own(viewer, store).decide() as db:
             return sources.put_source(db, source.root, source.include, source.exclude)
 
-    def change_source(
+    def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
         """Give a folder of a store other globs, in place of those it has; the next run follows them.
 
         Raises InvalidInput, also for globs that choose none of the files that are there.
         """
-        owner_only(viewer, "choose folders")
         include, exclude = _globs(include, exclude)
         opened = self._own(viewer, store)
-        folder = Path(self.source(viewer, store, source_id).root)
+        folder = Path(self.get(viewer, store, source_id).root)
         if not _is_missing(folder):
             refuse_no_match(folder, include, exclude)
         with opened.decide() as db:
@@ -100,20 +110,18 @@ class Folders(Reader):
             sources.change_source(db, source)
         return source
 
-    def pause_source(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
+    def pause(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
         """Leave a folder out of runs over all folders, or take it in again; its documents stay."""
-        owner_only(viewer, "choose folders")
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), paused=paused)
             sources.change_source(db, source)
         return source
 
-    def remove_source(self, viewer: Viewer, store: str, source_id: int) -> Source:
+    def remove(self, viewer: Viewer, store: str, source_id: int) -> Source:
         """Take a folder out of a store; the run that this asks for forgets its documents.
 
         Files that another folder of the store chooses too are read again by the same run.
         """
-        owner_only(viewer, "choose folders")
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
@@ -121,24 +129,21 @@ class Folders(Reader):
             work.add_request(db, "index", [source_id, *heirs])
         return source
 
-    def source(self, viewer: Viewer, store: str, source_id: int) -> Source:
+    def get(self, viewer: Viewer, store: str, source_id: int) -> Source:
         """One folder of a store. Raises NotFound."""
-        owner_only(viewer, "see folders")
         with self._stores.open(viewer, store).store.read() as db:
             return _source(db, store, source_id)
 
-    def sources(self, viewer: Viewer, store: str) -> list[SourceInfo]:
+    def all(self, viewer: Viewer, store: str) -> list[SourceInfo]:
         """Every folder of a store, oldest first, with the number of its files and whether it is there."""
-        owner_only(viewer, "see folders")
         with self._stores.open(viewer, store).store.read() as db:
             found, counts = sources.all_sources(db), sources.counts(db)
         return [_info(source, counts.get(source.id, {})) for source in found]
 
     def plan(self, viewer: Viewer, store: str, source: Source, *, force: bool = False) -> Plan:
         """What a run would do to ``source``, which may be only a draft; changes nothing."""
-        owner_only(viewer, "plan a run")
         opened = self._stores.open(viewer, store).store
-        found = plan.make_plan(opened, source, force=force, max_bytes=self.settings.max_file_bytes)
+        found = plan.make_plan(opened, source, force=force, max_bytes=self._settings.max_file_bytes)
         if source.removed:
             return found
         idle = leave_nothing_out(Path(source.root), source.include, source.exclude)
@@ -146,7 +151,7 @@ class Folders(Reader):
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
         """What a run over all folders would do; the paused ones are left out."""
-        due = [each.source for each in self.sources(viewer, store)]
+        due = [each.source for each in self.all(viewer, store)]
         return [
             self.plan(viewer, store, source, force=force)
             for source in due
@@ -158,25 +163,33 @@ class Folders(Reader):
     ) -> list[str]:
         """A sentence or two for each pattern of ``exclude`` that leaves nothing out of a folder, with what
         may be meant; ``plan`` gives them, too."""
-        owner_only(viewer, "choose folders")
         return leave_nothing_out(Path(root), include, exclude)
 
-    def _own(self, viewer: Viewer, name: str) -> Store:
-        """The store called ``name``, to be changed. Raises NotFound, InvalidInput for an attached one."""
-        store = self._stores.open(viewer, name).store
-        with store.read() as db:
-            if switch.is_attached(db):
-                raise InvalidInput(
-                    f"Store {name!r} is attached to another installation's index and only read here.",
-                    "Take it over (`commonplace store take-over`), or change it where it is filled.",
-                )
-        return store
+    def add_below(
+        self, viewer: Viewer, store: str, path: str, roots: Sequence[Path], *, recursive: bool = True
+    ) -> Source | None:
+        """Add the folder or the single file ``path`` to a store that has it in none of its folders yet, if it
+        lies below one of ``roots`` once links are resolved. None where nothing was added.
 
-
-def owner_only(viewer: Viewer, what: str) -> None:
-    """Raise Forbidden unless the owner asks."""
-    if not viewer.is_owner:
-        raise Forbidden(f"Only the owner may {what}.", "Ask the owner of this library.")
+        Raises InvalidInput for a path in none of the store's folders and below none of ``roots``, and for one
+        that a folder of a store leaves out: hidden or ignored, one that holds keys, a whole home folder.
+        """
+        opened = self._own(viewer, store)
+        if not (roots and expanded(path).is_absolute()):
+            return None
+        with opened.read() as db:
+            held = [source for source, _ in places.places(db, path)]
+        if any(source.paused or not _is_narrow(source) for source in held):
+            return None
+        folder, pattern = split_glob(str(_allowed(path, store, roots)))
+        if pattern == EVERYTHING[0] and not recursive:
+            pattern = "*"
+        if any(source.root == str(folder) and pattern in source.include for source in held):
+            return None
+        found = preview(folder, [pattern], max_files=MANY_FILES) if pattern == EVERYTHING[0] else None
+        if found and (why := doubt(folder, [pattern], found)):
+            raise InvalidInput(why, "Choose a folder inside it.")
+        return self.add(viewer, store, folder, [pattern])
 
 
 def _source(db: sqlite3.Connection, store: str, source_id: int) -> Source:
@@ -203,3 +216,25 @@ def _info(source: Source, counts: dict[str, int]) -> SourceInfo:
     missing = folder.is_absolute() and _is_missing(folder)  # or it is an index
     indexed, failed, skipped = (counts.get(state, 0) for state in ("indexed", "failed", "skipped"))
     return SourceInfo(source, indexed, failed, skipped, missing)
+
+
+def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
+    """Where ``path`` leads, below one of ``roots``. Raises InvalidInput."""
+    for root in roots:
+        with suppress(InvalidInput):
+            real = contained(Path(path), [root])
+            top = root.resolve()
+            break
+    else:
+        raise InvalidInput(
+            f"{path!r} lies in no folder of store {store!r}, and nothing may be added there.",
+            f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
+        )
+    if why := why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
+        raise InvalidInput(f"{path!r} is not read: it {why}.", "Choose a folder that holds documents.")
+    return real
+
+
+def _is_narrow(source: Source) -> bool:
+    """Whether a folder was added for single files, or for what lies directly in it."""
+    return all(glob == "*" or not _WILD.search(_ESCAPED.sub("", glob)) for glob in source.include)

@@ -1,0 +1,211 @@
+"""The documents of a store as they were indexed: whole, by lines, or around a passage."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.extract.chunk import estimate_tokens
+from rag_core.index import index
+from rag_core.library.files import Files
+from rag_core.library.service import Service, Shared, open_to_all
+from rag_core.reports import Excerpt
+from rag_core.store import documents, find, outbox, view
+from rag_core.text import tags
+from rag_core.types import Document, DocumentView, Neighbour, Viewer
+
+MAX_AROUND = 20
+EXCERPT_TOKENS = 8000
+"""The most tokens of an excerpt, estimated; a first passage that is longer stands alone."""
+
+
+class Documents(Service):
+    """Reads the documents of stores."""
+
+    def __init__(self, shared: Shared, files: Files) -> None:
+        super().__init__(shared)
+        self._files = files
+
+    @open_to_all
+    def get(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
+        """The document called ``path`` as it was indexed, with the chunk called ``key`` marked.
+
+        The owner gets its state on disk, too, and an excluded file without text. Raises NotFound where there
+        is none that this viewer may see.
+        """
+        file = self._files.get(viewer, store, path) if viewer.is_owner else None
+        with self._stores.reading(viewer, store) as db:
+            found = view.document(db, store, path, viewer, key)
+        if found is None:
+            if file is None:
+                raise NotFound(
+                    f"Store {store!r} has no document {path!r}.",
+                    "It may have moved or be gone; search for it.",
+                )
+            return DocumentView(file, (), (), (), (), ())
+        if file is None:
+            return found
+        return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
+
+    @open_to_all
+    def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
+        """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order.
+
+        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone.
+        """
+        if not 0 <= around <= MAX_AROUND:
+            raise InvalidInput(f"around is {around}.", f"Use a number from 0 to {MAX_AROUND}.")
+        with self._stores.reading(viewer, store) as db:
+            rows = find.neighbours(db, key, find.visible(viewer), around)
+        if not rows:
+            raise NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
+        return view.neighbours(rows, key)
+
+    @open_to_all
+    def all(self, viewer: Viewer, store: str) -> list[Document]:
+        """Every document of a store by path; for the owner also those that could not be read."""
+        with self._stores.reading(viewer, store) as db:
+            return find.documents(db, store, viewer)
+
+    @open_to_all
+    def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
+        """``{"types", "tags", "folders"}``: each value with its number of documents, most first, in the
+        stores that can be read. A tag counts those below it, too, as it finds them."""
+        total: dict[str, dict[str, int]] = {"types": {}, "tags": {}, "folders": {}}
+        for opened in self._stores.each(viewer, names)[0]:
+            with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
+                for kind, counts in find.facets(db, viewer).items():
+                    for value, count in counts.items():
+                        total[kind][value] = total[kind].get(value, 0) + count
+        total["tags"] = tags.joined(total["tags"].items())
+        return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
+
+    @open_to_all
+    def excerpt(
+        self,
+        viewer: Viewer,
+        store: str,
+        path: str,
+        first_line: int = 1,
+        last_line: int | None = None,
+        *,
+        start: str = "",
+    ) -> Excerpt:
+        """These lines of a document (None: all behind the first) in its passages, each cut to them, from the
+        passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
+
+        Raises NotFound, InvalidInput for lines that cannot be.
+        """
+        if first_line < 1 or (last_line is not None and last_line < first_line):
+            raise InvalidInput(
+                f"There are no lines from {first_line} to {last_line}.", "Count from 1, the first line first."
+            )
+        found = self.get(viewer, store, path)
+        wanted = _lines(_from(start, found.chunks), first_line, last_line or sys.maxsize)
+        if not wanted and found.chunks:
+            where = (
+                f"from line {first_line} on" if last_line is None else f"in lines {first_line} to {last_line}"
+            )
+            first, last = found.chunks[0].start_line, found.chunks[-1].end_line
+            said = f"Its first line with text is {first}, its last is {last}."
+            raise NotFound(f"{path!r} has no text {where}.", said)
+        kept = _within(wanted)
+        left = wanted[len(kept)].key if len(kept) < len(wanted) else None
+        return Excerpt(replace(found, chunks=tuple(kept)), left)
+
+    @open_to_all
+    def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> Excerpt:
+        """The passage called ``key`` with ``around`` passages before and behind it, and its document.
+
+        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the passage is gone.
+        """
+        passages = self.neighbours(viewer, store, key, around)
+        with self._stores.reading(viewer, store) as db:
+            rows = find.neighbours(db, key, find.visible(viewer), 0)
+        if not rows:
+            raise _gone()
+        found = self.get(viewer, store, rows[0]["path"], key)
+        return Excerpt(replace(found, chunks=tuple(passages)))
+
+    def take_out_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
+        """Take passages out of the index until their files change or are read again; how many it were.
+
+        Raises NotFound when one of them is not there; then nothing is taken out.
+        """
+        opened = self._own(viewer, store)
+        with opened.decide() as db:
+            found = find.chunk_ids(db, keys, find.visible(viewer))
+            if missing := [key for key in keys if key not in found]:
+                raise NotFound(
+                    f"Store {store!r} has no passage {missing[0][:80]!r}.",
+                    "Nothing was taken out. Search again; its file was changed.",
+                )
+            documents.take_out_chunks(db, found.values())
+            is_remote = bool(outbox.address(db))
+        if is_remote:
+            index.request(opened, [])
+        return len(found)
+
+
+def _gone() -> NotFound:
+    return NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
+
+
+def _from(key: str, passages: Sequence[Neighbour]) -> Sequence[Neighbour]:
+    """The passages from the one called ``key`` on. Raises NotFound."""
+    if not key:
+        return passages
+    for number, each in enumerate(passages):
+        if each.key == key:
+            return passages[number:]
+    raise _gone()
+
+
+def _lines(passages: Sequence[Neighbour], first: int, last: int) -> list[Neighbour]:
+    """What of the passages lies in these lines; none that only repeats the one before."""
+    kept: list[Neighbour] = []
+    for each in passages:
+        if each.end_line >= first and each.start_line <= last:
+            cut = _cut(each, first, last)
+            if cut is each or cut.content[cut.repeats if kept else 0 :].strip():
+                kept.append(cut)
+    return kept
+
+
+def _cut(passage: Neighbour, first: int, last: int) -> Neighbour:
+    """The lines of a passage from ``first`` to ``last``; the whole of one that was not read line by line."""
+    rows = passage.content.splitlines(keepends=True)
+    if len(rows) != passage.end_line - passage.start_line + 1:
+        return passage
+    before, behind = max(0, first - passage.start_line), max(0, passage.end_line - last)
+    if not before and not behind:
+        return passage
+    rows = rows[: len(rows) - behind]
+    start, end = len("".join(rows[:before])), len("".join(rows))
+
+    def moved(place: int) -> int:
+        return min(max(place, start), end) - start
+
+    return replace(
+        passage,
+        content=passage.content[start:end],
+        start_line=passage.start_line + before,
+        end_line=passage.end_line - behind,
+        repeats=moved(passage.repeats),
+        shown=(moved(passage.shown[0]), moved(passage.shown[1])),
+    )
+
+
+def _within(passages: Sequence[Neighbour]) -> list[Neighbour]:
+    """The first passages that fit together, and at least one."""
+    kept: list[Neighbour] = []
+    room = EXCERPT_TOKENS
+    for each in passages:
+        room -= estimate_tokens(each.content)
+        if room < 0 and kept:
+            break
+        kept.append(each)
+    return kept

@@ -1,0 +1,139 @@
+"""What the services of a library share, and the one check of who may call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from inspect import isfunction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
+from rag_core.index.courtesy import Courtesy
+from rag_core.index.index import Limits
+from rag_core.library.people import People
+from rag_core.library.store_files import StoreFiles
+from rag_core.models.embedders import EmbedderOptions, known_facts
+from rag_core.models.embedders.options import Prompts
+from rag_core.models.embedders.shared import SharedEmbedders
+from rag_core.models.servers.ollama import OLLAMA_URL
+from rag_core.store import Store, about, switch
+from rag_core.store.errors import for_viewer
+from rag_core.types import Metric, StoreInfo, Viewer
+from rag_core.vectors import RemoteIndex
+from rag_core.vectors.backends import open_remote, vector_options
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+class Shared:
+    """The settings, open stores, embedders and people of one library."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.vector_options = vector_options(settings)
+        self.people = People(settings.data_dir, settings.busy_timeout_s)
+        self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.people)
+        self.embedders = SharedEmbedders(embedder_options(settings))
+        self.courtesy = Courtesy()
+
+    def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
+        """The vector index at ``address``. Raises VectorError, InvalidInput."""
+        return open_remote(address, dimension, metric, self.vector_options)
+
+    def info(self, viewer: Viewer, name: str) -> StoreInfo:
+        """A store's counts, sizes and sources. Raises NotFound, StoreError."""
+        opened = self.stores.open(viewer, name)
+        try:
+            info = about.info(opened.store, viewer)
+        except StoreError as error:
+            raise for_viewer(error, viewer, name) from error
+        return replace(info, dimension=info.dimension or self._dimension(info.embedder))
+
+    def _dimension(self, embedder: str) -> int:
+        """The dimension of an embedder's vectors; 0 where only its server can tell."""
+        opened = self.embedders.known(embedder)
+        if opened is not None:
+            return opened.identity.dimension
+        try:
+            facts = known_facts(embedder)
+        except InvalidInput:
+            return 0
+        return facts.dimension if facts else 0
+
+    def limits(self) -> Limits:
+        """The limits of a job."""
+        known = self.settings
+        return Limits(known.batch_size, known.max_file_bytes, known.extractor_timeout_s)
+
+    def embedder_missing(self, name: str) -> RagError | None:
+        """Why the embedder ``name`` cannot be had here, for somebody who waits; None where it can."""
+        try:
+            with self.embedders.soon(name):
+                self.embedders.get(name)
+        except (EmbedderError, InvalidInput) as error:
+            return error
+        return None
+
+
+def open_to_all(method: _Method) -> _Method:
+    """Let everybody call a method of a service, which gives each viewer only what that viewer may see."""
+    method.__dict__["open_to_all"] = True
+    return method
+
+
+class Service:
+    """One part of a library. Only the owner may call its public methods, whose first argument is the viewer.
+
+    Others get Forbidden, but for the methods that are `open_to_all`.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._settings = shared.settings
+        self._stores = shared.stores
+        self._embedders = shared.embedders
+
+    def __init_subclass__(cls) -> None:
+        for name, method in list(vars(cls).items()):
+            if isfunction(method) and not name.startswith("_") and "open_to_all" not in vars(method):
+                setattr(cls, name, _for_the_owner(method))
+
+    def _own(self, viewer: Viewer, name: str) -> Store:
+        """The store called ``name``, to be changed. Raises NotFound, InvalidInput for an attached one."""
+        store = self._stores.open(viewer, name).store
+        with store.read() as db:
+            if switch.is_attached(db):
+                raise InvalidInput(
+                    f"Store {name!r} is attached to another installation's index and only read here.",
+                    "Take it over (`commonplace store take-over`), or change it where it is filled.",
+                )
+        return store
+
+
+def _for_the_owner(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def checked(self: Service, viewer: Viewer, *args: Any, **named: Any) -> Any:
+        if not viewer.is_owner:
+            raise Forbidden("Only the owner may do this.", "Ask the owner of this library.")
+        return method(self, viewer, *args, **named)
+
+    return checked
+
+
+def embedder_options(settings: Settings) -> EmbedderOptions:
+    """The options that embedders are opened with."""
+    return EmbedderOptions(
+        model_dir=settings.model_dir,
+        ollama_url=settings.ollama_url or OLLAMA_URL,
+        openai_url=settings.embedding_url,
+        openai_key=settings.embedding_key,
+        timeout_s=settings.embedding_timeout_s,
+        context=settings.embedding_context,
+        prompts=tuple((name, Prompts(*written)) for name, written in settings.prompts),
+        device=settings.device,
+        offline=settings.offline,
+    )
