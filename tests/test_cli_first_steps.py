@@ -278,7 +278,7 @@ def test_an_imported_store_says_that_its_model_is_missing(
     run("store", "create", "s")
     run("store", "export", "s", tmp_path / "s.commonplace")
     said = run("store", "import", tmp_path / "s.commonplace", "--name", "t").out
-    assert "Until its embedder is here, words find its passages." in said
+    assert "It is searched by words until its embedder is available." in said
     assert "commonplace model install" in said
 
 

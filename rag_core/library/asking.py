@@ -1,7 +1,7 @@
-"""Answering a question from the notes that a viewer may see, with citations that were checked.
+"""Answering questions from the passages that a viewer may see, with checked citations.
 
-question → retrieve → numbered passages → model → check. A model gets the passages, the conversation and
-nothing else; private notes only go to one on this machine, unless their store says otherwise.
+question → search → numbered passages → model → check. A model gets the passages and the conversation, and
+nothing else. Private notes go only to a model on this machine, unless their store allows more.
 """
 
 from __future__ import annotations
@@ -33,32 +33,28 @@ from rag_core.wording import GET_A_MODEL, go_on, waiting
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
-_NOTHING = "Nothing here fits this question well enough to answer it from."
+_NOTHING = "No passage fits this question well enough to answer it."
 _NO_ANSWER = "There is no answer; these are the passages that fit best."
-_SAID_NOTHING = "The model said nothing; these are the passages that it had."
-_NO_BUDGET = 10**9  # tokens: how much fits is for the prompt to say
+_SAID_NOTHING = "The model gave no answer; these are the passages it was given."
+_NO_BUDGET = 10**9  # tokens: the prompt decides how much fits
 _PAGE = 100
-_NEAR = 0.1  # a score; passages of another matter stay below 0.05
+_NEAR = 0.1  # a score; unrelated passages stay below 0.05
 
 OnText = Callable[[Draft], None]
+_Search = Callable[..., Answer]
 
-
-_under_way: set[threading.Event] = set()
-_of_guests: Counter[tuple[str, str]] = Counter()
+_running: set[threading.Event] = set()
+_running_for_guests: Counter[tuple[str, str]] = Counter()
 _lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was retrieved: the best hits, what to say beside them, how many private ones are kept back, how
-    many passages wait to be embedded, and when it was asked for."""
+    """The best hits for a question; ``withheld`` counts relevant private ones that the model may not read."""
 
     hits: tuple[Hit, ...]
-    stores: tuple[str, ...]
-    notices: tuple[Notice, ...]
+    answer: Answer
     withheld: int = 0
-    pending: int = 0
-    timestamp: str = ""
 
 
 class Asking(Service):
@@ -68,6 +64,7 @@ class Asking(Service):
         super().__init__(shared)
         self._searching = searching
         self._documents = documents
+        self._conversations = Conversations(self._settings.data_dir, self._settings.busy_timeout_s)
 
     @open_to_all
     def ask(
@@ -79,18 +76,18 @@ class Asking(Service):
         k: int = DEFAULT_K,
         filters: Filters | None = None,
         history: Sequence[Turn] = (),
-        on_text: OnText | None = None,
+        on_text: OnText = lambda _: None,
         stop: threading.Event | None = None,
     ) -> Reply:
-        """The answer to a question, every quote in it compared with the passage that it names.
+        """The answer to a question, with every quote in it compared with its passage.
 
-        ``stores`` and ``filters`` are as in ``search``, whose query language the question may use; ``k``
-        is how many passages to answer from (0: 5). ``history`` is the conversation so far, oldest turn first.
-        ``on_text`` hears of the passages, then of every piece of the answer; ``stop`` ends it, and what
-        was said until then stays. Where nothing fits no model is asked, and where no model answers the
-        reply holds the passages and says why. Raises Forbidden for a guest who may only search, TooMany for
-        one who has enough answered already, InvalidInput for an empty question or a ``k`` over 20, NotFound
-        for a store that is not there for this viewer.
+        ``stores`` and ``filters`` are as in ``search``, and the question may use its query language. ``k`` is
+        the number of passages to answer from (0: 5). ``history`` is the conversation so far, oldest turn
+        first. ``on_text`` gets the passages, then each piece of the answer. Setting ``stop`` ends the answer;
+        the text until then stays. If nothing fits, no model is asked. If no model answers, the reply holds
+        the passages and the reason. Raises Forbidden for a guest who may only search, TooMany for a guest
+        with too many open questions, InvalidInput for an empty question or a ``k`` over 20, NotFound for a
+        store that this viewer cannot see.
         """
         check_may_ask(viewer)
         started = time.perf_counter()
@@ -100,77 +97,71 @@ class Asking(Service):
         if not question.strip():
             raise EmptyQuery("There is no question.", "Type one.")
         asked(question, filters)
-        hear, stop = on_text or _nobody, stop or threading.Event()
-        hear(Draft(looking=True))
+        on_text(Draft(looking=True))
         search = partial(
-            self._searching.search,
-            viewer,
-            stores=stores,
-            filters=filters,
-            min_score=0.0,
-            max_tokens=_NO_BUDGET,
-        )
-        found = self._retrieve(viewer, question, k, history, search)
-        reply = Reply(
-            question, "nothing found", found.stores, message=_NOTHING, notices=found.notices,
-            pending=found.pending, timestamp=found.timestamp,
+            self._searching.search, viewer,
+            stores=stores, filters=filters, min_score=0.0, max_tokens=_NO_BUDGET,
         )  # fmt: skip
-        if found.withheld:
-            reply = replace(reply, notices=(*reply.notices, self._kept_back()))
+        found = self._retrieve(viewer, question, k, history, search)
+        answer = found.answer
+        notices = [*answer.notices, self._kept_back()] if found.withheld else [*answer.notices]
         fitting = [hit for hit in found.hits if hit.relevant]
-        if not fitting:
-            reply = replace(reply, notices=(*reply.notices, *_waiting(viewer, found)))
-        else:
-            with self._one_of_few(viewer), _stoppable(stop):
-                reply = self._answered(viewer, reply, fitting, history, hear, stop)
+        if answer.pending and not fitting:
+            said = waiting(answer.pending)
+            more = f"{said} {go_on(answer.stores)}" if viewer.is_owner else said
+            notices.append(Notice(more, on_page=said))
+        reply = Reply(
+            question, "nothing found", answer.stores, message=_NOTHING, notices=tuple(notices),
+            pending=answer.pending, timestamp=answer.timestamp,
+        )  # fmt: skip
+        if fitting:
+            with self._counted(viewer), _stoppable(stop or threading.Event()) as stop:
+                reply = self._answered(viewer, reply, fitting, history, on_text, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
 
     @contextmanager
-    def _one_of_few(self, viewer: Viewer) -> Iterator[None]:
-        """As long as this lasts a model answers the viewer. Raises TooMany for a guest who has enough."""
-        key, limit = (str(self._settings.data_dir), viewer.login), self._settings.guest_asks
+    def _counted(self, viewer: Viewer) -> Iterator[None]:
+        """Count a guest's open question. Raises TooMany for a guest with too many of them."""
+        if viewer.is_owner:
+            yield
+            return
+        key = str(self._settings.data_dir), viewer.login
         with _lock:
-            if not viewer.is_owner and _of_guests[key] >= limit:
+            if _running_for_guests[key] >= self._settings.guest_asks:
                 raise TooMany("Your last questions are still being answered.", "Wait for an answer first.")
-            _of_guests[key] += not viewer.is_owner
+            _running_for_guests[key] += 1
         try:
             yield
         finally:
             with _lock:
-                _of_guests[key] -= not viewer.is_owner
-                if not _of_guests[key]:
-                    del _of_guests[key]
+                _running_for_guests[key] -= 1
 
     # --- conversations ------------------------------------------------------------------
 
     @open_to_all
     def conversations(self, viewer: Viewer) -> list[Conversation]:
-        """What ``viewer`` asked and kept, the last conversation first."""
-        return self._conversations.all_of(_whose(viewer))
+        """The kept conversations of ``viewer``, the latest first."""
+        return self._conversations.all_of(_owner_of(viewer))
 
     @open_to_all
     def conversation(self, viewer: Viewer, conversation: str) -> list[Reply]:
-        """The replies of a conversation, oldest first. One made from passages that ``viewer`` may not see any
-        more is left out. Raises NotFound when nothing is left."""
-        kept = self._conversations.replies(_whose(viewer), conversation)
+        """The replies of a conversation, oldest first, without those from passages that ``viewer`` may no
+        longer see. Raises NotFound when none is left."""
+        kept = self._conversations.replies(_owner_of(viewer), conversation)
         shown = [reply for reply in kept if viewer.is_owner or self._may_still_see(viewer, reply)]
         if not shown:
-            raise NotFound("There is no such conversation.", "It was deleted, or is another's; ask again.")
+            raise NotFound("There is no such conversation.", "It was deleted, or is not yours; ask again.")
         return shown
 
     @open_to_all
     def keep_reply(self, viewer: Viewer, conversation: str, reply: Reply) -> None:
-        """Keep a reply as the last of a conversation, whose id is 32 hexadecimal digits, new or not."""
-        self._conversations.add(_whose(viewer), conversation, reply)
+        """Append a reply to a conversation, whose id is 32 hexadecimal digits, new or not."""
+        self._conversations.add(_owner_of(viewer), conversation, reply)
 
     @open_to_all
     def forget_conversations(self, viewer: Viewer, conversation: str | None = None) -> None:
         """Delete one conversation of ``viewer``, or all."""
-        self._conversations.delete(_whose(viewer), conversation)
-
-    @property
-    def _conversations(self) -> Conversations:
-        return Conversations(self._settings.data_dir, self._settings.busy_timeout_s)
+        self._conversations.delete(_owner_of(viewer), conversation)
 
     def _may_still_see(self, viewer: Viewer, reply: Reply) -> bool:
         try:
@@ -183,17 +174,18 @@ class Asking(Service):
     # --- passages -----------------------------------------------------------------------
 
     def _retrieve(
-        self, viewer: Viewer, question: str, k: int, history: Sequence[Turn], search: Callable[..., Answer]
+        self, viewer: Viewer, question: str, k: int, history: Sequence[Turn], search: _Search
     ) -> _Found:
-        """The ``k`` best passages for the question; in a conversation also for it together with the question
-        before, as a follow-up may not say what it is about. Where it does say so, only what it is near to
-        counts: else the question before would answer it."""
+        """The ``k`` best passages for a question.
+
+        A follow-up may not name its subject, so the question before it is searched together with it. If the
+        follow-up does name one, only passages near it count: else they would answer the question before.
+        """
         found = self._best(viewer, question, k, search)
-        text = parse(question).text
         before = parse(history[-1].question).text if history else ""
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"
         near = {hit.key for hit in found.hits if hit.score >= _NEAR}
-        leans = leans_back(text)
+        leans = leans_back(parse(question).text)
         if not before or len(together) > MAX_LENGTH or not (leans or near):
             return found
         more = self._best(viewer, together, k, search)
@@ -201,13 +193,13 @@ class Asking(Service):
         best: dict[str, Hit] = {}
         for hit in sorted((*found.hits, *added), key=lambda hit: -hit.score):
             best.setdefault(hit.key, hit)
-        hits = (replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))
-        said = tuple(dict.fromkeys((*found.notices, *more.notices)))
+        hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))[:k]
+        notices = tuple(dict.fromkeys((*found.answer.notices, *more.answer.notices)))
         withheld = max(found.withheld, more.withheld if leans else 0)
-        return replace(found, hits=tuple(hits)[:k], notices=said, withheld=withheld)
+        return _Found(hits, replace(found.answer, notices=notices), withheld)
 
-    def _best(self, viewer: Viewer, text: str, k: int, search: Callable[..., Answer]) -> _Found:
-        """The ``k`` best passages that the model may read, however many before them it may not."""
+    def _best(self, viewer: Viewer, text: str, k: int, search: _Search) -> _Found:
+        """The ``k`` best passages that the model may read; pages on past those it may not."""
         answer = search(text, top_k=k)
         kept = [hit for hit in answer.hits if self._may_read(viewer, hit)]
         withheld = sum(hit.relevant for hit in answer.hits) - sum(hit.relevant for hit in kept)
@@ -216,27 +208,24 @@ class Asking(Service):
             page = search(text, top_k=min(_PAGE, MAX_DEPTH - offset), offset=offset)
             kept += [hit for hit in page.hits if self._may_read(viewer, hit)]
             more, offset = page.has_more, offset + _PAGE
-        said = answer.notices
-        return _Found(tuple(kept[:k]), answer.stores, said, withheld, answer.pending, answer.timestamp)
+        return _Found(tuple(kept[:k]), answer, withheld)
 
     def _may_read(self, viewer: Viewer, hit: Hit) -> bool:
-        """Whether the model may read a passage: private ones stay on this machine, unless the store lets
-        them leave it."""
-        if not hit.document.private or not self._leaves():
-            return True
-        return self._sends_private(viewer, hit.store)
+        """Whether the model may read a passage: private ones leave this machine only if their store allows."""
+        return not hit.document.private or not self._leaves() or self._sends_private(viewer, hit.store)
 
     def _sends_private(self, viewer: Viewer, store: str) -> bool:
         return self._stores.open(viewer, store).store.sends_private
 
     def _leaves(self) -> bool:
+        """Whether the answering model runs on another machine."""
         name = self._settings.llm
         return name is not None and leaves(server_of(name, llm_options(self._settings)))
 
     def _around(self, viewer: Viewer, hit: Hit, count: int) -> Sequence[Neighbour]:
         try:
             return self._documents.neighbours(viewer, hit.store, hit.key, count)
-        except NotFound:  # it was changed since the search
+        except NotFound:  # changed since the search
             return ()
 
     # --- the model ----------------------------------------------------------------------
@@ -247,36 +236,41 @@ class Asking(Service):
         reply: Reply,
         hits: Sequence[Hit],
         history: Sequence[Turn],
-        hear: OnText,
+        on_text: OnText,
         stop: threading.Event,
     ) -> Reply:
-        """The reply with its passages, and with what the model says of them."""
+        """The reply with its passages and the model's answer."""
         options = llm_options(self._settings)
-        before = conversation([turn for turn in history if self._may_hear(turn)], options.context)
+        heard = [turn for turn in history if not (turn.private and self._leaves())]
+        before = conversation(heard, options.context)
         question = beginning(reply.question, options.context)
-        said = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
-        room = budget(options.context, options.max_tokens, *said)
+        fixed = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
+        room = budget(options.context, options.max_tokens, *fixed)
         references, count = numbered(hits, room, partial(self._around, viewer))
+        notices = reply.notices
+        if question != reply.question:
+            read, whole = f"{len(question):,}", f"{len(reply.question):,}"
+            cut = f"The model is given the first {read} of {whole} characters of the question."
+            notices = (*notices, Notice(cut))
         reply = replace(
             reply,
             ending="no model",
             message=_NO_ANSWER,
             references=tuple(references),
             retrieved_chunks=count,
-            notices=(*reply.notices, *_shortened(reply.question, question)),
+            notices=notices,
             private=any(each.private and not self._sends_private(viewer, each.vault) for each in references),
         )
-        hear(Draft(reply.references))
+        on_text(Draft(reply.references))
         try:
             llm = open_llm(self._llm(), options)
             reply = replace(reply, model=self._llm() if viewer.is_owner else "")
-            asked = messages(question, references, before)
-            return _spoken(viewer, reply, llm, options, asked, hear, stop)
+            return _spoken(viewer, reply, llm, options, messages(question, references, before), on_text, stop)
         except (InvalidInput, LLMError) as error:
             return _with_trouble(viewer, reply, error)
 
     def _llm(self) -> str:
-        """The name of the model that answers. Raises LLMError where there is none."""
+        """The name of the answering model. Raises LLMError if none is set."""
         if self._settings.llm is None:
             raise LLMError(
                 "No model is set up to answer questions.",
@@ -285,32 +279,9 @@ class Asking(Service):
             )
         return self._settings.llm
 
-    def _may_hear(self, turn: Turn) -> bool:
-        """Whether the model may be told of an earlier turn: one on another machine not of private notes."""
-        return not (turn.private and self._leaves())
-
     def _kept_back(self) -> Notice:
         host = host_of(server_of(self._llm(), llm_options(self._settings)))
-        return Notice(
-            f"Passages of private notes would fit, too. They stay on this machine; the model is at {host}."
-        )
-
-
-def _shortened(whole: str, given: str) -> list[Notice]:
-    """That the model is given only a part of the question."""
-    if given == whole:
-        return []
-    return [
-        Notice(f"The model is given the first {len(given):,} of {len(whole):,} characters of the question.")
-    ]
-
-
-def _waiting(viewer: Viewer, found: _Found) -> list[Notice]:
-    """What may fit and is not found by meaning yet, and what the owner does about it."""
-    if not found.pending:
-        return []
-    said = waiting(found.pending)
-    return [Notice(f"{said} {go_on(found.stores)}" if viewer.is_owner else said, on_page=said)]
+        return Notice(f"Private notes fit, too, but they stay on this machine and the model is at {host}.")
 
 
 def _spoken(
@@ -319,10 +290,10 @@ def _spoken(
     llm: LLM,
     options: LLMOptions,
     asked: Sequence[Message],
-    hear: OnText,
+    on_text: OnText,
     stop: threading.Event,
 ) -> Reply:
-    """The reply with what the model says, checked. Raises LLMError when it never says anything."""
+    """The reply with the model's answer, checked. Raises LLMError if the model never says anything."""
     from rag_core.models.chat.talk import talk  # only now: it brings httpx
 
     call, checker = Call(), Checker(reply.references)
@@ -331,13 +302,13 @@ def _spoken(
         with closing(talk(llm, asked, options, stop, call)) as pieces:
             for piece in pieces:
                 checker.feed(piece)
-                hear(checker.draft)
+                on_text(checker.draft)
     except LLMError as error:
         if not checker.begun:
             raise
         trouble = error
     checker.end()
-    hear(checker.draft)
+    on_text(checker.draft)
     said = replace(
         reply,
         ending="broken off" if trouble else _ENDINGS[call.outcome],
@@ -364,54 +335,44 @@ _ENDINGS: dict[Outcome, Ending] = {
 
 
 def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
-    """The reply with why there is no answer, or no more of it: in full for the owner, as it may name a server
-    that is nobody else's business."""
+    """The reply with the reason why the answer is missing or broken off. A guest is not told the details:
+    they may name a server."""
     if viewer.is_owner:
         notice = Notice(str(error), on_page=error.for_page())
     else:
-        notice = Notice("The model that answers questions is not at hand just now.")
+        notice = Notice("The model that answers questions is not available just now.")
     return replace(reply, notices=(*reply.notices, notice))
 
 
 @contextmanager
-def _stoppable(stop: threading.Event) -> Iterator[None]:
-    """As long as this lasts, `stop_answers` sets ``stop``."""
+def _stoppable(stop: threading.Event) -> Iterator[threading.Event]:
+    """Let `stop_answers` set ``stop`` until the end of the block."""
     with _lock:
-        _under_way.add(stop)
+        _running.add(stop)
     try:
-        yield
+        yield stop
     finally:
         with _lock:
-            _under_way.discard(stop)
-
-
-def _whose(viewer: Viewer) -> str:
-    """By what name a viewer's conversations are kept: no guest's is an owner's, whatever they are called."""
-    return viewer.login if viewer.is_owner else f"guest {viewer.login}"
-
-
-def _nobody(_: Draft) -> None:
-    """Hear of nothing."""
-
-
-def check_may_ask(viewer: Viewer) -> None:
-    """Raise Forbidden for a guest whom the owner lets search, and not ask."""
-    if not (viewer.is_owner or viewer.may_ask):
-        raise Forbidden(
-            "You may search these notes, and not ask a model about them.",
-            "Search, or ask their owner to let you.",
-        )
+            _running.discard(stop)
 
 
 def stop_answers() -> None:
-    """Have every model that is answering in this process stop; what was said until then stays."""
+    """Stop every answer of this process; the text until then stays."""
     with _lock:
-        for stop in _under_way:
+        for stop in _running:
             stop.set()
 
 
+def check_may_ask(viewer: Viewer) -> None:
+    """Raise Forbidden for a guest who may only search."""
+    if not (viewer.is_owner or viewer.may_ask):
+        raise Forbidden(
+            "You may search these notes, but not ask questions.", "Search, or ask their owner to let you."
+        )
+
+
 def llm_options(settings: Settings) -> LLMOptions:
-    """What of the settings a model that answers is opened with."""
+    """The options that the answering model is opened with."""
     return LLMOptions(
         ollama_url=settings.ollama_url or OLLAMA_URL,
         openai_url=settings.chat_base_url or "",
@@ -421,3 +382,8 @@ def llm_options(settings: Settings) -> LLMOptions:
         context=settings.llm_context,
         timeout_s=settings.llm_timeout_s,
     )
+
+
+def _owner_of(viewer: Viewer) -> str:
+    """The name under which a viewer's conversations are kept; a guest's never equals an owner's."""
+    return viewer.login if viewer.is_owner else f"guest {viewer.login}"

@@ -1,4 +1,4 @@
-"""Stores: what there are, making, renaming and deleting them, and moving one as a file."""
+"""Stores: listing, making, renaming and deleting them, and moving one as a file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Stores(Service):
 
     @open_to_all
     def names(self, viewer: Viewer) -> list[str]:
-        """The names of the stores that ``viewer`` may see, sorted without regard to case."""
+        """The names of the stores that ``viewer`` may see, sorted ignoring case."""
         return self._stores.names(viewer)
 
     @open_to_all
@@ -54,8 +54,8 @@ class Stores(Service):
 
     @open_to_all
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
-        """(store, generation) of the named stores (none: all) that can be read: what a cache keys on. Raises
-        StoreError where none of them can."""
+        """(store, generation) of each readable store among the named ones (none: all), for cache keys. Raises
+        StoreError if none can be read."""
         found: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
         for each in opened:
@@ -70,9 +70,9 @@ class Stores(Service):
 
     @open_to_all
     def one(self, viewer: Viewer, name: str | None = None) -> str:
-        """The store called ``name``; without a name the one that is configured, or the only one there is.
+        """The store called ``name``; without a name the configured or the only one.
 
-        Raises NotFound where there is none for this viewer, InvalidInput where it could be several.
+        Raises NotFound if this viewer has none, InvalidInput if there are several.
         """
         names = self.names(viewer)
         name = name or (self._settings.default_store if self._settings.default_store in names else None)
@@ -87,8 +87,8 @@ class Stores(Service):
 
     @open_to_all
     def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
-        """The named stores (none: all that ``viewer`` may see), with a sentence about each that cannot be
-        read; for the owner also what runs, and what the last run of a store left undone. Raises NotFound."""
+        """The state of the named stores (none: all that ``viewer`` may see), with a warning for each unreadable
+        one; for the owner also the running and the unfinished jobs. Raises NotFound."""
         infos, warnings = self.infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
@@ -107,8 +107,8 @@ class Stores(Service):
     def infos(
         self, viewer: Viewer, names: Sequence[str] = ()
     ) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
-        """``store_info`` of the named stores (none: all that ``viewer`` may see), and a sentence about each
-        that cannot be read. Raises NotFound."""
+        """`info` of the named stores (none: all that ``viewer`` may see), and a warning for each unreadable
+        one. Raises NotFound."""
         infos: list[StoreInfo] = []
         warnings: list[str] = []
         for name in dict.fromkeys(names or self.names(viewer)):
@@ -119,15 +119,12 @@ class Stores(Service):
         return tuple(infos), tuple(warnings)
 
     def lost_default(self, viewer: Viewer) -> str:
-        """A sentence where the setting ``default_store`` names a store that is not there, else ''."""
+        """A warning if the setting ``default_store`` names a missing store, else ''."""
         name = self._settings.default_store
         if name is None or name in self.names(viewer):
             return ""
         where = self._settings.origin("default_store")
-        return (
-            f"The setting default_store ({where}) says {name!r}, and there is no such store. Change the"
-            " setting: commands without --store fail."
-        )
+        return f"The setting default_store ({where}) names {name!r}, which does not exist. Change it."
 
     def create(
         self,
@@ -140,14 +137,13 @@ class Stores(Service):
         backend: str | None = None,
         sends_private: bool = False,
     ) -> StoreInfo:
-        """Make an empty store whose vectors have ``dimension`` numbers (None: what ``embedder`` gives) and
-        are kept in ``backend``.
+        """Make an empty store.
 
-        Without ``embedder`` and ``backend`` it gets those of the settings, and always their sizes of
-        passages. ``sends_private`` lets private notes go to servers on other machines. Raises
-        InvalidInput for a name, embedder, metric, dimension or backend that cannot be used, EmbedderError
-        when the embedder's server does not answer or lacks the model, VectorError when the vector index
-        cannot be made or is another's.
+        ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to those of the settings; the
+        passage sizes always come from there. ``sends_private`` lets private notes go to other machines.
+        Raises InvalidInput for an unusable name, embedder, metric, dimension or backend, EmbedderError if the
+        embedder's server does not answer or lacks the model, VectorError if the vector index cannot be made
+        or is another's.
         """
         path = self._stores.new_path(viewer, name)
         if metric not in METRICS:
@@ -172,8 +168,8 @@ class Stores(Service):
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Make an empty store as the settings have it unless there is one called ``name``; whether it was
-        made here. Who makes one at the same time is not in the way. Raises as ``create_store``."""
+        """Make the store ``name`` unless it exists, or another process makes it meanwhile; whether it was made
+        here. Raises as `create`."""
         if name in self.names(viewer):
             return False
         try:
@@ -185,8 +181,8 @@ class Stores(Service):
         return True
 
     def _prepare_new(self, viewer: Viewer, name: str, address: str, dimension: int) -> None:
-        """Make the remote index of a new store; without it there is no store, unless something of it may be
-        there: that nobody else could ever fill or delete."""
+        """Make the remote index of a new store. If that fails the store goes, too, unless a part of the index
+        may exist: only this store could delete it."""
         store = self._stores.open(viewer, name).store
         try:
             self._stores.remote(store, address, dimension).prepare(store.id)
@@ -200,10 +196,9 @@ class Stores(Service):
             raise
 
     def make_declared(self, viewer: Viewer) -> list[str]:
-        """Make the stores that the settings declare, where they are not there yet; nothing else changes.
+        """Make the declared stores that do not exist yet; existing ones stay as they are.
 
-        Returns a sentence for each that was made, could not be made, or is there and lacks what
-        was declared.
+        Returns a sentence for each that was made, could not be made, or differs from its declaration.
         """
         return [said for declared in self._settings.stores if (said := self._declare(viewer, declared))]
 
@@ -213,7 +208,7 @@ class Stores(Service):
             if there:
                 return self._missing(viewer, self.info(viewer, there), declared)
             roots = [real_folder(folder.root) for folder in declared.folders]
-            for root, folder in zip(roots, declared.folders, strict=True):  # all, before anything is made
+            for root, folder in zip(roots, declared.folders, strict=True):  # before anything is made
                 refuse_no_match(root, folder.include, folder.exclude)
             self.create(viewer, declared.name, declared.embedder, backend=declared.backend)
             for root, folder in zip(roots, declared.folders, strict=True):
@@ -224,7 +219,7 @@ class Stores(Service):
         return f"Made store {declared.name!r}.{how if roots else ''}"
 
     def _missing(self, viewer: Viewer, info: StoreInfo, declared: DeclaredStore) -> str:
-        """What ``declared`` says that the store does not have, in a sentence; empty when it has it all."""
+        """What the store lacks of its declaration, in a sentence; '' if nothing."""
         sources = {source.root: source for source in info.sources if not source.removed}
         lacks = []
         if declared.embedder and full_name(declared.embedder) != info.embedder:
@@ -243,21 +238,20 @@ class Stores(Service):
         return f"{said} It stays as it is."
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
-        """Remove a store, sound or damaged, and all that it holds; the files it was read from stay.
+        """Delete a store, sound or damaged; the indexed files stay.
 
-        Its remote vector index goes, too, unless ``leave_index`` says otherwise. Raises StoreBusy while it is
-        being indexed, VectorError when that index cannot be deleted; then nothing is.
+        Its remote vector index goes, too, unless ``leave_index``. Raises StoreBusy during a job, VectorError
+        if that index cannot be deleted; then nothing is deleted.
         """
         if not leave_index:
-            with suppress(StoreError):  # one that is damaged does not know where its vectors are
+            with suppress(StoreError):  # a damaged store does not know where its vectors are
                 drop_remote(self._stores, self._stores.open(viewer, name).store)
         self._stores.delete(viewer, name)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
-        """Give a store another name; all that it holds stays, keys too.
+        """Rename a store; its content and keys stay.
 
-        Raises InvalidInput for a name that cannot be used, StoreBusy while it is being indexed
-        or another process has it open.
+        Raises InvalidInput for an unusable name, StoreBusy during a job or while another process has it open.
         """
         self._stores.rename(viewer, name, new_name)
         return self.info(viewer, new_name)
@@ -265,31 +259,30 @@ class Stores(Service):
     def export(
         self, viewer: Viewer, store: str, target: Path, report: Report | None = None, *, force: bool = False
     ) -> Exported:
-        """Write a store, private notes too, into one portable file: ``target``, or ``STORE.commonplace`` in
-        it where it is a folder. The store can be searched and indexed meanwhile.
+        """Write a store, with its private notes, to one portable file: ``target``, or ``STORE.commonplace`` in
+        that folder. The store can be searched and indexed meanwhile.
 
-        The file is there whole or not at all; an existing one is replaced only with ``force``. ``report``
-        hears how far it is, and what it raises ends it. Raises InvalidInput for a target that cannot
-        be one, StoreError when the store cannot be read or the file not be written.
+        The file is complete or absent; an existing one is replaced only with ``force``. ``report`` gets the
+        progress and may raise to cancel. Raises InvalidInput for an unusable target, StoreError if the store
+        cannot be read or the file not written.
         """
         return portable.export_store(
             self._stores.open(viewer, store).store, expanded(target), force=force, report=report
         )
 
     def take_in(self, viewer: Viewer, file: Path, name: str = "", report: Report | None = None) -> StoreInfo:
-        """Make a store of a portable file, which may come from anywhere; without ``name`` it keeps its own.
+        """Make a store from a portable file, which is not trusted; without ``name`` it keeps its own.
 
-        The store is there whole or not at all. Its folders that are not on this computer are paused;
-        ``notices`` tell of that and of all else that is not as it was. ``report`` as in `export_store`.
-        Raises InvalidInput when there is no such file or the name cannot be used, StoreError when
-        the file is not one that this program can take in.
+        The store is complete or absent. Folders that are not on this computer are paused; ``notices`` say
+        what differs. ``report`` as in `export`. Raises InvalidInput for a missing file or an unusable name,
+        StoreError for a file that cannot be imported.
         """
         with portable.opened(expanded(file)) as packed:
             path = self._free_path_for_import(viewer, name or packed.manifest.name)
             notices = portable.import_store(packed, path, report, partial(self._stores.make_room, path.stem))
         info = self.info(viewer, path.stem)
         if missing := self._shared.embedder_missing(info.embedder):
-            notices = (*notices, f"Until its embedder is here, words find its passages. {missing}")
+            notices = (*notices, f"It is searched by words until its embedder is available. {missing}")
         return replace(info, notices=notices)
 
     def _free_path_for_import(self, viewer: Viewer, name: str) -> Path:
@@ -299,13 +292,13 @@ class Stores(Service):
         return self._stores.new_path(viewer, name)
 
     def clear(self, viewer: Viewer, store: str, *, confirm: bool) -> int:
-        """Pause every folder of a store and ask for all its documents to be forgotten; how many these are.
-        The files stay as they are. Raises InvalidInput unless ``confirm``."""
+        """Pause every folder of a store and request that its documents are forgotten; how many these are. The
+        files stay. Raises InvalidInput unless ``confirm``."""
         opened = self._own(viewer, store)
         if not confirm:
             raise InvalidInput(
-                f"Store {store!r} is cleared only when that is confirmed.",
-                "Say confirm: true, if the owner asked for all its documents to be taken out of the index.",
+                f"Clearing store {store!r} needs to be confirmed.",
+                "Say confirm: true if the owner asked to remove all its documents from the index.",
             )
         index.cancel(opened)
         with opened.decide() as db:
