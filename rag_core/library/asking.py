@@ -76,7 +76,7 @@ class Asking(Service):
         k: int = DEFAULT_K,
         filters: Filters | None = None,
         history: Sequence[Turn] = (),
-        on_text: OnText = lambda _: None,
+        on_text: OnText | None = None,
         stop: threading.Event | None = None,
     ) -> Reply:
         """The answer to a question, with every quote in it compared with its passage.
@@ -97,6 +97,7 @@ class Asking(Service):
         if not question.strip():
             raise EmptyQuery("There is no question.", "Type one.")
         asked(question, filters)
+        on_text = on_text or _ignore
         on_text(Draft(looking=True))
         search = partial(
             self._searching.search, viewer,
@@ -211,7 +212,7 @@ class Asking(Service):
         return _Found(tuple(kept[:k]), answer, withheld)
 
     def _may_read(self, viewer: Viewer, hit: Hit) -> bool:
-        """Whether the model may read a passage: private ones leave this machine only if their store allows."""
+        """Whether the model may read a passage; private ones leave this machine if their store allows."""
         return not hit.document.private or not self._leaves() or self._sends_private(viewer, hit.store)
 
     def _sends_private(self, viewer: Viewer, store: str) -> bool:
@@ -382,6 +383,10 @@ def llm_options(settings: Settings) -> LLMOptions:
         context=settings.llm_context,
         timeout_s=settings.llm_timeout_s,
     )
+
+
+def _ignore(_: Draft) -> None:
+    """Do nothing with a draft."""
 
 
 def _owner_of(viewer: Viewer) -> str:

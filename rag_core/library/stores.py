@@ -87,8 +87,8 @@ class Stores(Service):
 
     @open_to_all
     def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
-        """The state of the named stores (none: all that ``viewer`` may see), with a warning for each unreadable
-        one; for the owner also the running and the unfinished jobs. Raises NotFound."""
+        """The state of the named stores (none: all that ``viewer`` may see), with a warning for each one
+        that is unreadable; for the owner also the running and the unfinished jobs. Raises NotFound."""
         infos, warnings = self.infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
@@ -168,8 +168,8 @@ class Stores(Service):
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Make the store ``name`` unless it exists, or another process makes it meanwhile; whether it was made
-        here. Raises as `create`."""
+        """Make the store ``name`` unless it exists or another process makes it meanwhile; whether it was
+        made here. Raises as `create`."""
         if name in self.names(viewer):
             return False
         try:
@@ -259,8 +259,8 @@ class Stores(Service):
     def export(
         self, viewer: Viewer, store: str, target: Path, report: Report | None = None, *, force: bool = False
     ) -> Exported:
-        """Write a store, with its private notes, to one portable file: ``target``, or ``STORE.commonplace`` in
-        that folder. The store can be searched and indexed meanwhile.
+        """Write a store, with its private notes, to one portable file: ``target``, or in that folder
+        ``STORE.commonplace``. The store can be searched and indexed meanwhile.
 
         The file is complete or absent; an existing one is replaced only with ``force``. ``report`` gets the
         progress and may raise to cancel. Raises InvalidInput for an unusable target, StoreError if the store
