@@ -166,7 +166,7 @@ def test_a_guest_who_may_only_search_is_refused(answering: Answering, serve: Ser
     guest = serve(answering(SAID), replace(GUEST, may_ask=False))
     answer = guest.post("/ask", {"question": QUESTION}, Accept=accept)
     assert answer.status == 403
-    assert answer.error.startswith("You may search these notes, and not ask")
+    assert answer.error.startswith("You may search these notes, but not ask")
     assert guest.post("/search", {"query": "harbour"}).status == 200
 
 

@@ -268,7 +268,7 @@ def test_what_was_said_before_it_broke_off_stays(answering: Answering) -> None:
 
 def test_a_silent_model_is_told(answering: Answering) -> None:
     reply = answering(say()).ask(OWNER, QUESTION)
-    assert reply.message.startswith("The model said nothing")
+    assert reply.message.startswith("The model gave no answer")
     assert reply.references
 
 
