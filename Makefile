@@ -16,10 +16,10 @@ CANDIDATES := python3 python3.13 python3.12 python3.11
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup model test torture check bench dist clean
+.PHONY: help run setup model test test-rest test-all torture check bench dist clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup  ## Start Commonplace on this computer (PORT=9000)
 	@exec $(BIN)/commonplace serve $(if $(PORT),--port $(PORT))
@@ -31,8 +31,15 @@ model: $(VENV)/installed
 	@$(BIN)/commonplace model install || \
 		echo "Without its model Commonplace searches by words only; 'make setup' tries again."
 
-test: $(VENV)/installed-dev  ## Run the tests (ARGS="-k name")
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+test: $(VENV)/installed-dev  ## Run the quick tests, which cover every room (ARGS="-k name")
+	@$(PYTEST) -m "not thorough" $(ARGS)
+
+test-rest: $(VENV)/installed-dev  ## Run the thorough tests: every backend, every page in a browser, kills
+	@$(PYTEST) -m thorough $(ARGS)
+
+test-all: test test-rest  ## Run every test
 
 torture: $(VENV)/installed-dev  ## Kill what writes a store 950 times and damage 400 stores, which takes minutes
 	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest $(TORTURE) $(ARGS)
