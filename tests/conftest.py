@@ -29,7 +29,6 @@ pytest_plugins = [
     "tests.index_page",
     "tests.installed_packages",
     "tests.mcp_door",
-    "tests.private_logs",
     "tests.chromium",
     "tests.sea_store",
     "tests.search_page",

@@ -17,8 +17,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from tests.private_logs import watch
-
 ROOT = Path(__file__).resolve().parent.parent
 
 # Loaded by the server's interpreter: writes down every address it looks up or connects to.
@@ -137,5 +135,4 @@ def start(folder: Path, port: int = 0, **environment: str) -> Iterator[Server]:
         finally:
             process.kill()
             process.wait()
-            watch.logged((folder / "log").read_text())
             print((folder / "log").read_text())

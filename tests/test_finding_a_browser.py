@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from tests.browser import NAMED
 from tests.command import pytest_of_its_own
 from tests.live import ROOT
-from tests.standin import Asked, StandIn, nobody, serving
+from tests.standin import nobody
 
 FIND = "from tests.browser import find; print(find())"
-FETCH = "from tests.browser import playwrights_own; print(playwrights_own(3))"
-OWN = """
-from playwright.sync_api import sync_playwright
-with sync_playwright() as driver:
-    print(driver.chromium.executable_path)
-"""
 DRIVEN = ["tests/test_browser_stores.py", "tests/test_docs_pictures.py"]
-HOW = f"No browser was found. Install Chrome, Chromium or Edge, or name one in {NAMED}."
 
 
 @dataclass
@@ -87,41 +77,6 @@ def test_the_browser_that_is_named_is_the_only_one_tried(computer: Computer) -> 
     assert (
         f"{NAMED} is {named!r}, which does not start." in computer.python("-c", FIND, **{NAMED: named}).stderr
     )
-
-
-def test_without_another_the_chromium_of_playwright_is_found(computer: Computer) -> None:
-    own = Path(computer.python("-c", OWN).stdout.strip())
-    computer.has(own)
-    version = computer.folder / "fetched" / own.relative_to(computer.folder / "fetched").parts[0]
-    (version / "INSTALLATION_COMPLETE").touch()
-    assert computer.found() == str(own)
-
-
-class Silent(StandIn):
-    """A server that answers nobody until ``end`` is set."""
-
-    end = Event()
-
-    def answer(self, asked: Asked) -> str:
-        self.end.wait()
-        return ""
-
-
-@pytest.fixture
-def silent() -> Iterator[Silent]:
-    with serving(Silent()) as running:
-        yield running
-        running.end.set()
-
-
-def test_a_chromium_that_does_not_arrive_is_not_waited_for(tmp_path: Path, silent: Silent) -> None:
-    assert Computer(tmp_path, silent.url).python("-c", FETCH).stdout == "None\n"
-
-
-def test_without_a_browser_its_tests_are_skipped_and_one_line_says_how_many(computer: Computer) -> None:
-    done = computer.tests("-n", "2")
-    assert done.returncode == 0, done.stdout
-    assert re.findall(rf"^SKIPPED \[(\d+)\] .*{re.escape(HOW)}$", done.stdout, re.MULTILINE) == ["3"]
 
 
 def test_where_a_browser_is_named_its_tests_fail_without_it(computer: Computer) -> None:
