@@ -226,7 +226,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, S
         """
         owner_only(viewer, "import a store")
         with portable.opened(expanded(file)) as packed:
-            path = self._free_path_for_import(viewer, name or packed.manifest.name)
+            path = self._free_path_for_import(viewer, name or packed.name)
             notices = portable.import_store(packed, path, report, partial(self._stores.make_room, path.stem))
         info = self.store_info(viewer, path.stem)
         if missing := self._embedder_missing(info.embedder):
