@@ -195,14 +195,39 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """A number, a date or a code of several ``parts`` (words and digits, lower case) at ``span`` of a text.
+
+    ``wholes``: what all its spellings share (digits; of a day without a year ``december6``), of several days
+    that of each; none of a code. ``month``: the name of a date's month. ``days``: its days without the year.
+    """
+
+    span: tuple[int, int]
+    parts: tuple[str, ...]
+    wholes: tuple[str, ...] = ()
+    month: str = ""
+    days: tuple[str, ...] = ()
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """What is counted of it."""
+        return (*self.wholes, *self.parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A parsed query. ``text`` is what is embedded and shown; ``words`` are ranked, and those of them
-    outside the ``phrases`` are ``loose``. ``phrases`` must occur, ``without`` must not; a document must fit
-    ``filters`` and ``beside``, and one that fits any field of ``excluded`` is left out."""
+    outside the ``phrases`` are ``loose``. ``units`` is what is counted of the words. ``typed`` are the words
+    as typed, each with its units; ``numbers`` are the numbers, dates and codes among them. ``phrases`` must
+    occur, ``without`` must not; a document must fit ``filters`` and ``beside``, and one that fits any field
+    of ``excluded`` is left out."""
 
     raw: str
     text: str
     words: tuple[str, ...]
+    units: tuple[str, ...] = ()
+    typed: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    numbers: tuple[Number, ...] = ()
     loose: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()

@@ -17,8 +17,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from rag_core.text.numbers import Number, Span, codes, months, numbers
+from rag_core.text.numbers import Span, codes, months, numbers
 from rag_core.text.prose import without_runs
+from rag_core.types import Number
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
