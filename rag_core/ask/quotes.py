@@ -45,7 +45,8 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A quote mark between ``start`` and ``end``: ``count`` times the character ``sign``.
+    """A quote mark between ``start`` and ``end``: ``count`` times the character ``sign``, and the characters
+    ``before`` and ``after`` it.
 
     A *weak* one may be something else, such as an apostrophe: it opens only what is closed.
     """
@@ -55,11 +56,18 @@ class Mark:
     sign: str
     count: int
     weak: bool
+    before: str
+    after: str
 
     @property
     def closes(self) -> bool:
         """Whether a quote may end with it."""
         return self.sign in _CLOSE
+
+    @property
+    def ends_word(self) -> bool:
+        """Whether it stands right behind a word."""
+        return not self.before.isspace() and not self.after.isalnum()
 
 
 def mark_at(text: str, at: int) -> Mark | None:
@@ -70,7 +78,7 @@ def mark_at(text: str, at: int) -> Mark | None:
     end, count = match.end(), len(match[0]) if match[1] else 1
     while not match[1] and (more := _MARK.match(text, end)) and _sign(more[0]) == sign:
         end, count = more.end(), count + 1
-    return Mark(at, end, sign, count, weak)
+    return Mark(at, end, sign, count, weak, text[max(0, at - 1) : at], text[end : end + 1])
 
 
 def _sign(written: str) -> str:
@@ -102,25 +110,12 @@ def opening(text: str, at: int) -> Mark | None:
     mark = mark_at(text, at)
     if mark is None or mark.sign not in _CLOSERS:
         return None
-    before, after = _around(text, mark)
+    before, after = mark.before, mark.after
     if not after or (mark.count > 1 and (after.isspace() or after in ".,;:!?)]}")):
         return None
     if mark.weak and (before.isalnum() or before in (")", "]") or after.isspace()):
         return None
     return None if mark.sign in _CLOSES_TOO and before.strip(" \n(") else mark
-
-
-def _around(text: str, mark: Mark) -> tuple[str, str]:
-    return text[max(0, mark.start - 1) : mark.start], text[mark.end : mark.end + 1]
-
-
-def _behind_digit(text: str, mark: Mark) -> bool:
-    return _around(text, mark)[0].isdigit()
-
-
-def _ends_word(text: str, mark: Mark) -> bool:
-    before, after = _around(text, mark)
-    return not before.isspace() and not after.isalnum()
 
 
 # --- what closes ------------------------------------------------------------------------
@@ -129,7 +124,7 @@ def _ends_word(text: str, mark: Mark) -> bool:
 def closing(text: str, mark: Mark) -> Mark | None:
     """What closes the quote that ``mark`` opens, in the same paragraph."""
     end = min(_reach(text, mark), mark.end + LONGEST_QUOTE)
-    if _behind_digit(text, mark):
+    if mark.before.isdigit():
         return _closing_behind_digit(text, mark, end)
     close = _first_of(_CLOSERS[mark.sign], text, mark, end)
     line = text.find("\n", mark.end, close.start if close else end)
@@ -140,7 +135,7 @@ def closing(text: str, mark: Mark) -> Mark | None:
 
 def is_decided(text: str, mark: Mark, close: Mark | None) -> bool:
     """Whether nothing that may follow ``text`` changes that ``close`` is what closes ``mark``, or nothing."""
-    if _behind_digit(text, mark):
+    if mark.before.isdigit():
         decided = _next_closer(text, mark, len(text)) is not None
     else:
         is_usual = close is not None and close.sign in _CLOSERS[mark.sign]
@@ -152,7 +147,7 @@ def _reach(text: str, mark: Mark) -> int:
     """How far a quote may go: to the end of its paragraph, behind a digit to that of its line."""
     match = _BLANK_LINE.search(text, mark.end)
     paragraph = match.start() if match else len(text)
-    line = text.find("\n", mark.end) if _behind_digit(text, mark) else -1
+    line = text.find("\n", mark.end) if mark.before.isdigit() else -1
     return paragraph if line < 0 else line
 
 
@@ -161,19 +156,18 @@ def _first_of(closers: str, text: str, mark: Mark, end: int) -> Mark | None:
     opened = dict.fromkeys(closers, mark.count)
     for each in islice(_marks(text, mark.end, end), _MOST_MARKS) if closers else ():
         for closer in closers:
-            opened[closer] += _opens_inside(text, each, mark, closer)
+            opened[closer] += _opens_inside(each, mark, closer)
             if opened[closer] <= 0:
                 return each
     return None
 
 
-def _opens_inside(text: str, each: Mark, mark: Mark, closer: str) -> int:
+def _opens_inside(each: Mark, mark: Mark, closer: str) -> int:
     """How many quotes a mark opens inside the one of ``mark``; below 0: how many it closes."""
     if mark.weak:
         times = {(closer, closer): each.count, ("'", '"'): each.count // 2}  # '' is LaTeX's for "
-        return -times.get((each.sign, closer), 0) if _ends_word(text, each) else 0
-    before, after = _around(text, each)
-    leads = (not before or before.isspace() or before in "([{") and after.isalnum()
+        return -times.get((each.sign, closer), 0) if each.ends_word else 0
+    leads = (not each.before or each.before.isspace() or each.before in "([{") and each.after.isalnum()
     is_opener = each.sign == mark.sign and (mark.sign != closer or leads)
     if is_opener or (each.sign, closer) == ("“", "”"):
         return each.count
@@ -187,10 +181,10 @@ def _next_closer(text: str, mark: Mark, end: int) -> Mark | None:
 def _closing_behind_digit(text: str, mark: Mark, end: int) -> Mark | None:
     """The next mark, unless it opens a quote of its own or is one of inches like this: 5" and 3", 5"x3"."""
     close = _next_closer(text, mark, end)
-    if close is None or not _ends_word(text, close):
+    if close is None or not close.ends_word:
         return None
     inner = text[mark.end : close.start]
-    is_inches = _behind_digit(text, close) and (inner[:1].isspace() or not re.search(r"\s", inner))
+    is_inches = close.before.isdigit() and (inner[:1].isspace() or not re.search(r"\s", inner))
     return None if is_inches or inner[-1:] in ("(", "[", "{") else close
 
 
@@ -221,7 +215,7 @@ def quotes(text: str) -> Iterator[Quoted]:
         close = closing(text, mark) if mark else None
         if mark and close:
             quoted = Quoted(mark.start, close.end, mark.end, close.start)
-        elif mark and not (mark.weak or _behind_digit(text, mark)):  # no apostrophe, nor the inches of 5"
+        elif mark and not (mark.weak or mark.before.isdigit()):  # no apostrophe, nor the inches of 5"
             end = max(next_citation(text, mark.end), mark.end)
             quoted = Quoted(mark.start, end, mark.end, end)
         else:
