@@ -14,7 +14,6 @@ import pytest
 
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library import Library
-from rag_core.store import migrations
 from rag_core.types import OWNER
 from tests import portable_file
 from tests.conftest import index
@@ -328,9 +327,3 @@ def test_folders_are_never_taken_for_here_when_they_cannot_be(library: Library, 
     library.delete_store(OWNER, "s")
     portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' AS BLOB)"))
     assert library.import_store(OWNER, file).sources[0].paused
-
-
-def test_the_schema_of_every_version_can_be_told(library: Library, file: Path) -> None:
-    """A file of this version is taken; so the comparison is not just refusing everything."""
-    assert portable_file.manifest(file)["schema"] == migrations.VERSION
-    assert library.import_store(OWNER, file).file_count == 2

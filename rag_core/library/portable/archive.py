@@ -182,22 +182,19 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
         with archive.open(MANIFEST) as member:
             about: dict[str, Any] = json.loads(member.read(_BLOCK))
         for what, ours in (("format", FORMAT), ("schema", migrations.VERSION)):
-            if _number(about[what]) > ours:
+            number = about[what]
+            if type(number) is not int or number < 1:
+                raise TypeError
+            if number > ours:
                 program = str(about.get("program", ""))[:20]
                 raise StoreError(
                     f"{path.name!r} was written by a newer version of Commonplace ({program!r}, {what}"
-                    f" {about[what]}).",
+                    f" {number}).",
                     f"Update Commonplace; this one reads up to {what} {ours}.",
                 )
         return str(about["store"]["name"]), about["schema"]
     except (LookupError, TypeError, RecursionError, json.JSONDecodeError) as error:
         raise Unfit("its manifest lacks what an import needs") from error
-
-
-def _number(value: object) -> int:
-    if type(value) is not int or value < 1:
-        raise TypeError
-    return value
 
 
 @contextmanager
