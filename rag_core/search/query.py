@@ -17,7 +17,7 @@ from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
-from rag_core.text.words import figures, query_words, typed_words, units
+from rag_core.text.words import query_words, typed_words, units
 from rag_core.types import Filters, Query
 
 MAX_LENGTH = 2000
@@ -107,7 +107,7 @@ def _check_limits(filters: int, exact: Sequence[str]) -> None:
 
 def with_words(query: Query, text: str, words: Sequence[str], loose: Iterable[str]) -> Query:
     """``query`` with this text, its ``words`` and those of them that are ``loose``."""
-    typed = typed_words(text)
+    typed, numbers = typed_words(text)
     return replace(
         query,
         text=text if typed else "",  # signs alone ask for nothing
@@ -115,7 +115,7 @@ def with_words(query: Query, text: str, words: Sequence[str], loose: Iterable[st
         loose=tuple(filter(words.__contains__, loose)),
         units=tuple(units(words)),
         typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
-        numbers=tuple(figures(text)),
+        numbers=tuple(numbers),
     )
 
 
@@ -131,7 +131,7 @@ def _pasted(raw: str) -> Query:
         )
     text = " ".join(_storable(raw).split())
     words = query_words(text)
-    return with_words(Query(raw, "", ()), text, words, words)
+    return Query(raw, text if words else "", words, loose=words)  # `retrieve.rarest` works out the rest
 
 
 def asked(raw: str, filters: Filters | None = None) -> Query:
