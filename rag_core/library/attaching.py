@@ -186,7 +186,7 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind, names in _FIELDS.items():
         for name in names.split():
-            value = record.doc.get(name, kind())
+            value: Any = record.doc.get(name, kind())
             fits = type(value) is kind and (kind is not int or 0 <= value < _MOST)
             if not fits or (kind is list and not all(isinstance(each, str) for each in value)):
                 raise _not_ours(address, f"has a record with a wrong {name!r}")

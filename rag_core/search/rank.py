@@ -150,7 +150,7 @@ def rank(
     for word, units in query.typed:
         if idf.keys() >= {*units}:
             words[word] = {*units}
-    numbers = [each for each in query.numbers if idf.keys() >= {*each.units}]
+    numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
     held: list[frozenset[str]] = []
     values: list[float] = []
     for item in found:
@@ -224,7 +224,7 @@ def held_units(text: str, wanted: Iterable[str], numbers: Sequence[Number]) -> f
     for number in numbers:
         in_a_row = r"(?<!\w)" + r"\W?".join(number.parts) + r"(?!\w)"  # with at most a sign between
         if not held.isdisjoint(number.wholes) or (not number.month and re.search(in_a_row, text)):
-            held |= {*number.units}
+            held |= {*number.wholes, *number.parts}
         else:
             held -= {*number.parts}
     return frozenset(held)
