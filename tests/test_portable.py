@@ -32,44 +32,44 @@ def answers(library: Library, store: str) -> list[Any]:
         for query in ("harbour", "boats at dawn", '"opens at six"', "tag:sea", "harbour -secret", "Haven"):
             hits = library.search(OWNER, query, [store], mode=mode, top_k=50).hits
             said.append([replace(hit, store="", document=replace(hit.document, store="")) for hit in hits])
-    said.append([replace(each, store="") for each in library.files(OWNER, store)])
-    said.append(library.facets(OWNER, [store]))
+    said.append([replace(each, store="") for each in library.files.all(OWNER, store)])
+    said.append(library.documents.facets(OWNER, [store]))
     said.append([(s.root, s.include, s.exclude, s.label, s.paused) for s in info(library, store).sources])
     said.append(contents(library, store))
     return said
 
 
 def info(library: Library, store: str) -> Any:
-    return library.store_info(OWNER, store)
+    return library.stores.info(OWNER, store)
 
 
 # --- there and back ---------------------------------------------------------------------
 
 
 def test_a_store_that_was_exported_and_imported_answers_the_same(sea: Library, exported: Path) -> None:
-    imported = sea.import_store(OWNER, exported, "back")
+    imported = sea.stores.take_in(OWNER, exported, "back")
 
     assert imported.name == "back"
     assert answers(sea, "back") == answers(sea, "sea")
-    assert sea.verify(OWNER, "back", files=True).sound
+    assert sea.upkeep.verify(OWNER, "back", files=True).sound
     check_library(sea, "back")
 
 
 def test_it_keeps_its_name_where_that_is_free(sea: Library, exported: Path) -> None:
-    sea.delete_store(OWNER, "sea")
-    assert sea.import_store(OWNER, exported).name == "sea"
+    sea.stores.delete(OWNER, "sea")
+    assert sea.stores.take_in(OWNER, exported).name == "sea"
     assert found(sea, "opens at six", "sea") == ["harbour.md"]
 
 
 def test_private_notes_travel_and_stay_private(sea: Library, exported: Path) -> None:
-    sea.import_store(OWNER, exported, "back")
+    sea.stores.take_in(OWNER, exported, "back")
     assert found(sea, "secret", "back") == ["diary.md"]
     guest = Viewer("ann", stores=frozenset({"back"}))
-    assert "diary.md" not in [each.path for each in sea.documents(guest, "back")]
+    assert "diary.md" not in [each.path for each in sea.documents.all(guest, "back")]
 
 
 def test_an_import_goes_on_where_the_store_was(sea: Library, exported: Path, notes: Path) -> None:
-    sea.import_store(OWNER, exported, "back")
+    sea.stores.take_in(OWNER, exported, "back")
     (notes / "boats.md").write_text("# Boats\n\nA catamaran.\n", "utf-8")
 
     job = index(sea, "back")
@@ -81,7 +81,7 @@ def test_an_import_goes_on_where_the_store_was(sea: Library, exported: Path, not
 
 
 def test_an_import_is_a_store_of_its_own(sea: Library, exported: Path) -> None:
-    sea.import_store(OWNER, exported, "back")
+    sea.stores.take_in(OWNER, exported, "back")
     stores = [store_of(sea, name) for name in ("sea", "back")]
     assert stores[0].id != stores[1].id
     for store in stores:
@@ -92,11 +92,11 @@ def test_a_cache_that_knew_a_store_of_this_name_does_not_take_the_import_for_it(
     sea: Library, exported: Path
 ) -> None:
     for _ in range(3):  # the store goes on after the export, then comes back as it was
-        sea.exclude_file(OWNER, "sea", "boats.md")
-        sea.take_back_file(OWNER, "sea", "boats.md")
-    seen = dict(sea.generations(OWNER))["sea"]
-    sea.delete_store(OWNER, "sea")
-    assert sea.import_store(OWNER, exported).generation > seen
+        sea.files.exclude(OWNER, "sea", "boats.md")
+        sea.files.take_back(OWNER, "sea", "boats.md")
+    seen = dict(sea.stores.generations(OWNER))["sea"]
+    sea.stores.delete(OWNER, "sea")
+    assert sea.stores.take_in(OWNER, exported).generation > seen
 
 
 def test_the_manifest_tells_what_is_in_the_file(sea: Library, exported: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_file_of_the_first_format_is_imported(sea: Library, exported: Path) ->
         "members": {"store.db": {"size": 1, "sha256": ""}},
     }
     portable_file.write(exported, portable_file.members(exported)["store.db"], about)
-    sea.import_store(OWNER, exported, "back")
+    sea.stores.take_in(OWNER, exported, "back")
     assert answers(sea, "back") == answers(sea, "sea")
 
 
@@ -130,7 +130,7 @@ def test_what_was_deleted_before_is_not_in_the_file(sea: Library, notes: Path, t
     index(sea, "sea")
     (notes / "gone.md").unlink()
     index(sea, "sea")
-    file = sea.export_store(OWNER, "sea", tmp_path).path
+    file = sea.stores.export(OWNER, "sea", tmp_path).path
     store = portable_file.members(file)["store.db"]
     assert b"password is" not in store
     assert b"opens at six" in store
@@ -146,23 +146,23 @@ def test_a_store_can_be_exported_in_the_middle_of_a_run(
         (notes / f"{number}.md").write_text(f"# Note {number}\n\nIt is about subject{number}.\n", "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ["**/*"])
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     store, gate = store_of(library, "s"), Gate()
     run = Run(store, gate)
     gate.wait()
     gate.step()  # the canary
 
-    file = library.export_store(OWNER, "s", tmp_path).path
-    library.request_index(OWNER, "s", force=True)
+    file = library.stores.export(OWNER, "s", tmp_path).path
+    library.jobs.request(OWNER, "s", force=True)
     assert runs_in(file) == []
     gate.open()
     assert run.end().state == "done"
     store.close()
-    imported = library.import_store(OWNER, file, "half")
+    imported = library.stores.take_in(OWNER, file, "half")
 
     assert (imported.file_count, imported.pending) == (100, 100)
-    assert library.jobs(OWNER, "half") == []
-    assert not library.requested(OWNER, "half")
+    assert library.jobs.all(OWNER, "half") == []
+    assert not library.jobs.requested(OWNER, "half")
     assert found(library, "subject42", "half") == ["42.md"]
     assert index(library, "half").texts_embedded == 100
     check_library(library, "half")
@@ -180,21 +180,21 @@ def test_writers_do_not_wait_for_an_export(sea: Library, tmp_path: Path) -> None
     generations = []
 
     def write(_: Transfer) -> None:
-        generations.append(sea.generations(OWNER)[0])
-        sea.pause_source(OWNER, "sea", 1, paused=len(generations) % 2 == 0)
+        generations.append(sea.stores.generations(OWNER)[0])
+        sea.sources.pause(OWNER, "sea", 1, paused=len(generations) % 2 == 0)
 
-    exported = sea.export_store(OWNER, "sea", tmp_path, write)
+    exported = sea.stores.export(OWNER, "sea", tmp_path, write)
 
     assert len(set(generations)) == len(generations) > 1
-    assert sea.import_store(OWNER, exported.path, "back").file_count == 5
+    assert sea.stores.take_in(OWNER, exported.path, "back").file_count == 5
 
 
 # --- the target -------------------------------------------------------------------------
 
 
 def test_the_target_may_be_a_folder_or_a_file(sea: Library, tmp_path: Path) -> None:
-    assert sea.export_store(OWNER, "sea", tmp_path).path == tmp_path / "sea.commonplace"
-    done = sea.export_store(OWNER, "sea", tmp_path / "other.commonplace")
+    assert sea.stores.export(OWNER, "sea", tmp_path).path == tmp_path / "sea.commonplace"
+    done = sea.stores.export(OWNER, "sea", tmp_path / "other.commonplace")
     assert done.path == tmp_path / "other.commonplace"
     assert (done.store, done.file_count, done.size_bytes) == ("sea", 5, done.path.stat().st_size)
 
@@ -202,10 +202,10 @@ def test_the_target_may_be_a_folder_or_a_file(sea: Library, tmp_path: Path) -> N
 def test_an_existing_file_is_replaced_only_when_that_was_asked_for(sea: Library, exported: Path) -> None:
     exported.write_text("mine")
     with pytest.raises(InvalidInput, match="exists already") as refused:
-        sea.export_store(OWNER, "sea", exported)
+        sea.stores.export(OWNER, "sea", exported)
     assert "--force" in refused.value.suggestion
     assert exported.read_text() == "mine"
-    sea.export_store(OWNER, "sea", exported, force=True)
+    sea.stores.export(OWNER, "sea", exported, force=True)
     assert portable_file.manifest(exported)["store"]["name"] == "sea"
 
 
@@ -216,7 +216,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(sea: Library, tmp_path: P
         target.write_text("mine")
 
     with pytest.raises(InvalidInput, match="exists already"):
-        sea.export_store(OWNER, "sea", target, appear)
+        sea.stores.export(OWNER, "sea", target, appear)
     assert target.read_text() == "mine"
     assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]
 
@@ -227,12 +227,12 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(sea: Library, tmp_path: P
 )
 def test_a_target_that_cannot_be_one_is_refused(sea: Library, tmp_path: Path, name: str, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
-        sea.export_store(OWNER, "sea", tmp_path / name, force=True)
+        sea.stores.export(OWNER, "sea", tmp_path / name, force=True)
 
 
 def test_a_store_that_is_not_there_is_not_exported(sea: Library, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="'sae'"):
-        sea.export_store(OWNER, "sae", tmp_path)
+        sea.stores.export(OWNER, "sae", tmp_path)
 
 
 # --- the name ---------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_a_store_that_is_not_there_is_not_exported(sea: Library, tmp_path: Path)
 def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported: Path, name: str) -> None:
     before = contents(sea, "sea")
     with pytest.raises(InvalidInput, match="A store called 'sea' exists already") as refused:
-        sea.import_store(OWNER, exported, name)
+        sea.stores.take_in(OWNER, exported, name)
     assert "--name" in refused.value.suggestion
     assert "in the place of that store, delete that one first" in refused.value.suggestion
     assert contents(sea, "sea") == before
@@ -251,13 +251,13 @@ def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported
 @pytest.mark.parametrize("name", ["../x", "a" * 64, ".hidden", "a b", "x\n"])
 def test_a_name_that_no_store_can_have_is_refused(sea: Library, exported: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be a store's name"):
-        sea.import_store(OWNER, exported, name)
+        sea.stores.take_in(OWNER, exported, name)
     about = portable_file.manifest(exported)
     about["store"]["name"] = name
     portable_file.write(exported, portable_file.members(exported)["store.db"], about)
     with pytest.raises(InvalidInput, match="cannot be a store's name"):
-        sea.import_store(OWNER, exported)
-    assert sea.store_names(OWNER) == ["sea"]
+        sea.stores.take_in(OWNER, exported)
+    assert sea.stores.names(OWNER) == ["sea"]
 
 
 # --- another computer -------------------------------------------------------------------
@@ -267,21 +267,21 @@ def test_folders_that_are_not_here_are_paused_and_named(
     sea: Library, exported: Path, notes: Path, tmp_path: Path
 ) -> None:
     notes.rename(tmp_path / "elsewhere")
-    imported = sea.import_store(OWNER, exported, "back")
+    imported = sea.stores.take_in(OWNER, exported, "back")
 
     assert [source.paused for source in imported.sources] == [True]
     assert len(imported.notices) == 1
     assert str(notes) in imported.notices[0]
     assert "1 folder is not on this computer and now paused" in imported.notices[0]
-    sea.request_index(OWNER, "back")
-    sea.run(OWNER, "back")
+    sea.jobs.request(OWNER, "back")
+    sea.jobs.run(OWNER, "back")
     assert found(sea, "opens at six", "back") == ["harbour.md"], "its documents stay"
 
 
 def test_folders_that_are_here_are_named_because_the_next_run_reads_them(
     sea: Library, exported: Path, notes: Path
 ) -> None:
-    imported = sea.import_store(OWNER, exported, "back")
+    imported = sea.stores.take_in(OWNER, exported, "back")
     assert [source.paused for source in imported.sources] == [False]
     assert imported.notices == (
         f"The next run compares the store with 1 folder of this computer: '{notes}'.",
@@ -292,7 +292,7 @@ def test_a_folder_that_holds_the_whole_home_is_paused(
     sea: Library, exported: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(notes))
-    imported = sea.import_store(OWNER, exported, "back")
+    imported = sea.stores.take_in(OWNER, exported, "back")
     assert [source.paused for source in imported.sources] == [True]
     assert imported.notices == (
         f"Folders that hold so much that they should be chosen here are paused: '{notes}'.",
@@ -315,7 +315,7 @@ def test_a_store_of_an_older_version_is_brought_up_to_date(
         )  # fmt: skip
     portable_file.with_store(exported, old.read_bytes(), schema=1)
 
-    imported = sea.import_store(OWNER, exported, "old")
+    imported = sea.stores.take_in(OWNER, exported, "old")
 
     assert imported.created_at == "2026-01-01T00:00:00Z"
-    assert sea.verify(OWNER, "old").sound
+    assert sea.upkeep.verify(OWNER, "old").sound

@@ -26,16 +26,16 @@ def file(library: Library, notes: Path, tmp_path: Path) -> Path:
     (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     (notes / "b.md").write_text("# B\n\nThe [[a]] wakes.\n", "utf-8")
     index(library, "s", notes)
-    path = library.export_store(OWNER, "s", tmp_path).path
-    library.delete_store(OWNER, "s")
+    path = library.stores.export(OWNER, "s", tmp_path).path
+    library.stores.delete(OWNER, "s")
     return path
 
 
 def refusal(library: Library, file: Path, kind: type[RagError] = StoreError) -> str:
     """What is said of a file that is not taken in, once it is sure that nothing is left of it."""
     with pytest.raises(kind) as refused:
-        library.import_store(OWNER, file)
-    assert library.store_names(OWNER) == []
+        library.stores.take_in(OWNER, file)
+    assert library.stores.names(OWNER) == []
     assert [path.name for path in library.settings.store_dir.glob("*")] == []
     assert refused.value.suggestion
     return refused.value.message
@@ -303,7 +303,7 @@ def test_an_embedder_that_has_to_be_set_up_here_is_named(library: Library, file:
         file,
         lambda db: db.execute("UPDATE meta SET value = 'ollama:nomic-embed-text' WHERE key = 'embedder'"),
     )
-    imported = library.import_store(OWNER, file)
+    imported = library.stores.take_in(OWNER, file)
     assert "Its embedder 'ollama:nomic-embed-text' has to be set up on this computer." in imported.notices
     assert library.search(OWNER, "zebra", mode="lexical").hits[0].document.path == "a.md"
 
@@ -316,14 +316,14 @@ def test_runs_and_requests_of_another_computer_are_forgotten(library: Library, f
         db.execute("INSERT INTO requests (kind, created_at) VALUES ('index', '')")
 
     portable_file.changed(file, change)
-    library.import_store(OWNER, file)
-    assert library.jobs(OWNER, "s") == []
-    assert not library.requested(OWNER, "s")
+    library.stores.take_in(OWNER, file)
+    assert library.jobs.all(OWNER, "s") == []
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_folders_are_never_taken_for_here_when_they_cannot_be(library: Library, file: Path) -> None:
     portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' || x'00' AS BLOB)"))
-    assert library.import_store(OWNER, file).sources[0].paused
-    library.delete_store(OWNER, "s")
+    assert library.stores.take_in(OWNER, file).sources[0].paused
+    library.stores.delete(OWNER, "s")
     portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' AS BLOB)"))
-    assert library.import_store(OWNER, file).sources[0].paused
+    assert library.stores.take_in(OWNER, file).sources[0].paused
