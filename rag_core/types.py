@@ -72,8 +72,7 @@ class Link:
     start: int
 
 
-DATA = "data"
-"""The anchor type of base64 and minified code: such passages have no vector and fit nothing."""
+DATA = "data"  # the anchor type of base64 and minified code, which has no vector and fits nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +125,9 @@ def embedded_text(prefix: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One chunk as cut from a document: ``document_text[start:end] == text``.
-    ``split_part`` is 0 for a whole segment, else the part's number counted from 1. ``prefix``
-    (title > headings) is embedded in front of the text; ``headings`` are those of ``heading_path`` in one
-    line, in Markdown with their marks.
-    """
+    """One chunk as cut from a document: ``document_text[start:end] == text``. ``split_part`` is 0 for a whole
+    segment, else the part's number counted from 1. ``prefix`` (title > headings) is embedded before the text;
+    ``headings`` are those of ``heading_path`` in one line, in Markdown with their marks."""
 
     text: str
     start: int
@@ -150,16 +147,10 @@ class Passage:
         return embedded_text(self.prefix, self.text)
 
 
-# --- embedders --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
-    """What a vector depends on. Two stores may share vectors only if this is equal.
-
-    ``digest`` is that of the weights, empty where a server does not tell it; ``prompts`` stands for what
-    is put in front of every passage.
-    """
+    """What a vector depends on: two stores may share vectors only if this is equal. ``digest``: of the
+    weights, empty where a server does not tell it. ``prompts``: what stands before every passage."""
 
     provider: str
     model: str
@@ -170,9 +161,6 @@ class EmbedderIdentity:
     def __str__(self) -> str:
         digest = self.digest[:12] or "unknown"
         return f"{self.provider}:{self.model}@{digest}/{self.dimension}/{self.prompts}"
-
-
-# --- query ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +183,31 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """A number, a date or a code at ``span`` of a text. ``parts``: its words and digits, lower case.
+    ``wholes``: what all its spellings share (digits; ``december6`` for a day without a year), none of a code.
+    ``month``: the name of a date's month. ``days``: its days without the year."""
+
+    span: tuple[int, int]
+    parts: tuple[str, ...]
+    wholes: tuple[str, ...] = ()
+    month: str = ""
+    days: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query. ``text`` is what is embedded and shown; ``words`` are ranked, and those of them
-    outside the ``phrases`` are ``loose``. ``phrases`` must occur, ``without`` must not; a document must fit
-    ``filters`` and ``beside``, and one that fits any field of ``excluded`` is left out."""
+    """A parsed query. ``text`` is embedded and shown; its ``words`` are ranked by their ``units``, and those
+    outside the ``phrases`` are ``loose``. ``typed``: the words as typed, each with its units. ``numbers``:
+    also dates and codes. ``phrases`` must occur, ``without`` must not; a document must fit ``filters`` and
+    ``beside``, and one that fits any field of ``excluded`` is left out."""
 
     raw: str
     text: str
     words: tuple[str, ...]
+    units: tuple[str, ...] = ()
+    typed: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    numbers: tuple[Number, ...] = ()
     loose: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -212,8 +217,7 @@ class Query:
     excluded: Filters = Filters()
 
 
-MAX_DEPTH = 1000
-"""How many hits the list behind a search has at most, over all its pages."""
+MAX_DEPTH = 1000  # hits of a search at most, over all its pages
 
 
 # --- answers ----------------------------------------------------------------------------
@@ -376,9 +380,6 @@ class Answer:
     def warnings(self) -> tuple[str, ...]:
         """What the notices say."""
         return tuple(notice.message for notice in self.notices)
-
-
-# --- work -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import zipfile
@@ -34,10 +33,8 @@ def write(file: Path, store: bytes, about: dict[str, Any]) -> None:
 
 
 def with_store(file: Path, store: bytes, **changed: Any) -> None:
-    """Put another store into a portable file, with the size and checksum that belong to it."""
-    about = manifest(file) | changed
-    about["members"] = {STORE: {"size": len(store), "sha256": hashlib.sha256(store).hexdigest()}}
-    write(file, store, about)
+    """Put another store into a portable file, and change what its manifest says."""
+    write(file, store, manifest(file) | changed)
 
 
 def changed(file: Path, change: Callable[[sqlite3.Connection], object]) -> None:

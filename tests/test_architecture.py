@@ -45,7 +45,7 @@ FOR_THE_APP = {
         "api",
     ),
     *("search.query", "search.snippet", "index.plan", "index.choice", "extract", "models.embedders"),
-    *("ask.markdown", "ask.quotes"),
+    "ask.markdown",
 }
 """Rooms and modules of rag_core that pages may import; the library is asked for everything else."""
 

@@ -284,11 +284,8 @@ def test_what_the_other_installation_does_while_it_is_taken_over_is_undone(
 ) -> None:
     second.placement.attach(OWNER, ADDRESS)
     second.placement.take_over(OWNER, "zoo")
-    opened = store_of(zoo, "zoo")
-    there = zoo._shared.stores.target(opened)
-    assert there is not None
+    there = at(zoo)
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "late", {"path": "late.md"})])
-    opened.close()
     second.jobs.request(OWNER, "zoo", [])
     second.jobs.run(OWNER, "zoo")
     assert second.upkeep.verify(OWNER, "zoo").findings == ()
@@ -305,25 +302,19 @@ def test_nothing_is_said_of_folders_and_files_that_an_attached_store_does_not_ha
 
 
 def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Library) -> None:
-    opened = store_of(zoo, "zoo")
-    there = zoo._shared.stores.target(opened)
-    assert there is not None
+    there = at(zoo)
     doc = {"path": "a\x1b[31m\n.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc)])
-    opened.close()
     second.placement.attach(OWNER, ADDRESS)
     assert "a\\x1b[31m\\n.md" in [document.path for document in second.documents.all(OWNER, "zoo")]
     assert second.upkeep.verify(OWNER, "zoo").sound
 
 
 def test_tags_from_elsewhere_have_the_same_limits(zoo: Library, second: Library) -> None:
-    opened = store_of(zoo, "zoo")
-    there = zoo._shared.stores.target(opened)
-    assert there is not None
+    there = at(zoo)
     doc = {"path": "a.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
     tags = ["/".join("abcdefghijk"), "good"]
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc | {"tags": tags})])
-    opened.close()
     second.placement.attach(OWNER, ADDRESS)
     assert second.documents.get(OWNER, "zoo", "a.md").document.tags == ("good",)
 
@@ -357,13 +348,10 @@ HOSTILE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("doc", HOSTILE.values(), ids=HOSTILE)
 def test_records_that_are_not_ours_make_no_store(zoo: Library, second: Library, doc: dict[str, Any]) -> None:
-    opened = store_of(zoo, "zoo")
-    there = zoo._shared.stores.target(opened)
-    assert there is not None
+    there = at(zoo)
     if "store" in doc:
         there.delete(list(there.keys()))
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc)])
-    opened.close()
     with pytest.raises(VectorError, match="vector index"):
         second.placement.attach(OWNER, ADDRESS, "zoo")
     assert second.stores.names(OWNER) == []

@@ -52,7 +52,7 @@ def test_an_existing_file_is_replaced_only_when_that_is_ticked(garden: Library, 
     mine = tmp_path / "garden.commonplace"
     mine.write_text("mine")
     app = export(page(store="garden"), str(tmp_path))
-    assert f"'{mine}' is there already." in texts(app)
+    assert f"'{mine}' exists already." in texts(app)
     assert mine.read_text() == "mine"
     export(app, replace=True)
     assert "Exported 3 passages" in texts(app)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import struct
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -15,8 +14,7 @@ import pytest
 
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library import Library
-from rag_core.store import migrations
-from rag_core.types import OWNER, Progress
+from rag_core.types import OWNER
 from tests import portable_file
 from tests.conftest import index
 from tests.portable_file import MANIFEST, STORE
@@ -92,32 +90,25 @@ def leading_out(path: Path) -> None:
 
 
 def many_members(path: Path) -> None:
-    """A directory of a hundred thousand names, told of in the long end record."""
+    """A directory of megabytes, whose length is in the long end record."""
     with zipfile.ZipFile(path, "w") as archive:
         for number in range(70_000):
             archive.writestr(zipfile.ZipInfo(str(number)), b"")
 
 
-def long_directory(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    struct.pack_into("<L", data, len(data) - 10, 100_000)
-    path.write_bytes(data)
-
-
 ARCHIVES: dict[str, tuple[Spoil, str]] = {
-    "empty": (lambda path: path.write_bytes(b""), "no file that an export writes"),
-    "text": (lambda path: path.write_text("hello " * 100), "no file that an export writes"),
-    "cut off": (cut, "its end is missing"),
-    "one bit": (flip, "damaged|checksum"),
-    "one more member": (lambda path: added(path, "more.txt"), "something else"),
-    "the same twice": (lambda path: added(path, STORE), "something else"),
-    "a name that leads out": (leading_out, "something else"),
-    "no manifest": (lambda path: without(path, MANIFEST), "something else"),
-    "no store": (lambda path: without(path, STORE), "something else"),
-    "encrypted": (encrypted, "packed in a way that is not ours"),
-    "another packing": (packed_otherwise, "packed in a way that is not ours"),
-    "many members": (many_members, "something else"),
-    "a directory that is too long": (long_directory, "something else"),
+    "empty": (lambda path: path.write_bytes(b""), "not an export"),
+    "text": (lambda path: path.write_text("hello " * 100), "not an export"),
+    "cut off": (cut, "not an export"),
+    "one bit": (flip, "damaged"),
+    "one more member": (lambda path: added(path, "more.txt"), "just manifest.json and store.db"),
+    "the same twice": (lambda path: added(path, STORE), "just manifest.json and store.db"),
+    "a name that leads out": (leading_out, "just manifest.json and store.db"),
+    "no manifest": (lambda path: without(path, MANIFEST), "just manifest.json and store.db"),
+    "no store": (lambda path: without(path, STORE), "just manifest.json and store.db"),
+    "encrypted": (encrypted, "encrypted"),
+    "another packing": (packed_otherwise, "compression is not supported"),
+    "many members": (many_members, "more than manifest.json and store.db"),
 }
 
 
@@ -128,7 +119,7 @@ def test_an_archive_that_is_not_ours_is_refused(
     spoil(file)
     message = refusal(library, file)
     assert message.startswith("'s.commonplace' cannot be imported: ")
-    assert any(part in message for part in said.split("|")), message
+    assert said in message
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: None], ids=["folder", "pipe", "nothing"])
@@ -142,7 +133,6 @@ def test_what_is_no_file_is_not_opened(
 
 def test_no_more_is_unpacked_than_there_is_room_for(library: Library, file: Path) -> None:
     about = portable_file.manifest(file)
-    about["members"][STORE]["size"] = 10**15
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(MANIFEST, json.dumps(about))
         archive.writestr(STORE, b"x" * 1000)
@@ -152,7 +142,6 @@ def test_no_more_is_unpacked_than_there_is_room_for(library: Library, file: Path
 
 def test_a_member_that_is_longer_than_it_says_is_refused(library: Library, file: Path) -> None:
     store, about = portable_file.members(file)[STORE], portable_file.manifest(file)
-    about["members"][STORE]["size"] = 1000
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, json.dumps(about))
         archive.writestr(STORE, store)
@@ -171,14 +160,16 @@ def test_a_member_that_is_longer_than_it_says_is_refused(library: Library, file:
         "null",
         "{",
         "[" * 100_000,
-        '{"format": "1"}',
-        '{"format": true}',
-        '{"format": 1}',
-        '{"format": -1}',
+        '{"format": "1", "schema": 1, "store": {"name": "s"}}',
+        '{"format": true, "schema": 1, "store": {"name": "s"}}',
+        '{"format": -1, "schema": 1, "store": {"name": "s"}}',
+        '{"format": 1, "store": {"name": "s"}}',
+        '{"format": 1, "schema": 1}',
+        '{"format": 1, "schema": 1, "store": {}}',
     ],
-    ids=lambda text: text[:20],
+    ids=lambda text: text[:60],
 )
-def test_a_manifest_that_is_none_is_refused(library: Library, file: Path, text: str) -> None:
+def test_a_manifest_without_what_an_import_needs_is_refused(library: Library, file: Path, text: str) -> None:
     store = portable_file.members(file)[STORE]
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(STORE, store)
@@ -186,30 +177,10 @@ def test_a_manifest_that_is_none_is_refused(library: Library, file: Path, text: 
     assert "its manifest" in refusal(library, file)
 
 
-@pytest.mark.parametrize("path", [("schema",), ("store", "name"), ("members",), ("members", STORE, "sha256")])
-def test_a_manifest_without_what_an_import_goes_by_is_refused(
-    library: Library, file: Path, path: tuple[str, ...]
-) -> None:
-    about = portable_file.manifest(file)
-    inner = about
-    for key in path[:-1]:
-        inner = inner[key]
-    del inner[path[-1]]
-    portable_file.write(file, portable_file.members(file)[STORE], about)
-    assert "its manifest does not say" in refusal(library, file)
-
-
-def test_a_store_with_another_checksum_is_refused(library: Library, file: Path) -> None:
-    about = portable_file.manifest(file)
-    about["members"][STORE]["sha256"] = "0" * 64
-    portable_file.write(file, portable_file.members(file)[STORE], about)
-    assert "does not match its checksum" in refusal(library, file)
-
-
 @pytest.mark.parametrize("what", ["format", "schema"])
 def test_a_file_of_a_newer_version_says_so(library: Library, file: Path, what: str) -> None:
     about = portable_file.manifest(file) | {what: 99, "program": "7.0.0"}
-    about.pop("members" if what == "format" else "exported_at")  # who knows what a newer one holds
+    about.pop("store")  # who knows what a newer one holds
     portable_file.write(file, portable_file.members(file)[STORE], about)
     assert refusal(library, file) == (
         f"'s.commonplace' was written by a newer version of Commonplace ('7.0.0', {what} 99)."
@@ -276,11 +247,11 @@ def test_a_store_with_anything_but_our_schema_is_refused(
     library: Library, file: Path, change: Callable[[sqlite3.Connection], object]
 ) -> None:
     portable_file.changed(file, change)
-    assert "its store has a schema that is not ours" in refusal(library, file)
+    assert "its schema is not that of a store" in refusal(library, file)
 
 
 PRAGMAS = {
-    "PRAGMA application_id = 1": "what is in it is not a Commonplace store",
+    "PRAGMA application_id = 1": "it does not hold a Commonplace store",
     "PRAGMA user_version = 1": "its store has another schema than its manifest says",
     "PRAGMA user_version = -1": "its store has another schema than its manifest says",
 }
@@ -337,26 +308,16 @@ def test_an_embedder_that_has_to_be_set_up_here_is_named(library: Library, file:
     assert library.search(OWNER, "zebra", mode="lexical").hits[0].document.path == "a.md"
 
 
-def test_runs_that_could_not_be_shown_are_forgotten(library: Library, file: Path) -> None:
+def test_runs_and_requests_of_another_computer_are_forgotten(library: Library, file: Path) -> None:
     def change(db: sqlite3.Connection) -> None:
-        columns = "state, start_time, end_time, counts, progress"
-        copy = f"INSERT INTO jobs ({columns}) SELECT {{}} FROM jobs WHERE id = 1"
-        for odd in (
-            "'running', start_time, end_time, counts, progress",
-            "state, 'soon', end_time, counts, progress",
-            "state, start_time, '2026-01-01', counts, progress",
-            'state, start_time, end_time, \'{"added": "x"}\', progress',
-            "state, start_time, end_time, '{\"\\u001b[2J\": 1}', progress",
-        ):
-            db.execute(copy.format(odd))
-        db.execute(copy.format('state, start_time, end_time, counts, \'{"phase": [], "rate": "x"}\''))
+        db.execute(
+            "INSERT INTO jobs (state, start_time, counts) VALUES ('running', 'soon', '{\"x\": \"y\"}')"
+        )
         db.execute("INSERT INTO requests (kind, created_at) VALUES ('index', '')")
 
     portable_file.changed(file, change)
     library.stores.take_in(OWNER, file)
-    assert [(job.id, job.progress) for job in library.jobs.all(OWNER, "s")] == [
-        (number, Progress("done", 0, 0)) for number in (7, 1)
-    ]
+    assert library.jobs.all(OWNER, "s") == []
     assert not library.jobs.requested(OWNER, "s")
 
 
@@ -366,9 +327,3 @@ def test_folders_are_never_taken_for_here_when_they_cannot_be(library: Library, 
     library.stores.delete(OWNER, "s")
     portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' AS BLOB)"))
     assert library.stores.take_in(OWNER, file).sources[0].paused
-
-
-def test_the_schema_of_every_version_can_be_told(library: Library, file: Path) -> None:
-    """A file of this version is taken; so the comparison is not just refusing everything."""
-    assert portable_file.manifest(file)["schema"] == migrations.VERSION
-    assert library.stores.take_in(OWNER, file).file_count == 2

@@ -54,66 +54,40 @@ def found(library: Library, query: str, mode: Mode = "lexical", filters: Filters
 # --- operators --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("query", ["type:python", "file_type:python", "TYPE:Python", 'type:"python"'])
-def test_type_keeps_documents_of_that_type(library: Library, query: str) -> None:
-    assert found(library, f"apple {query}") == {"pie.py"}
+IN_PROJECTS = {"projects/two.md", "projects/deep/three.md"}
+FILTERS: list[tuple[str, set[str]]] = [
+    *(
+        (f"apple {each}", {"pie.py"})
+        for each in ("type:python", "file_type:python", "TYPE:Python", 'type:"python"')
+    ),
+    *(
+        (f"pie {key}", {"apple.md", "pear.md"})
+        for key in ("tag:fruit", "tags:fruit", "tag:#fruit", "tag:FRUIT")
+    ),
+    ("pie tag:fruit/", {"apple.md", "pear.md"}),
+    ("tag:fruit/pome", {"apple.md"}),
+    *((f"tag:{each}", {"cake.md"}) for each in ("ünï", "ÜNÏ", unicodedata.normalize("NFD", "Ünï"))),
+    *(
+        (f"apple {each}", {"pro/one.md"})
+        for each in ("path:pro", "folder:pro", "path:pro/", "path:/pro", "path:PRO")
+    ),
+    ("path:projects", IN_PROJECTS),
+    ("path:projects/deep", {"projects/deep/three.md"}),
+    ("path:50%_a", {"50%_a/four.md"}),
+    ('path:""', {"apple.md", "pear.md", "cake.md", "pie.py"}),
+    ("path:pro*", {"pro/one.md", *IN_PROJECTS}),
+    ("path:*.py", {"pie.py"}),
+    ("path:PROJECTS/*/three.md", {"projects/deep/three.md"}),
+    ('path:"[old] x/*"', {"[old] x/six.md"}),
+    *((f"{key}:projects/two.md", {"projects/two.md"}) for key in ("file", "source_file", "file_path")),
+    ("apple page:1", set()),
+    ("apple tag:fruit tag:fruits after:2026", {"apple.md", "cake.md"}),
+]
 
 
-@pytest.mark.parametrize("query", ["tag:fruit", "tags:fruit", "tag:#fruit", "tag:FRUIT", "tag:fruit/"])
-def test_tag_matches_itself_and_what_is_nested_in_it(library: Library, query: str) -> None:
-    assert found(library, f"pie {query}") == {"apple.md", "pear.md"}
-
-
-@pytest.mark.parametrize("spelling", ["ünï", "ÜNÏ", unicodedata.normalize("NFD", "Ünï")])
-def test_tag_is_compared_without_case_in_any_normal_form(library: Library, spelling: str) -> None:
-    assert found(library, f"tag:{spelling}") == {"cake.md"}
-
-
-def test_tag_does_not_match_its_parent(library: Library) -> None:
-    assert found(library, "tag:fruit/pome") == {"apple.md"}
-
-
-@pytest.mark.parametrize("query", ["path:pro", "folder:pro", "path:pro/", "path:/pro", "path:PRO"])
-def test_path_matches_whole_segments(library: Library, query: str) -> None:
-    assert found(library, f"apple {query}") == {"pro/one.md"}
-
-
-def test_path_matches_everything_below_a_folder(library: Library) -> None:
-    assert found(library, "path:projects") == {"projects/two.md", "projects/deep/three.md"}
-
-
-def test_path_matches_a_folder_below(library: Library) -> None:
-    assert found(library, "path:projects/deep") == {"projects/deep/three.md"}
-
-
-def test_path_takes_the_wildcards_of_sql_literally(library: Library) -> None:
-    assert found(library, "path:50%_a") == {"50%_a/four.md"}
-
-
-def test_empty_path_is_the_root(library: Library) -> None:
-    assert found(library, 'path:""') == {"apple.md", "pear.md", "cake.md", "pie.py"}
-
-
-@pytest.mark.parametrize(
-    ("glob", "paths"),
-    [
-        ("pro*", {"pro/one.md", "projects/two.md", "projects/deep/three.md"}),
-        ("*.py", {"pie.py"}),
-        ("PROJECTS/*/three.md", {"projects/deep/three.md"}),
-        ('"[old] x/*"', {"[old] x/six.md"}),
-    ],
-)
-def test_path_with_a_star_is_a_glob(library: Library, glob: str, paths: set[str]) -> None:
-    assert found(library, f"path:{glob}") == paths
-
-
-@pytest.mark.parametrize("key", ["file", "source_file", "file_path"])
-def test_file_is_one_file(library: Library, key: str) -> None:
-    assert found(library, f"{key}:projects/two.md") == {"projects/two.md"}
-
-
-def test_page_keeps_passages_of_pages(library: Library) -> None:
-    assert found(library, "apple page:1") == set()
+@pytest.mark.parametrize(("query", "paths"), FILTERS)
+def test_a_filter_keeps_exactly_the_documents_that_fit(library: Library, query: str, paths: set[str]) -> None:
+    assert found(library, query) == paths
 
 
 @pytest.mark.parametrize(
@@ -140,17 +114,9 @@ def test_what_is_no_date_is_refused_with_the_way_to_write_one(library: Library, 
     assert "2026-03-15" in error.value.suggestion
 
 
-def test_values_of_one_filter_are_alternatives_and_filters_add_up(library: Library) -> None:
-    assert found(library, "apple tag:fruit tag:fruits after:2026") == {"apple.md", "cake.md"}
-
-
-def test_store_in_the_query_chooses_stores(library: Library) -> None:
+def test_store_in_the_query_wins_over_the_one_beside_it(library: Library) -> None:
     answer = library.search(OWNER, "apple store:copy store:kitchen", mode="lexical")
     assert answer.stores == ("copy", "kitchen")
-    assert library.search(OWNER, "apple store:copy", mode="lexical").stores == ("copy",)
-
-
-def test_store_in_the_query_wins_over_the_one_beside_it(library: Library) -> None:
     assert library.search(OWNER, "apple store:copy", ["kitchen"], mode="lexical").stores == ("copy",)
 
 
@@ -169,14 +135,20 @@ def test_unknown_store_in_the_query_is_not_found(library: Library) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("phrase", ["apple pie", "APPLE Pie", "apple   pie"])
-def test_phrase_must_occur_in_every_mode(library: Library, mode: Mode, phrase: str) -> None:
-    assert found(library, f'"{phrase}"', mode) == {"apple.md", "pie.py"}
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_phrase_goes_on_across_a_line_break(library: Library, mode: Mode) -> None:
-    assert found(library, '"apple less pie"', mode) == {"pear.md"}
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        *((f'"{phrase}"', {"apple.md", "pie.py"}) for phrase in ("apple pie", "APPLE Pie", "apple   pie")),
+        ('"apple less pie"', {"pear.md"}),  # across a line break
+        ('"pie of" "red pears"', {"pear.md"}),
+        ('pie -anna -pears type:markdown path:""', {"cake.md"}),
+        ('pie -"apple pie" tag:fruit', {"pear.md"}),
+    ],
+)
+def test_phrases_must_occur_and_exclusions_must_not_in_every_mode(
+    library: Library, mode: Mode, query: str, paths: set[str]
+) -> None:
+    assert found(library, query, mode) == paths
 
 
 @pytest.mark.parametrize(
@@ -205,33 +177,20 @@ def test_phrase_does_not_go_on_from_the_title_into_the_headings(library: Library
     assert found(library, '"Apple Apple"') == set()
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_every_phrase_must_occur(library: Library, mode: Mode) -> None:
-    assert found(library, '"pie of" "red pears"', mode) == {"pear.md"}
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_excluded_word_is_absent_in_every_mode(library: Library, mode: Mode) -> None:
-    assert found(library, 'pie -anna -pears type:markdown path:""', mode) == {"cake.md"}
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_excluded_phrase_is_absent_in_every_mode(library: Library, mode: Mode) -> None:
-    assert found(library, 'pie -"apple pie" tag:fruit', mode) == {"pear.md"}
-
-
-def test_excluded_word_is_excluded_in_its_other_forms(library: Library) -> None:
-    assert found(library, "pie -pears tag:fruit tag:fruits") == {"apple.md", "cake.md"}
-
-
-def test_excluded_signs_exclude_only_exactly_themselves(library: Library) -> None:
-    assert found(library, "pie -c++ tag:fruit tag:fruits") == {"apple.md", "pear.md"}
-    assert found(library, "pie -c# tag:fruits") == {"cake.md"}
-
-
-def test_excluded_joined_words_exclude_only_where_they_are_joined(library: Library) -> None:
-    assert found(library, "pie -red-pie tag:fruit") == {"apple.md", "pear.md"}
-    assert found(library, "apple -apple_pie type:python") == set()
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("pie -pears tag:fruit tag:fruits", {"apple.md", "cake.md"}),  # a word in all its forms
+        ("pie -c++ tag:fruit tag:fruits", {"apple.md", "pear.md"}),  # signs exactly
+        ("pie -c# tag:fruits", {"cake.md"}),
+        ("pie -red-pie tag:fruit", {"apple.md", "pear.md"}),  # joined words only where they are joined
+        ("apple -apple_pie type:python", set()),
+        ("-below", {"apple.md", "pear.md", "cake.md", "pie.py"}),
+        ("tag:fruit -anna", {"pear.md"}),
+    ],
+)
+def test_an_exclusion_leaves_out_exactly_what_holds_it(library: Library, query: str, paths: set[str]) -> None:
+    assert found(library, query) == paths
 
 
 @pytest.mark.parametrize("raw", ["state-of-the-art -draft", '"red pie"-x -draft', "a -draft"])
@@ -401,14 +360,6 @@ def test_signs_beside_filters_are_filters_alone(library: Library) -> None:
 @pytest.mark.parametrize("word", ["7", "桃", "ぶ", "½", "का", "x"])
 def test_a_single_letter_or_digit_of_any_script_asks_something(word: str) -> None:
     assert asked(word).text == word
-
-
-def test_exclusion_alone_lists_the_documents_without_it(library: Library) -> None:
-    assert found(library, "-below") == {"apple.md", "pear.md", "cake.md", "pie.py"}
-
-
-def test_filters_alone_take_exclusions(library: Library) -> None:
-    assert found(library, "tag:fruit -anna") == {"pear.md"}
 
 
 def test_filters_beside_the_query_are_as_few_as_in_it(library: Library) -> None:

@@ -113,20 +113,16 @@ def test_min_score_of_1_leaves_nothing_uncertain(library: Library) -> None:
     assert library.search(OWNER, "amber fjord", min_score=1).hits == ()
 
 
-def test_raw_measures_stand_beside_the_score(library: Library) -> None:
-    hit = library.search(OWNER, "amber fjord").hits[0]
-    assert hit.similarity is not None
-    assert -1 <= hit.similarity <= 1
-    assert hit.bm25 is not None
-    assert hit.bm25 > 0
-
-
-def test_lexical_search_knows_no_similarity(library: Library) -> None:
-    assert {hit.similarity for hit in library.search(OWNER, "amber", mode="lexical").hits} == {None}
-
-
-def test_vector_search_knows_no_bm25(library: Library) -> None:
-    assert {hit.bm25 for hit in library.search(OWNER, "amber", mode="vector").hits} == {None}
+@pytest.mark.parametrize(
+    ("mode", "measures"),
+    [("hybrid", {(True, True)}), ("lexical", {(False, True)}), ("vector", {(True, False)})],
+)
+def test_a_hit_tells_what_its_mode_measured(
+    library: Library, mode: Mode, measures: set[tuple[bool, bool]]
+) -> None:
+    hits = library.search(OWNER, "amber", mode=mode, top_k=3).hits
+    assert {(hit.similarity is not None, hit.bm25 is not None) for hit in hits} == measures
+    assert all(-1 <= (hit.similarity or 0) <= 1 and (hit.bm25 or 1) > 0 for hit in hits)
 
 
 # --- reasons ----------------------------------------------------------------------------
@@ -215,15 +211,9 @@ def test_query_about_nothing_here_is_not_convincing(garden: Library, query: str,
 def test_meaning_alone_finds_other_words(garden: Library) -> None:
     answer = garden.search(OWNER, "honey insects colony", mode="vector")
     assert paths(answer)[0] == "bees.md"
-    assert garden.search(OWNER, "honey insects colony", mode="lexical").hits == ()
-
-
-def test_every_hit_is_shown_even_when_none_fits(garden: Library) -> None:
-    assert len(garden.search(OWNER, "quantum chromodynamics", top_k=4).hits) == 4
-
-
-def test_answer_without_hits_is_not_convincing(garden: Library) -> None:
-    assert not garden.search(OWNER, "zebra", mode="lexical").convincing
+    by_words = garden.search(OWNER, "honey insects colony", mode="lexical")
+    assert by_words.hits == ()
+    assert not by_words.convincing
 
 
 def test_query_in_another_script_is_searched_by_words_and_says_so(garden: Library) -> None:

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from rag_core.store.rows import exact, rows_at_once
+from rag_core.store.rows import EXACT, rows_at_once
 
 TEXTS = [
     "",
@@ -39,7 +39,7 @@ def test_numbers_lose_nothing(db: sqlite3.Connection) -> None:
     with closing(db):
         db.execute("CREATE TABLE numbers (id INTEGER PRIMARY KEY, x REAL)")
         db.executemany("INSERT INTO numbers (x) VALUES (?)", [(number,) for number in NUMBERS])
-        found = rows_at_once(db, ["x"], f"SELECT {exact('x')} FROM numbers ORDER BY id", ())
+        found = rows_at_once(db, ["x"], f"SELECT {EXACT.format('x')} FROM numbers ORDER BY id", ())
     assert [float(text) for (text,) in found] == NUMBERS
 
 

@@ -18,42 +18,29 @@ def shown(text: str, query: str, *phrases: str) -> list[str]:
     return [text[start:end] for start, end in highlight(text, query_words(query), phrases)]
 
 
-def test_every_occurrence_of_every_word_is_highlighted() -> None:
-    assert shown("Red fish, blue fish.", "fish red") == ["Red", "fish", "fish"]
-
-
-def test_longer_forms_of_a_word_are_highlighted() -> None:
-    assert shown("The index: indexing, indexed, reindex", "index") == ["index", "indexing", "indexed"]
-
-
-def test_short_words_are_highlighted_only_whole() -> None:
-    assert shown("go, goes, ago, go_on", "go") == ["go", "go"]
-
-
-def test_number_beside_a_run_without_spaces_is_highlighted() -> None:
-    assert shown("在2023年计划", "2023") == ["2023"]
-
-
-def test_pairs_of_a_run_are_highlighted_where_they_stand() -> None:
-    assert shown("价格有歧视，价格歧视", "价格歧视") == ["价格", "歧视", "价格歧视"]
-
-
-@pytest.mark.parametrize("text", ["un café noir", "un cafe\u0301 noir", "un CAFÉ noir"])
-def test_word_is_highlighted_with_its_accents(text: str) -> None:
-    assert shown(text, "cafe") == [text[3:-5]]
-
-
-@pytest.mark.parametrize(("text", "query"), [("Die Straße", "strasse"), ("ﬁne", "fine"), ("İs", "is")])
-def test_letters_that_fold_to_several_keep_their_place(text: str, query: str) -> None:
-    assert shown(f"{text}, {text}!", query) == [text.split()[-1]] * 2
+@pytest.mark.parametrize(
+    ("text", "query", "places"),
+    [
+        ("Red fish, blue fish.", "fish red", ["Red", "fish", "fish"]),
+        ("The index: indexing, indexed, reindex", "index", ["index", "indexing", "indexed"]),
+        ("go, goes, ago, go_on", "go", ["go", "go"]),  # a short word only whole
+        ("在2023年计划", "2023", ["2023"]),
+        ("价格有歧视，价格歧视", "价格歧视", ["价格", "歧视", "价格歧视"]),
+        ("un café noir", "cafe", ["café"]),
+        ("un cafe\u0301 noir", "cafe", ["cafe\u0301"]),
+        ("un CAFÉ noir", "cafe", ["CAFÉ"]),
+        ("Die Straße, Die Straße!", "strasse", ["Straße", "Straße"]),  # letters that fold to several
+        ("ﬁne, ﬁne!", "fine", ["ﬁne", "ﬁne"]),
+        ("İs, İs!", "is", ["İs", "İs"]),
+        ("What?! - * .", "?! *", []),
+    ],
+)
+def test_the_words_of_a_query_are_highlighted_in_place(text: str, query: str, places: list[str]) -> None:
+    assert shown(text, query) == places
 
 
 def test_phrase_is_highlighted_as_one_whatever_its_spaces() -> None:
     assert shown("A brick\n  wall and a wall of brick", "", "brick wall") == ["brick\n  wall"]
-
-
-def test_nothing_is_highlighted_for_a_query_of_signs() -> None:
-    assert shown("What?! - * .", "?! *") == []
 
 
 @given(LETTERS, LETTERS, st.lists(LETTERS.filter(str.strip), max_size=2))

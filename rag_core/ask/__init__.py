@@ -4,10 +4,9 @@ Notes and models are both untrusted. A note is data to the model; what the model
 passages word for word, and shown as text.
 """
 
-from rag_core.ask.check import Checker
-from rag_core.ask.follow_up import leans_back
+from rag_core.ask.checking import Checker
 from rag_core.ask.passages import budget, numbered
-from rag_core.ask.prompt import RULES, SYSTEM_PROMPT, beginning, conversation, messages
+from rag_core.ask.prompt import RULES, SYSTEM_PROMPT, beginning, conversation, leans_back, messages
 
 __all__ = [
     "RULES",

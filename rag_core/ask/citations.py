@@ -1,17 +1,21 @@
-"""The numbers of passages in what a model says: ``[1]``, ``[1, 3]``, ``[2-4]``, ``【1】``."""
+"""The numbers of passages in what a model says (``[1]``, ``[1, 3]``, ``[2-4]``, ``【1】``), and its code."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from rag_core.ask.code import CODE
+_FENCED = r"```.*?(?:```|\Z)"
+FENCED = re.compile(_FENCED, re.DOTALL)
+CODE = re.compile(_FENCED + r"|`[^`\n]+`", re.DOTALL)
+"""Code in what a model says: between backticks in a line, or between fences of three."""
 
 _NUMBERS = re.compile(
     r"[ \t]?[\[【［]\s*(?:\^|(?:passages?|sources?|refs?|references?|notes?|citations?|nos?\.?|#)\s*:?\s*)?"
     r"(\d+(?:\s*(?:,|;|-|–|and|&|/)\s*\d+)*)\s*(?:†[^\]】］\n]{0,40})?[\]】］]",
     re.IGNORECASE,
 )
+_SPACES = re.compile("[ \\t]*")
 _LONGEST_RANGE = 1000
 
 
@@ -29,7 +33,7 @@ class Citation:
 
 
 def citations(text: str) -> list[Citation]:
-    """The numbers of passages in a text, but for those in code."""
+    """The numbers of passages in a text, except in code."""
     code = [match.span() for match in CODE.finditer(text)]
     return [
         Citation(*match.span(), _numbers(match[1]))
@@ -39,27 +43,20 @@ def citations(text: str) -> list[Citation]:
 
 
 def end_of_citations(text: str, at: int) -> int:
-    """Where the numbers that follow at ``at``, perhaps behind spaces, end; ``at`` when there are none."""
-    end = at
-    while match := _NUMBERS.match(text, _behind_spaces(text, end)):
-        end = match.end()
-    return end
+    """The end of the numbers at ``at``, with spaces before them; ``at`` when there are none."""
+    while match := _NUMBERS.match(text, _SPACES.match(text, at).end()):  # type: ignore[union-attr]
+        at = match.end()
+    return at
 
 
 def next_citation(text: str, at: int) -> int:
-    """Where the next number behind ``at`` begins, or the text ends."""
+    """The beginning of the next number after ``at``, or the end of the text."""
     match = _NUMBERS.search(text, at)
     return match.start() if match else len(text)
 
 
-def _behind_spaces(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t":
-        at += 1
-    return at
-
-
 def _numbers(written: str) -> tuple[int, ...]:
-    """``1, 3-5`` → 1, 3, 4, 5; what is too long to be one is 0, which no passage is."""
+    """``1, 3-5`` → 1, 3, 4, 5. A number that is too long becomes 0, which no passage has."""
     found: list[int] = []
     for part in re.split(r"\s*(?:,|;|and|&|/)\s*", written, flags=re.IGNORECASE):
         first, *last = [int(each) if len(each) < 7 else 0 for each in re.split(r"\s*[-–]\s*", part)]

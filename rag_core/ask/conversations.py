@@ -1,4 +1,4 @@
-"""What was asked and answered, in ``state.db`` in the data folder: each login's own, gone when deleted."""
+"""The questions and answers of each login, in ``state.db`` in the data folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CREATE INDEX IF NOT EXISTS ask_turns_by_login ON ask_turns (login, conversation)
 
 
 class Conversations:
-    """The conversations of every login. Reading makes no file; every method may raise StoreError."""
+    """The conversations of all logins. Reading creates no file; every method may raise StoreError."""
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
@@ -40,7 +40,7 @@ class Conversations:
         )  # fmt: skip
 
     def all_of(self, login: str) -> list[Conversation]:
-        """The conversations of a login, the last one first."""
+        """The conversations of a login, newest first."""
         if not self._state.is_there:
             return []
         with self._state.open() as db:
@@ -55,7 +55,7 @@ class Conversations:
         return [Conversation(*row) for row in rows]
 
     def replies(self, login: str, conversation: str) -> list[Reply]:
-        """What was answered in a conversation, oldest first; nothing for one that is not there."""
+        """The replies of a conversation, oldest first; none for an unknown one."""
         if not self._state.is_there:
             return []
         with self._state.open() as db:
@@ -71,10 +71,10 @@ class Conversations:
             ) from None
 
     def add(self, login: str, conversation: str, reply: Reply) -> None:
-        """Keep a reply as the last one of a conversation. Raises InvalidInput for an id that is none."""
+        """Append a reply to a conversation. Raises InvalidInput for an invalid id."""
         if not _ID.fullmatch(conversation):
             raise InvalidInput(
-                f"{conversation[:80]!r} is no conversation's id.", "Use 32 hexadecimal digits."
+                f"{conversation[:80]!r} is not the id of a conversation.", "Use 32 hexadecimal digits."
             )
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         written = json.dumps(asdict(reply))
@@ -86,7 +86,7 @@ class Conversations:
             )
 
     def delete(self, login: str, conversation: str | None = None) -> None:
-        """Forget a conversation of a login, or all."""
+        """Delete a conversation of a login, or all."""
         if not self._state.is_there:
             return
         with self._state.open() as db:
@@ -102,13 +102,13 @@ def _replies() -> TypeAdapter[Reply]:
 
 
 def _read(kept: str) -> Reply:
-    """A reply that was kept. Raises LookupError, TypeError or ValueError for anything else."""
+    """A stored reply. Raises LookupError, TypeError or ValueError for anything else."""
     value = json.loads(kept)
     return _replies().validate_python(_renamed(value) if "on_page" in value else value)
 
 
 def _renamed(value: dict[str, Any]) -> dict[str, Any]:
-    """A reply that was kept under the names that REST gives it, under its own."""
+    """A reply that an older version stored under REST's names, under its own names."""
     for reference in value["references"]:
         reference["key"] = reference["id"]
     for statement in value["statements"]:

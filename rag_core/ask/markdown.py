@@ -1,7 +1,6 @@
 """A reply as Markdown that can be pasted into a note.
 
-What a model says is hostile: in Markdown it is escaped, so that a note that it is pasted into fetches
-nothing and leads nowhere.
+Threat. What a model says is hostile: it is escaped, so that the note loads nothing and has no links.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hits → the numbered passages that a model is given: whole chunks, best first, neighbours joined.
+"""The numbered passages that a model is given: the chunks of hits, best first, neighbours joined.
 
 A hit that is part of a longer section gets the parts before and behind it, as far as there is room.
 """
@@ -24,12 +24,12 @@ Around = Callable[[Hit, int], Sequence[Neighbour]]
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a text takes, on the safe side."""
+    """An upper estimate of the tokens of a text."""
     return math.ceil(_CAUTION * estimate_tokens(text))
 
 
 def budget(context: int, answer: int, *others: str) -> int:
-    """How many tokens are left for passages: a model reads and writes ``context`` together."""
+    """The tokens left for passages: a model reads and writes ``context`` tokens together."""
     return max(_LEAST, context - min(answer, context // 2) - sum(map(tokens, others)))
 
 

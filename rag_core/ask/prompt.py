@@ -1,8 +1,8 @@
 """What a model is told: the rules, the passages, the conversation and the question.
 
 A note is data. Its text stands between fences that nobody who wrote it could know, and everything else
-about it (its path, its headings) is on one line. This asks the model not to obey a note; that it cannot do
-harm if it does is seen to elsewhere: it has no tools, and what it says is checked and shown as text.
+about it (its path, its headings) is on one line. This asks the model not to obey a note. If it does, it can
+do no harm: it has no tools, and what it says is checked and shown as text.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from rag_core.ask.passages import tokens
 from rag_core.models.chat import Message
 from rag_core.replies import Reference, Turn
+from rag_core.text.words import STOP_WORDS, fold, spaced_words
 
 SYSTEM_PROMPT = (
     "You are a helpful assistant that answers questions based on the provided context from the user's"
@@ -36,6 +37,13 @@ not in the context, and write no sentence that is not supported by a passage.
 before its number.
 5. Write plain text in the language of the question: no links, no images, no introduction."""
 
+_BEGINNINGS = frozenset("and but or so then und aber et mais y pero e ma en och og".split())
+_POINTING = frozenset(
+    (
+        "he she him her his hers they them their theirs it its this that these those one ones there then so"
+        " such same else other others instead former latter"
+    ).split()
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NUMBER = re.compile(r"\s?\[(?:\d[\d,\s-]*|no quote)\]")
 _HISTORY_SHARE = 4  # of the context goes to the conversation at most one in so many tokens
@@ -55,22 +63,15 @@ def beginning(question: str, context: int) -> str:
 def messages(question: str, references: Sequence[Reference], history: Sequence[Message]) -> list[Message]:
     """The whole request: rules, what was said before, then passages and question."""
     fence = secrets.token_hex(4)
-    system = SYSTEM_PROMPT + RULES.format(fence=fence)
-    asked = f"{_context(references, fence)}\n\nQuestion: {question}"
-    return [Message("system", system), *history, Message("user", asked)]
-
-
-def _context(references: Sequence[Reference], fence: str) -> str:
-    passages = (_passage(each, fence) for each in references)
-    return "\n\n".join(("--- Context from notes ---", *passages, "--- End Context ---"))
-
-
-def _passage(each: Reference, fence: str) -> str:
-    return (
+    passages = [
         f"[{each.number}] [Vault: {each.vault}] File: {_line(each.rel_path)}\n"
         f"Section: {_line(each.heading_path)}\n"
         f"Content: <<<{fence}\n{each.content}\n{fence}>>>"
-    )
+        for each in references
+    ]
+    context = ["--- Context from notes ---", *passages, "--- End Context ---", f"Question: {question}"]
+    system = SYSTEM_PROMPT + RULES.format(fence=fence)
+    return [Message("system", system), *history, Message("user", "\n\n".join(context))]
 
 
 def _line(text: str) -> str:
@@ -78,8 +79,8 @@ def _line(text: str) -> str:
 
 
 def conversation(history: Sequence[Turn], context: int) -> list[Message]:
-    """The last turns that fit, oldest first. Their numbers, which were those of other passages, are out,
-    and so is the mark of sentences without a quote, which a model would take up."""
+    """The last turns that fit, oldest first, without their numbers, which were those of other passages, and
+    without the mark of sentences that have no quote, which a model would copy."""
     room = context // _HISTORY_SHARE
     kept: list[Message] = []
     for turn in reversed(history):
@@ -89,3 +90,12 @@ def conversation(history: Sequence[Turn], context: int) -> list[Message]:
             break
         kept = [Message("user", turn.question), Message("assistant", said or "(no answer)"), *kept]
     return kept
+
+
+def leans_back(question: str) -> bool:
+    """Whether a question needs the one before it: it begins with a conjunction, has a pronoun, or has at most
+    one word that is no stop word (in scripts without spaces always)."""
+    words = [fold(word) for word, _ in spaced_words(question)]
+    goes_on = bool(words) and words[0] in _BEGINNINGS
+    saying = {*words} - STOP_WORDS
+    return goes_on or not _POINTING.isdisjoint(words) or len(saying) <= 1

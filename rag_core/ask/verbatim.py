@@ -1,10 +1,9 @@
 """Whether a passage holds a quote word for word.
 
-What may differ: white space, the kind of quote marks and dashes, the marks of Markdown (in both: a model
-may stress a word, and leave out that a note does), the case of the first letter, and the punctuation at
-both ends. An ellipsis may stand for what is left out between parts of two words or more, or of four
-characters in a script without spaces. Nothing else may: a quote that begins or ends inside a word or
-number of the passage is none.
+These may differ: white space, the kind of quote marks and dashes, the marks of Markdown in either text, the
+case of the first letter, and the punctuation at both ends. An ellipsis may replace text between parts of at
+least two words, or of four characters in a script without spaces. A quote may not begin or end inside a word
+or number of the passage.
 """
 
 from __future__ import annotations
@@ -13,14 +12,19 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from rag_core.ask.marks import SIGNS
+from rag_core.ask.quotes import SIGNS
 from rag_core.replies import Span
 from rag_core.text.words import is_unspaced
 
-_QUOTE_MARKS = SIGNS | {"`"}
-_DASHES = "‐‑‒–—―−"
+_LIKE = {
+    **dict.fromkeys(SIGNS | {"`"}, "'"),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # invisible
+    "…": "...",
+    "|": " ",
+}
+"""What a character is compared as."""
 _HYPHENS = "-‐‑"
-_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 _ENDS = ".,;:!?…。，、；：！？' "
 _ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:\.\.\.+|(?:\. ){2,}\.)\s*[\])]?\s*")
 _LEAST_WORDS = 2
@@ -76,44 +80,30 @@ class Held:
         """Where ``wanted`` stands in ``form`` as whole words, in either case of its first letter."""
         if not any(char.isalnum() for char in wanted):
             return
-        found = [
-            (at, at + len(each))
-            for each in dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:]))
-            for at in _every(each, form, start)
-            if len(each) == len(wanted)
-        ]
+        found: list[Span] = []
+        for each in dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:])):
+            at = form.find(each, start) if len(each) == len(wanted) else -1
+            while at >= 0:
+                found.append((at, at + len(each)))
+                at = form.find(each, at + 1)
         for begin, end in sorted(found):
-            if self._begins(form, places, begin) and self._stops(form, places, end):
+            if self._ends_word(form, places, begin, begin - 1) and self._ends_word(
+                form, places, end - 1, end
+            ):
                 yield begin, end
 
-    def _begins(self, form: str, places: Sequence[int], at: int) -> bool:
-        if at == 0:
+    def _ends_word(self, form: str, places: Sequence[int], inner: int, outer: int) -> bool:
+        """Whether a word or number ends between the neighbours ``inner``, of a quote, and ``outer``."""
+        if not 0 <= outer < len(form):
             return True
-        char, before, further = form[at], form[at - 1], form[at - 2 : at - 1]
-        if _joined(before, char):
+        char, beside, sign = form[inner], form[outer], self._text[places[outer]]
+        beyond = 2 * outer - inner
+        further = form[beyond] if 0 <= beyond < len(form) else ""
+        if _joined(beside, char) or (char.isdigit() and beside in ".," and further.isdigit()):
             return False
-        if char.isdigit():  # the end of a longer number, or a number without its sign
-            return not (before in ".," and further.isdigit()) and not (
-                self._text[places[at - 1]] in "-−" and not further.isalnum()
-            )
-        return not (char.isalpha() and self._text[places[at - 1]] in _HYPHENS and further.isalpha())
-
-    def _stops(self, form: str, places: Sequence[int], end: int) -> bool:
-        if end >= len(form):
-            return True
-        char, after, further = form[end - 1], form[end], form[end + 1 : end + 2]
-        if _joined(char, after):
-            return False
-        if char.isdigit():
-            return not (after in ".," and further.isdigit())
-        return not (char.isalpha() and self._text[places[end]] in _HYPHENS and further.isalpha())
-
-
-def _every(wanted: str, form: str, start: int) -> Iterator[int]:
-    at = form.find(wanted, start)
-    while at >= 0:
-        yield at
-        at = form.find(wanted, at + 1)
+        if char.isdigit():  # a number without its sign is another one
+            return outer > inner or sign not in "-−" or further.isalnum()
+        return not (char.isalpha() and sign in _HYPHENS and further.isalpha())
 
 
 def _joined(left: str, right: str) -> bool:
@@ -134,7 +124,7 @@ def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
     for at, cluster in _clusters(text):
         if without and without[at]:
             continue
-        for char in _like(cluster):
+        for char in " " if cluster.isspace() else _LIKE.get(cluster, cluster):
             if char in " '" and (chars[-1:] == [char] or (char == " " and not chars)):
                 continue
             chars.append(char)
@@ -168,16 +158,3 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
         if at == len(text) or not (unicodedata.combining(text[at]) or "\u1160" <= text[at] <= "\u11ff"):
             yield start, unicodedata.normalize("NFC", text[start:at])
             start = at
-
-
-def _like(char: str) -> str:
-    """What a character is compared as."""
-    if char.isspace() or char == "|":
-        return " "
-    if char in _QUOTE_MARKS:
-        return "'"
-    if char in _DASHES:
-        return "-"
-    if char in _INVISIBLE:
-        return ""
-    return "..." if char == "…" else char

@@ -2,9 +2,8 @@
 
 A minus before a filter (``-tag:draft``) leaves out what fits it.
 
-Whatever is no operator is looked for as it stands; an unknown ``key:`` is plain words. Signs without a
-letter or digit ask nothing, but in quotes they are found exactly. In a text of more than 2,000 characters
-nothing is an operator.
+Anything else is searched as it stands; an unknown ``key:`` is plain words. Signs without a letter or digit
+are ignored, but in quotes they are found exactly. A text of more than 2,000 characters has no operators.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
-from rag_core.text.words import query_words
+from rag_core.text.words import query_words, typed_words, units
 from rag_core.types import Filters, Query
 
 MAX_LENGTH = 2000
-"""Characters of a query; more are a text that was pasted, in which every word is a plain one."""
+"""Characters of a query; a longer one is a pasted text, in which every word is a plain one."""
 
 MAX_BYTES = 100_000
 MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words
@@ -37,16 +36,18 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+_SAYS_SOMETHING = re.compile("[^-\"' ]")
+
 _FILTERS = {key: each for each in FILTERS for key in each.keys}
 FILTER_KEYS = tuple(_FILTERS)
 NAMES_OF_FILTERS = tuple(each.keys[0] for each in FILTERS if each.keys)
-"""One name of each filter, the design's."""
+"""The first name of each filter."""
 
 
 def parse(raw: str) -> Query:
     """A query as typed.
 
-    Raises InvalidInput for one that is too long, has too much in it, or a date that is none.
+    Raises InvalidInput for one that is too long, has too many operators, or an impossible date.
     """
     if is_pasted(raw):
         return _pasted(raw)
@@ -73,30 +74,53 @@ def parse(raw: str) -> Query:
         elif not token["stray"]:
             spoken.append(token.group())
             loose.append(token.group())
-    operators = len(pairs) + len(excluded) + len(stores) + len(phrases) + len(without)
-    if operators > MAX_OPERATORS:
-        raise InvalidInput(
-            f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
-        )
-    _check_length(phrases + without)
+    _check_limits(len(pairs) + len(excluded) + len(stores), (*phrases, *without))
     text = " ".join(" ".join(spoken).split())
     words = query_words(text[:_RANKED_LENGTH])
-    unquoted = words if not phrases else query_words(" ".join(loose)[:_RANKED_LENGTH])
-    return Query(
+    unquoted = query_words(" ".join(loose)[:_RANKED_LENGTH])
+    query = Query(
         raw=raw,
-        text=text if words or query_words(text) else "",
-        words=words,
-        loose=tuple(filter(words.__contains__, unquoted)),
+        text="",
+        words=(),
         phrases=tuple(filter(str.strip, phrases)),
-        without=tuple(word for word in without if word.strip("-\"' ")) if without else (),
+        without=tuple(filter(_SAYS_SOMETHING.search, without)),
         stores=tuple(stores),
         filters=filters_from(pairs),
         excluded=filters_from(excluded),
     )
+    return with_words(query, text, words, unquoted)
+
+
+def _check_limits(filters: int, exact: Sequence[str]) -> None:
+    operators = filters + len(exact)
+    if operators > MAX_OPERATORS:
+        raise InvalidInput(
+            f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
+        )
+    longest = max(exact, key=len, default="")
+    if len(longest) > MAX_PHRASE:
+        raise InvalidInput(
+            f"The exact words {longest[:40] + '…'!r} are {len(longest):,} characters long.",
+            f"Use at most {MAX_PHRASE} between quotes or behind a minus.",
+        )
+
+
+def with_words(query: Query, text: str, words: Sequence[str], loose: Iterable[str]) -> Query:
+    """``query`` with this text, its ``words`` and those of them that are ``loose``."""
+    typed, numbers = typed_words(text)
+    return replace(
+        query,
+        text=text if typed else "",  # signs alone ask for nothing
+        words=tuple(words),
+        loose=tuple(filter(words.__contains__, loose)),
+        units=tuple(units(words)),
+        typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
+        numbers=tuple(numbers),
+    )
 
 
 def is_pasted(raw: str) -> bool:
-    """Whether a query is so long that it is a text that was pasted."""
+    """Whether a query is so long that it is a pasted text."""
     return len(raw) > MAX_LENGTH
 
 
@@ -107,13 +131,13 @@ def _pasted(raw: str) -> Query:
         )
     text = " ".join(_storable(raw).split())
     words = query_words(text)
-    return Query(raw=raw, text=text if words else "", words=words, loose=words)
+    return Query(raw, text if words else "", words, loose=words)  # `retrieve.rarest` works out the rest
 
 
 def asked(raw: str, filters: Filters | None = None) -> Query:
-    """A query as typed, with ``filters`` beside its own, which both must hold.
+    """A query as typed; a document must fit its filters and ``filters``.
 
-    Raises InvalidInput as `parse`, and EmptyQuery for one that asks nothing.
+    Raises InvalidInput as `parse`, and EmptyQuery for one that asks for nothing.
     """
     query = parse(raw)
     if filters is not None and filters != Filters():
@@ -131,17 +155,8 @@ def asked(raw: str, filters: Filters | None = None) -> Query:
     )
 
 
-def _check_length(exact: Sequence[str]) -> None:
-    longest = max(exact, key=len, default="")
-    if len(longest) > MAX_PHRASE:
-        raise InvalidInput(
-            f"The exact words {longest[:40] + '…'!r} are {len(longest):,} characters long.",
-            f"Use at most {MAX_PHRASE} between quotes or behind a minus.",
-        )
-
-
 def _storable(text: str) -> str:
-    """``text`` without what no database or model takes: NUL, and halves of characters."""
+    """``text`` without NUL and lone surrogates, which no database or model takes."""
     return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -173,10 +188,10 @@ def day(key: str, value: str) -> str:
 
 
 def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
-    """Two filters that hold at once when both: the first as far as one can say it, and in the other one the
-    ``second`` values of those fields that are in both.
+    """``first`` and ``second`` as two filters that must both hold. The first result has the fields of both;
+    of a field that is in both, the second result has the values of ``second``.
 
-    Raises InvalidInput for too many.
+    Raises InvalidInput for too many values.
     """
     ours, theirs = _lists(first), _lists(second)
     if (count := sum(map(len, (*ours.values(), *theirs.values())))) > MAX_OPERATORS:
@@ -188,7 +203,7 @@ def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
 
 
 def _lists(filters: Filters) -> dict[str, tuple[str, ...]]:
-    """The fields that hold values, each of them once."""
+    """The fields that are lists and not empty, each value once."""
     names = [f.name for f in fields(Filters) if f.name not in ("after", "before")]
     found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
     return {name: values for name, values in found.items() if values}

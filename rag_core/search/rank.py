@@ -1,4 +1,4 @@
-"""Putting what was found by words and by meaning into one order, with scores that mean something.
+"""The order of what was found by words and by meaning, with scores that mean the same for every query.
 
 One number orders the hits, and the score is a calibrated reading of the same number, so the
 order and the scores cannot disagree and a score means the same for every query:
@@ -10,13 +10,12 @@ the passage; BM25 is divided by its upper bound for the query, (k1 + 1) · Σ ID
 for a document whose name the query is. By words alone the value is coverage_weight · coverage
 + (1 - coverage_weight) · bm25 / bound (+ bonus).
 
-A passage that holds every word of a query that few passages hold is what was asked for, however far it is
-in meaning: one rare word says little to a model, and its owner wants the note that has it. Its value is at
-least where relevance begins.
+A passage with every word of a query that few passages hold is a hit, however far it is in meaning: a rare
+word says little to a model. Its value is at least where relevance begins.
 
-Of what does not fit, a passage with a rare word of the query comes before those with none of its words: who
-types a name and something else wants the note with the name. What is nothing but a number, a date or a code
-fits no passage without it. Base64 and minified code fit nothing.
+Of what does not fit, a passage with a rare word of the query comes before those with none of its words: a
+query of a name and something else asks for the note with the name. A query that is only a number, a date or
+a code fits no passage without it. Base64 and minified code fit nothing.
 
 A guest's BM25 is counted from the text of a passage alone (`text_score`): FTS5 also counts private ones.
 
@@ -31,26 +30,27 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import compress
+from operator import itemgetter
 
 from rag_core.text.inflections import forms_of
-from rag_core.text.numbers import Number
-from rag_core.text.words import figures, is_unspaced, typed_words
-from rag_core.types import Mode, Query
+from rag_core.text.words import is_unspaced
+from rag_core.types import Mode, Number, Query
 
 RELEVANT = 0.5
-_HARDLY = 1e-6  # keeps the order of those that are lifted, and says no more
+_HARDLY = 1e-6  # keeps the order of those that are lifted
 _K1, _B = 1.2, 0.75  # BM25's, as in SQLite's FTS5
 _BM25_BOUND = _K1 + 1  # what BM25 of one word tends to, as a multiple of its weight
 _AVERAGE_LENGTH = 1000  # characters of a passage with its title, headings, tags and terms
-_MOST_COUNTED = 20  # more of one word say no more
+_MOST_COUNTED = 20  # of one word; further ones hardly change BM25
 _WORD = re.compile(r"[^\W_]*")
 FEW_HOLDERS = 20
-"""So many passages with every word of a query are looked through at a glance."""
+"""At most so many passages with every word of a query are lifted: a reader can look through them."""
 ITS_NAME = "its name"
 _PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word"
 _WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
 TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD, _DATE_HELD, _NUMBER_HELD))
-"""The reasons that say which words a passage holds, all of them."""
+"""All reasons that say which words a passage holds."""
 _NAME_BONUS = 0.3  # a query that is a document's name or alias asks for that document
 
 
@@ -97,9 +97,8 @@ def calibration_for(embedder: str) -> Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A candidate: its chunk id, the text it is judged by (folded, with title, headings,
-    tags and terms), whether the query is its document's name, what was measured of it, and whether it is
-    for machines alone."""
+    """A candidate: its chunk id, the text that is ranked (folded, with title, headings, tags and terms),
+    whether the query is its document's name, its scores, and whether it is data, such as base64."""
 
     chunk_id: int
     text: str
@@ -120,12 +119,15 @@ class Ranked:
 
 def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
     """IDF of each unit, as in BM25+ (never negative): ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    return {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in frequencies.items()}
+    idf = {}
+    for unit, n in frequencies.items():
+        idf[unit] = math.log(1 + (total - n + 0.5) / (n + 0.5))
+    return idf
 
 
 def text_score(text: str, idf: Mapping[str, float]) -> float:
-    """BM25 of a passage (folded) by its text alone: ``idf`` weighs the units, and its length is compared with
-    what is usual."""
+    """BM25 of a passage (folded) by its text alone. ``idf`` weighs the units; its length is compared with an
+    average one."""
     norm = _K1 * (1 - _B + _B * len(text) / _AVERAGE_LENGTH)
     score = 0.0
     for unit, weight in idf.items():
@@ -144,32 +146,35 @@ def rank(
     calibration: Calibration,
 ) -> list[Ranked]:
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
-    words = {word: own for word, own in typed_words(query.text).items() if idf.keys() >= {*own}}
-    together = [each for each in figures(query.text) if idf.keys() >= {*each.units}]
+    words: dict[str, set[str]] = {}
+    for word, units in query.typed:
+        if idf.keys() >= {*units}:
+            words[word] = {*units}
+    numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
     held: list[frozenset[str]] = []
     values: list[float] = []
     for item in found:
-        held.append(held_units(item.text, idf, together))
+        held.append(held_units(item.text, idf, numbers))
         values.append(_value(item, held[-1], idf, mode, calibration))
-    curve = {"hybrid": calibration.hybrid, "vector": calibration.vector, "lexical": calibration.lexical}[mode]
+    curve: Logistic = getattr(calibration, mode)
     if mode == "hybrid" and idf:
-        if together and set().union(*words.values()) <= {part for each in together for part in each.parts}:
+        if numbers and set().union(*words.values()) <= {part for each in numbers for part in each.parts}:
             # One number is as near as another to a model: no passage without any of them fits.
-            for at, units in enumerate(held):
-                values[at] = values[at] if units else _not_fitting(values[at], curve.middle)
-        _lift_rare_words(values, held, [{*own} for own in words.values()], curve.middle)
+            for at, present in enumerate(held):
+                values[at] = values[at] if present else _not_fitting(values[at], curve.middle)
+        _lift_rare_words(values, held, words.values(), curve.middle)
         if query.phrases or list(map(len, held)).count(len(idf)) <= FEW_HOLDERS:
             _lift_whole_ones(values, held, len(idf), curve.middle, is_one_word=len(words) == 1)
     telling: dict[frozenset[str], str] = {}  # many passages hold the same units
     placed: list[tuple[float, int, Ranked]] = []
-    for item, units, value in zip(found, held, values, strict=True):
-        if units not in telling:
-            telling[units] = _words_held(query, words, units)
+    for item, present, value in zip(found, held, values, strict=True):
+        if present not in telling:
+            telling[present] = _words_held(query, words, present)
         value = _not_fitting(value, curve.middle) if item.is_data else value
-        ranked = Ranked(item, curve(value), _reasons(item, telling[units], calibration))
+        ranked = Ranked(item, curve(value), _reasons(item, telling[present], calibration))
         placed.append((-value, item.chunk_id, ranked))
     placed.sort()
-    return [ranked for _, _, ranked in placed]
+    return list(map(itemgetter(2), placed))
 
 
 def _not_fitting(value: float, middle: float) -> float:
@@ -178,22 +183,28 @@ def _not_fitting(value: float, middle: float) -> float:
 
 
 def _lift_rare_words(
-    values: list[float], held: Sequence[frozenset[str]], words: Sequence[set[str]], middle: float
+    values: list[float], held: Sequence[frozenset[str]], words: Iterable[set[str]], middle: float
 ) -> None:
-    """Of what does not fit, put a passage with a word that few have before those with none."""
+    """Put the passages that hold a rare word before those that fit as little and hold no word."""
     most = min(FEW_HOLDERS, len(held) // 4)
-    rare = [word for word in words if 0 < list(map(word.issubset, held)).count(True) <= most]
-    bare = [value for value, units in zip(values, held, strict=True) if not units and value < middle]
-    least = max(bare, default=0.0)
-    for at, units in enumerate(held):
-        if any(map(units.issuperset, rare)):
-            values[at] = max(values[at], least + (1 + values[at]) * _HARDLY)
+    lifted: set[int] = set()
+    for word in words:
+        has = list(map(word.issubset, held))
+        if 0 < has.count(True) <= most:
+            lifted.update(compress(range(len(held)), has))
+    least = 0.0
+    for value, units in zip(values, held, strict=True):
+        if not units and value < middle:
+            least = max(least, value)
+    for at in lifted:
+        values[at] = max(values[at], least + (1 + values[at]) * _HARDLY)
 
 
 def _lift_whole_ones(
     values: list[float], held: Sequence[Set[str]], count: int, middle: float, *, is_one_word: bool
 ) -> None:
-    """Let a passage with all ``count`` units fit; of a single word no passage without it stands before it."""
+    """Let the passages with all ``count`` units fit. Where the query is one word, put them before all
+    passages without it."""
     least = middle
     for value, units in zip(values, held, strict=True):
         if is_one_word and not units:
@@ -203,24 +214,20 @@ def _lift_whole_ones(
             values[at] = max(values[at], least + (1 + values[at]) * _HARDLY)
 
 
-def held_units(text: str, wanted: Iterable[str], together: Sequence[Number]) -> frozenset[str]:
-    """The units ``wanted`` that ``text`` (folded) holds. The parts of a number, a date or a code, which are
-    ``together``, count all where it stands, however written, and none elsewhere: there they are of others."""
+def held_units(text: str, wanted: Iterable[str], numbers: Sequence[Number]) -> frozenset[str]:
+    """The units ``wanted`` that ``text`` (folded) holds. The parts of one of the ``numbers`` count all where
+    it stands, however written, and none elsewhere: there they belong to other numbers."""
     held = set()
     for unit in wanted:
         if find_word(text, unit) >= 0:
             held.add(unit)
-    for number in together:
-        if not held.isdisjoint(number.wholes) or (not number.month and _stands(number.parts, text)):
-            held |= {*number.units}
+    for number in numbers:
+        in_a_row = r"(?<!\w)" + r"\W?".join(number.parts) + r"(?!\w)"  # with at most a sign between
+        if not held.isdisjoint(number.wholes) or (not number.month and re.search(in_a_row, text)):
+            held |= {*number.wholes, *number.parts}
         else:
             held -= {*number.parts}
     return frozenset(held)
-
-
-def _stands(parts: Iterable[str], text: str) -> bool:
-    """Whether ``text`` has the parts of a number or a code in a row, with at most a sign between."""
-    return re.search(r"(?<!\w)" + r"\W?".join(parts) + r"(?!\w)", text) is not None
 
 
 def _value(
@@ -243,7 +250,7 @@ def _value(
 def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, ...]:
     """Why this passage was found, in a few words for people; ``words`` is of `_words_held`."""
     reasons = [ITS_NAME] if found.is_named else []
-    if words and not (reasons and words not in TELLS_OF_WORDS):  # what its name is cannot lack a word
+    if words and not (reasons and words not in TELLS_OF_WORDS):  # a title that matches holds every word
         reasons.append(words)
     elif found.bm25 is not None:
         reasons.append("similar words")
@@ -254,35 +261,31 @@ def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, .
     return tuple(reasons) or ("distantly related",)
 
 
-def _words_held(query: Query, parts: Mapping[str, list[str]], present: Set[str]) -> str:
+def _words_held(query: Query, words: Mapping[str, set[str]], present: Set[str]) -> str:
     """Which words a passage with the units ``present`` holds; '' where it holds no part of any."""
-    held = [word for word, its_units in parts.items() if present >= {*its_units}]
     if query.phrases and not query.loose:
         return _PHRASE if len(query.phrases) == 1 else _PHRASES
-    if held and len(held) == len(parts):
-        return _EVERY if len(parts) > 1 else _only(query.text)
+    held: list[str] = []
+    lacking: list[str] = []
+    for word, units in words.items():
+        (held if present >= units else lacking).append(word)
+    if held and lacking:
+        return f"{len(held)} of {len(words)} words: {_few(held)}; without {_few(lacking)}"
+    if len(held) > 1:
+        return _EVERY
     if held:
-        lacking = [word for word in parts if word not in held]
-        return f"{len(held)} of {len(parts)} words: {_few(held)}; without {_few(lacking)}"
+        number = query.numbers[0] if query.numbers and query.numbers[0].wholes else None
+        return _WORD_HELD if number is None else _DATE_HELD if number.month else _NUMBER_HELD
     return "parts of words" if present else ""
 
 
-def _only(text: str) -> str:
-    """What the only word of a query is."""
-    for figure in figures(text)[:1]:
-        if figure.wholes:
-            return _DATE_HELD if figure.month else _NUMBER_HELD
-    return _WORD_HELD
-
-
 def _few(words: Sequence[str]) -> str:
-    quoted = "”, “".join(words[:4])
-    return f"“{quoted}”, …" if len(words) > 4 else f"“{quoted}”"
+    return f"“{'”, “'.join(words[:4])}”" + (", …" if len(words) > 4 else "")
 
 
 def find_word(text: str, word: str, start: int = 0) -> int:
-    """Where ``word`` or an inflection of it begins a word of ``text`` (both folded), from ``start`` on; -1
-    where there is none."""
+    """The first place from ``start`` on where ``word`` or an inflection of it begins a word of ``text`` (both
+    folded), or -1."""
     if is_unspaced(word):
         return text.find(word, start)
     if "_" in word:  # a name in code, which has no forms

@@ -1,7 +1,7 @@
 """The read path: query → retrieve → rank → snippet, over one store or several.
 
-Each store runs its own hybrid; the lists merge by score. A store that fails becomes a
-warning, not a failed search.
+Each store is searched on its own; the lists merge by score. A store that fails becomes a
+notice, not a failed search.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
+from itertools import chain, filterfalse
 from operator import attrgetter, itemgetter
-from typing import Any
 
 from rag_core.errors import RagError, StoreError, VectorError
 from rag_core.search import notices
+from rag_core.search.query import with_words
 from rag_core.search.rank import (
     ITS_NAME,
     RELEVANT,
@@ -34,9 +35,9 @@ from rag_core.search.snippet import best_window, highlight, markup
 from rag_core.store import Store, embeddings, find, lexical
 from rag_core.store.errors import for_viewer
 from rag_core.store.identities import active_identity
-from rag_core.text.numbers import Number, numbers
-from rag_core.text.words import extra_terms, figures, fold, is_unspaced, units
-from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Query, Vectors, Viewer
+from rag_core.text.numbers import numbers
+from rag_core.text.words import extra_terms, fold, is_unspaced, units
+from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Number, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
 
@@ -45,10 +46,10 @@ RAREST = 24
 """How many words of a pasted text are looked for."""
 
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
-_DISTINCT = 20  # passages that a reach must give: copies of a few may crowd out the rest
+_DISTINCT = 20  # different passages that a reach must give: copies may crowd out the rest
 _SPARE = 20  # more that a remote index is asked for: it may still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
-_MARGIN = 4  # times as many are scored anew for a guest, whose best are not quite the best of all
+_MARGIN = 4  # times as many candidates for a guest, whose scores are counted anew
 _COUNTED = 1000  # the longest words of a pasted text: long ones are rare, and quickly counted
 _RUN = 8  # characters of a script without spaces that are looked for together
 
@@ -58,7 +59,7 @@ class Scope:
     """One store to search: its vector index, and the query's vector from its embedder, which has the row
     ``identity_id`` there.
 
-    ``vector`` is None where only words can be searched; ``trouble`` then says why, if it should not be.
+    ``vector`` is None where only words can be searched; ``trouble`` then is the error, if there was one.
     """
 
     store: Store
@@ -71,7 +72,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The mode, how many hits behind how many others, from which score, and how many candidates to rank."""
+    """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
@@ -88,14 +89,18 @@ class SearchOptions:
 
 @dataclass(slots=True)
 class _StoreHits:
-    """The beginning of a store's list, how long the list is at least, the scores that were too low, and how
-    many passages are good enough; ``fits_more`` where those are all that were looked at."""
+    """The beginning of a store's list. ``known``: the least length of the list. ``below``: the scores under
+    ``min_score``. ``fitting``: the number of passages that fit; ``fits_more`` where further ones may.
+    ``pending``: the texts that wait for the embedder. ``is_current``: whether the store still has the vectors
+    that were searched."""
 
     hits: list[Hit] = field(default_factory=list)
     known: int = 0
     below: list[float] = field(default_factory=list)
     fitting: int = 0
     fits_more: bool = True  # until one does not fit: no score behind it is higher
+    pending: int = 0
+    is_current: bool = True
 
 
 def search(
@@ -103,17 +108,16 @@ def search(
 ) -> Answer:
     """The best passages for ``query`` that ``viewer`` may see, best first.
 
-    Raises what went wrong when no store could be searched.
+    Raises the first error when no store could be searched.
     """
     by_words: dict[str, RagError] = {}
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
     lists: list[_StoreHits] = []
     hits: list[Hit] = []
-    pending = 0
     for name, open_scope in scopes.items():
         try:
-            scope, listed, waiting = _search_scope(open_scope, query, options, viewer)
+            scope, listed = _search_scope(open_scope, query, options, viewer)
         except RagError as error:
             failed[name] = for_viewer(error, viewer, name)
             continue
@@ -122,16 +126,14 @@ def search(
         searched.append(scope.store)
         lists.append(listed)
         hits += listed.hits
-        pending += waiting
     if failed and not lists:
         raise next(iter(failed.values()))
     hits.sort(key=attrgetter("score"), reverse=True)  # of equal ones the first store's stay first
     convincing = bool(hits) and hits[0].relevant
     end = options.offset + options.top_k
     shown: list[Hit] = []
-    asked_numbers = figures(query.text)
     for place, hit in enumerate(hits[options.offset : end], options.offset + 1):
-        shown.append(_with_highlights(replace(hit, rank=place), query, asked_numbers))
+        shown.append(_with_highlights(replace(hit, rank=place), query))
     known = sum(map(attrgetter("known"), lists))
     goes_on = end < min(len(hits), options.depth)
     more_fits = goes_on and hits[end].relevant  # no score behind it is higher
@@ -147,7 +149,7 @@ def search(
         hits=tuple(shown),
         convincing=convincing,
         notices=tuple(said),
-        pending=pending,
+        pending=sum(map(attrgetter("pending"), lists)),
         offset=options.offset,
         has_more=more_fits,
         unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
@@ -159,9 +161,9 @@ def search(
 
 def _search_scope(
     open_scope: Callable[[], Scope], query: Query, options: SearchOptions, viewer: Viewer
-) -> tuple[Scope, _StoreHits, int]:
-    """A store as it could be searched, its list, and how many texts wait for its embedder: by words whatever
-    becomes of its vector index, and once more where a switch of its embedder ended meanwhile."""
+) -> tuple[Scope, _StoreHits]:
+    """A store and its list of hits: by words alone where its vector index fails, and searched once more where
+    its embedder was switched meanwhile."""
     for _ in range(2):
         scope = open_scope()
         try:
@@ -170,52 +172,53 @@ def _search_scope(
             trouble = error if viewer.is_owner else VectorError("The vector index is not at hand just now.")
             scope = replace(scope, vector=None, trouble=trouble)
             listed = _search_store(scope, query, options, viewer)
-        with scope.store.read() as db:
-            active, waiting = active_identity(db), find.waiting(db, viewer)
-        if not scope.identity_id or (active and active.id == scope.identity_id):
+        if listed.is_current:
             break
-    return scope, listed, waiting
+    return scope, listed
 
 
 def _search_store(scope: Scope, query: Query, options: SearchOptions, viewer: Viewer) -> _StoreHits:
     """The beginning of the store's list, as far as it is wanted.
 
-    There is one list for all numbers and offsets, so that pages fit together: first come the best
-    of ``k_lex`` candidates by words and ``k_vec`` by meaning; what only a further reach finds stands behind
-    them, best first, and no score is higher than the one before.
+    There is one list for all values of top_k and offset, so that pages fit together. It begins with the best
+    of ``k_lex`` candidates by words and ``k_vec`` by meaning. Candidates of a further reach follow, best
+    first, and no score is higher than the one before.
     """
     mode = options.mode if scope.vector is not None and query.text else "lexical"
     allowed = find.eligible(query, viewer)
     listed = _StoreHits()
     seen: set[str] = set()
-    least = options.min_score or 0
     for further in (0, *_REACHES):
         by_words, by_meaning = max(options.k_lex, further), max(options.k_vec, further)
         reach = {"lexical": by_words, "vector": by_meaning, "hybrid": min(by_words, by_meaning)}[mode]
         near = _by_meaning(scope, query.filters, allowed, by_meaning) if mode != "lexical" else {}
         with scope.store.read() as db:
+            active = active_identity(db)
+            listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
+            listed.pending = find.waiting(db, viewer)
             groups, count = _candidates(db, scope, query, mode, by_words, allowed, near)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
                 continue
-            new = [text for text in groups if text not in seen][: reach - len(seen)]
-            seen.update(new)
-            placed: list[list[Ranked]] = []
             last = listed.hits[-1].score if listed.hits else 1.0
-            fit = 0
-            for text in new:
-                score = groups[text][0].score
-                if score < least:
-                    listed.below.append(score)
-                else:
-                    listed.known += 1
-                    fit += score >= RELEVANT
-                    if len(listed.hits) + len(placed) < options.depth:
-                        placed.append([replace(item, score=min(item.score, last)) for item in groups[text]])
+            placed: list[list[Ranked]] = []
+            new = fit = 0
+            for text, group in groups.items():
+                if text in seen or len(seen) == reach:
+                    continue
+                seen.add(text)
+                new += 1
+                if group[0].score < (options.min_score or 0):
+                    listed.below.append(group[0].score)
+                    continue
+                listed.known += 1
+                fit += group[0].score >= RELEVANT
+                if len(listed.hits) + len(placed) < options.depth:
+                    placed.append(group)
             if listed.fits_more:
                 listed.fitting += fit
-                listed.fits_more = fit == len(new) and not is_all
-            listed.hits += _hits(db, scope.store.name, placed, viewer)
+                listed.fits_more = fit == new and not is_all
+            listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         if is_all or len(listed.hits) >= options.depth or listed.below:
             break
     return listed
@@ -224,9 +227,9 @@ def _search_store(scope: Scope, query: Query, options: SearchOptions, viewer: Vi
 def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: int) -> dict[int, float]:
     """Chunk id → similarity of the ``count`` nearest eligible chunks.
 
-    The index knows nothing of viewers and not all of filters, so it is asked for more until enough of
-    what it finds is eligible. A remote one may be a little behind the store, and its numbers are not
-    quite ours: the store's own vectors say how near a chunk is.
+    The index ignores viewers and some filters, so it is asked for more until enough of its matches are
+    eligible. A remote one may be behind the store and rounds its numbers, so there the similarity is computed
+    from the store's own vectors.
     """
     if scope.vector is None:
         return {}
@@ -244,7 +247,7 @@ def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: i
         with scope.store.read() as db:
             ids = find.chunk_ids(db, list(matches), allowed)
             if len(ids) >= count or len(found) < k + spare:
-                near = {ids[key]: similarity for key, similarity in matches.items() if key in ids}
+                near = dict(zip(ids.values(), map(matches.__getitem__, ids), strict=True))
                 near = _similarities(db, scope, list(near)) if spare else near
                 return dict(nlargest(count, near.items(), key=itemgetter(1)))
         k *= 4
@@ -262,7 +265,26 @@ def _candidates(
     """Everything found by words, by name or by meaning, in order, and how many there are. The same passage in
     several files is one group, in the place of its best."""
     if query.text:
-        texts, ranked = _ranked(db, scope, query, mode, reach, allowed, near)
+        total, counts = lexical.frequencies(db, query.units, allowed.viewer)
+        idf = information(total, counts)
+        bm25: dict[int, float] = {}
+        named: list[int] = []
+        begun: list[int] = []
+        if mode != "vector":
+            bm25 = _by_words(db, query.words, idf, allowed, reach) if query.words else {}
+            named = find.by_name(db, query.text, allowed)
+            if nowhere := [word for word in query.words if not counts.get(word, 1)]:
+                begun = lexical.by_beginnings(db, nowhere, allowed)
+        ids = list(dict.fromkeys((*bm25, *begun, *named, *near)))
+        texts = find.candidates(db, ids)
+        if mode == "hybrid":
+            near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
+        found = [
+            Found(i, texts[i].text, i in named, bm25.get(i), near.get(i), texts[i].is_data)
+            for i in ids
+            if i in texts
+        ]
+        ranked = rank(found, query, idf, mode, scope.calibration)
     else:
         ids = find.by_filters(db, allowed, reach)
         reason = "holds it exactly" if query.phrases else "matches the filters"
@@ -273,44 +295,11 @@ def _candidates(
     return groups, len(ranked)
 
 
-def _ranked(
-    db: sqlite3.Connection,
-    scope: Scope,
-    query: Query,
-    mode: Mode,
-    reach: int,
-    allowed: find.Eligible,
-    near: dict[int, float],
-) -> tuple[dict[int, find.Candidate], list[Ranked]]:
-    """The candidates with each measure that is known, and their order."""
-    total, counts = lexical.frequencies(db, units(query.words), allowed.viewer)
-    idf = information(total, counts)
-    bm25: dict[int, float] = {}
-    named: dict[int, None] = {}
-    begun: list[int] = []
-    if mode != "vector":
-        bm25 = _by_words(db, query.words, idf, allowed, reach) if query.words else {}
-        named = dict.fromkeys(find.by_name(db, query.text, allowed))
-        nowhere = [word for word in query.words if not counts.get(word, 1)]
-        begun = lexical.by_beginnings(db, nowhere, allowed) if nowhere else []
-    ids = {**bm25, **dict.fromkeys(begun), **named, **near}
-    similarity = near
-    if mode == "hybrid":
-        similarity = near | _similarities(db, scope, [i for i in ids if i not in near])
-    texts = find.candidates(db, ids)
-    found: list[Found] = []
-    for i in ids:
-        if i in texts:
-            text, _, is_data = texts[i]
-            found.append(Found(i, text, i in named, bm25.get(i), similarity.get(i), is_data))
-    return texts, rank(found, query, idf, mode, scope.calibration)
-
-
 def _by_words(
     db: sqlite3.Connection, words: Sequence[str], idf: Mapping[str, float], allowed: find.Eligible, reach: int
 ) -> dict[int, float]:
-    """Chunk id → BM25 of the best by words. For a guest it is counted from their texts alone, whether or not
-    the store has private notes: FTS5's numbers would tell how often those hold a word."""
+    """Chunk id → BM25 of the best by words. For a guest it is counted from the texts of the passages alone:
+    FTS5's scores tell how often private notes hold a word."""
     if allowed.viewer.is_owner:
         return dict(lexical.by_words(db, words, allowed, reach))
     best = dict(lexical.by_words(db, words, allowed, reach * _MARGIN))
@@ -329,29 +318,31 @@ def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[
 
 
 def _hits(
-    db: sqlite3.Connection, store: str, groups: Sequence[Sequence[Ranked]], viewer: Viewer
+    db: sqlite3.Connection, store: str, groups: Iterable[Sequence[Ranked]], most: float, viewer: Viewer
 ) -> list[Hit]:
-    """A hit for each group; the same passage in other files is named as its copies."""
-    rows = find.chunks(db, [item.found.chunk_id for group in groups for item in group])
+    """A hit for each group, with a score of at most ``most``; the same passage in other files is named as its
+    copies."""
+    rows = find.chunks(db, map(attrgetter("found.chunk_id"), chain(*groups)))
     documents: dict[int, Document] = {}
-    for document in find.documents(db, store, viewer, {row["document_id"] for row in rows.values()}):
+    for document in find.documents(db, store, viewer, set(map(itemgetter("document_id"), rows.values()))):
         documents[document.id] = document
     hits: list[Hit] = []
     for group in groups:
-        # What the vector index found is of an earlier snapshot: its id may be another document's by now.
-        there = [item for item in group if rows[item.found.chunk_id]["document_id"] in documents]
+        # The vector index was read earlier: an id may belong to another document by now.
+        there: list[tuple[Ranked, sqlite3.Row, Document]] = []
+        for item in group:
+            row = rows[item.found.chunk_id]
+            if row["document_id"] in documents:
+                there.append((item, row, documents[row["document_id"]]))
         if not there:
             continue
-        best = there[0]
-        row = rows[best.found.chunk_id]
-        copies = [documents[rows[item.found.chunk_id]["document_id"]].path for item in there[1:]]
-        aliases = () if row["text"].strip() else find.aliases(db, row["document_id"])
-        document = documents[row["document_id"]]
+        best, row, document = there[0]
+        score = min(best.score, most)
         hits.append(
             Hit(
                 rank=0,
-                score=best.score,
-                relevant=best.score >= RELEVANT,
+                score=score,
+                relevant=score >= RELEVANT,
                 similarity=best.found.similarity,
                 bm25=best.found.bm25 if viewer.is_owner else None,
                 reasons=best.reasons,
@@ -368,55 +359,56 @@ def _hits(
                 anchor_ref=row["anchor_ref"],
                 split_part=row["split_part"],
                 document=document,
-                copies=tuple(copies),
-                aliases=aliases,
+                copies=tuple(map(attrgetter("path"), map(itemgetter(2), there[1:]))),
+                aliases=() if row["text"].strip() else find.aliases(db, document.id),
                 headings=row["headings"],
             )
         )
     return hits
 
 
-def _with_highlights(hit: Hit, query: Query, asked: Sequence[Number]) -> Hit:
-    """A hit with its spans, its snippet and where its words stand; ``asked``: the numbers of the query."""
+def _with_highlights(hit: Hit, query: Query) -> Hit:
+    """A hit with its spans, its snippet and where its words stand."""
     loose: Sequence[str] = query.loose
-    if asked:  # without the parts of numbers that the text has whole
+    if query.numbers:  # without the parts of numbers that the text has whole
         there = {whole for number in numbers(hit.content) for whole in number.wholes}
-        typed = (number for number in asked if not there.isdisjoint(number.wholes))
+        typed = (number for number in query.numbers if not there.isdisjoint(number.wholes))
         parts = {part for number in typed for part in number.parts}
         loose = [word for word in query.loose if word not in parts]
     spans = highlight(hit.content, loose, query.phrases)
     hidden = markup(hit.content, hit.document.file_type, spans)
-    changes: dict[str, Any] = {"snippet": best_window(hit.content, spans, hidden=hidden)}
-    if ITS_NAME not in hit.reasons and not TELLS_OF_WORDS.isdisjoint(hit.reasons):
-        changes["reasons"] = _reasons(hit, units(query.words), asked)
-    return replace(hit, spans=spans, hidden=hidden, **changes)
+    reasons = hit.reasons
+    if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):
+        reasons = _placed_reasons(hit, query)
+    snippet = best_window(hit.content, spans, hidden=hidden)
+    return replace(hit, spans=spans, hidden=hidden, snippet=snippet, reasons=reasons)
 
 
-def _reasons(hit: Hit, asked: Sequence[str], together: Sequence[Number]) -> tuple[str, ...]:
-    """The reasons of a hit, with where its words stand that its text has not: in its names, or in the tags
-    and the front matter of its note."""
+def _placed_reasons(hit: Hit, query: Query) -> tuple[str, ...]:
+    """The reasons of a hit, with where its words stand that its text lacks: in its names, or in the tags and
+    the front matter of its note."""
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
-    lacking = _lacking(hit.content, asked, together)
-    hidden = _lacking(names, lacking, together) if hit.document.file_type == "markdown" else []
+    lacking = _lacking(hit.content, query.units, query.numbers)
+    hidden = _lacking(names, lacking, query.numbers) if hit.document.file_type == "markdown" else []
     if hidden:
-        where = f"{'' if hidden == asked else ', some'} in its tags or front matter"
+        where = f"{'' if tuple(hidden) == query.units else ', some'} in its tags or front matter"
     else:
-        where = " in its name or headings" if asked and lacking == asked else ""
+        where = " in its name or headings" if lacking and tuple(lacking) == query.units else ""
     return tuple(f"{each}{where}" if each in TELLS_OF_WORDS else each for each in hit.reasons)
 
 
-def _lacking(text: str, asked: Sequence[str], together: Sequence[Number]) -> list[str]:
-    held = held_units(f"{fold(text)} {extra_terms(text)}", asked, together)
-    return [unit for unit in asked if unit not in held]
+def _lacking(text: str, units: Sequence[str], numbers: Sequence[Number]) -> list[str]:
+    held = held_units(f"{fold(text)} {extra_terms(text)}", units, numbers)
+    return [unit for unit in units if unit not in held]
 
 
 # --- a pasted text ----------------------------------------------------------------------
 
 
 def rarest(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
-    """``query`` with those of its words that fewest passages hold which ``viewer`` may see in ``stores``.
+    """``query`` with only its rarest words in the passages of ``stores`` that ``viewer`` may see.
 
-    Words that none holds are left out, unless that is true of all.
+    Words that no passage holds are left out, unless none is held.
     """
     words: dict[str, None] = {}
     for word in query.words:
@@ -431,4 +423,4 @@ def rarest(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
     known = [word for word in longest if holders[word]] or longest
     chosen = sorted(known, key=holders.__getitem__)[:RAREST]
     kept = tuple(word for word in words if word in chosen)
-    return replace(query, text=" ".join(kept), words=kept, loose=kept)
+    return with_words(query, " ".join(kept), kept, kept)

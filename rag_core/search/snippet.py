@@ -1,4 +1,4 @@
-"""Which words of a passage to highlight, which stretch of it to show, and what of that is no reading."""
+"""Highlights and snippets of a passage, and the markup in it that is not shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from rag_core.text.inflections import Forms, forms_of
-from rag_core.text.numbers import Span, may_be_of_a_number, numbers
+from rag_core.text.numbers import MONTHS, Span, numbers
 from rag_core.text.words import (
     STOP_WORDS,
     fold,
@@ -24,6 +24,7 @@ from rag_core.types import Hit
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
+_DIGIT = re.compile(r"\d")
 _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
 
 
@@ -69,8 +70,8 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
 
 def _other_places(text: str, words: Sequence[str]) -> Iterator[Span]:
     """Where numbers, dates and words of scripts without spaces stand."""
-    if any(map(may_be_of_a_number, words)):
-        asked = {*words}
+    asked = {*words}
+    if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(words)):
         for number in numbers(text):
             names_month = number.month in asked and number.month not in number.parts
             if names_month or not asked.isdisjoint(number.wholes):
@@ -107,8 +108,8 @@ _fold = lru_cache(maxsize=4096)(fold)
 def best_window(
     text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH, hidden: Sequence[Span] = ()
 ) -> Span:
-    """The stretch of about ``length`` characters that shows most of what is marked, cut at words; what is
-    ``hidden`` takes no room."""
+    """The stretch of about ``length`` characters with the most telling highlights, cut at words; the
+    ``hidden`` spans do not count."""
     if hidden:
         return _window_around(text, spans, length, hidden)
     if len(text) <= length + _A_WORD:
@@ -135,10 +136,10 @@ def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequen
 
 
 def _richest(text: str, spans: Sequence[Span], length: int) -> int:
-    """Where to start so that the highlights inside say most; a little before the first of them.
+    """The start of the stretch with the most telling highlights, a little before the first of them.
 
-    Different ones count, not how often: a phrase by its words, and what is rare in ``text`` up to double.
-    Else a name that stands in every line would hide what was asked about it.
+    Different highlights count, not their number: a phrase counts its words, and what is rare in ``text`` up
+    to double. Else a name in every line would hide what was asked about it.
     """
     marked = [_beginnings(text[start:end]) for start, end in spans]
     often = Counter(marked)
@@ -169,7 +170,7 @@ def _word_start(text: str, position: int) -> int:
     return position
 
 
-# --- what is no reading -----------------------------------------------------------------
+# --- markup ---------------------------------------------------------------------------
 
 _WITH_TAGS = frozenset({"markdown", "html"})
 _INLINE = (
@@ -194,11 +195,9 @@ _CODE = re.compile(
 
 
 def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
-    """The HTML tags, comments and character references in a passage that is prose with tags, each as (start,
-    end).
+    """The HTML tags, comments and character references in a passage of Markdown or HTML, as (start, end).
 
-    Those in code are text, those that hold one of the ``spans`` say why the passage was found, and where
-    there is nothing but tags they are all there is to show.
+    Not those in code, nor those that hold one of the ``spans``; none where the passage is nothing but tags.
     """
     if file_type not in _WITH_TAGS or not ("<" in text or "&" in text):
         return ()
@@ -212,9 +211,8 @@ def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span,
 def pieces(
     text: str, spans: Iterable[Span], window: Span | None = None, hidden: Sequence[Span] = ()
 ) -> Iterator[tuple[str, bool]]:
-    """What is to be read of ``text`` inside ``window`` (default: all): each piece, and whether it is one of
-    ``spans``. What is ``hidden`` is left out; where it parted words there is a space, and in the place of a
-    reference its character."""
+    """The pieces of ``text`` inside ``window`` (default: all), each with whether it is one of ``spans``. The
+    ``hidden`` ones are left out; a tag between words becomes a space, a reference its character."""
     position, end = window or (0, len(text))
     cuts = [(*span, True) for span in spans] + [(*span, False) for span in hidden]
     for first, last, is_marked in sorted(cuts):
@@ -227,14 +225,14 @@ def pieces(
 
 
 def excerpt(hit: Hit) -> str:
-    """What is shown of a hit, as plain text on one line; '' where there is nothing to read."""
+    """The snippet of a hit as plain text on one line; '' where there is no text."""
     read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
     before, after = cut(hit)
     return f"{before}{' '.join(read.split())}{after}".strip() if read.strip() else ""
 
 
 def cut(hit: Hit) -> tuple[str, str]:
-    """The signs that its passage goes on before and behind what is shown of it."""
+    """The ellipses before and behind the snippet of a hit where its passage goes on."""
     start, end = hit.snippet
     return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
 

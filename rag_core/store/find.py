@@ -1,4 +1,4 @@
-"""Reading for a search: who may be found, the filters of queries, and the rows behind a hit.
+"""Reading for a search: what a viewer may find, the filters of queries, and the rows behind a hit.
 
 ``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL.
 Every read joins ``chunks c`` with ``documents d`` under it, so that a private document or a
@@ -12,6 +12,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
@@ -108,11 +109,6 @@ FILTERS = (
 )  # fmt: skip
 
 
-def _filter_conditions(filters: Filters) -> list[_Condition]:
-    found = [(each, getattr(filters, each.field)) for each in FILTERS]
-    return [each.sql((value,) if each.is_day else value) for each, value in found if value]
-
-
 # --- who may be found -------------------------------------------------------------------
 
 
@@ -129,9 +125,12 @@ class Eligible:
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
     """What ``viewer`` may be shown for ``query``."""
-    parts = _filter_conditions(query.filters) + _filter_conditions(query.beside)
-    for sql, values in _filter_conditions(query.excluded):
-        parts.append((f"NOT ({sql})", values))
+    parts: list[_Condition] = []
+    for sign, filters in (("", query.filters), ("", query.beside), ("NOT ", query.excluded)):
+        for each in FILTERS:
+            if value := getattr(filters, each.field):
+                sql, values = each.sql((value,) if each.is_day else value)
+                parts.append((f"{sign}({sql})", values))
     parts += map(_must_hold, query.phrases)
     parts += map(_must_lack, query.without)
     condition = "1" if viewer.is_owner else "NOT d.private"
@@ -182,7 +181,7 @@ def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[in
             WHERE {allowed.sql} GROUP BY d.id ORDER BY d.date DESC, d.display LIMIT ?""",
         (*allowed.values, limit),
     )
-    return [row[0] for row in rows]
+    return list(map(itemgetter(0), rows))
 
 
 def has_eligible(db: sqlite3.Connection, path: str, allowed: Eligible) -> bool:
@@ -201,7 +200,7 @@ def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5
             GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}""",
         (name_key(name), *allowed.values),
     )
-    return [row[0] for row in rows]
+    return list(map(itemgetter(0), rows))
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
@@ -354,38 +353,39 @@ def as_documents(
 ) -> list[Document]:
     """The documents of ``document_rows``; ``states`` are other states than the store remembers, by id."""
     known = states or {}
-    return [_document(store, row, viewer, known.get(row["id"], row["state"])) for row in rows]
-
-
-def _document(store: str, row: sqlite3.Row, viewer: Viewer, state: str) -> Document:
-    # By place: to look up twenty names in each of 20,000 rows takes longer than to read them.
-    (
-        number, path, display, folder, file_type, title, date, date_from, private, _,
-        reason, size, _, _, _, file_hash, indexed_at, root, chunks, tags,
-    ) = row  # fmt: skip
-    if not viewer.is_owner:
-        state, reason, size, file_hash, indexed_at, root = "indexed", "", 0, "", "", b""
-    return Document(
-        store=store,
-        id=number,
-        path=display,
-        folder=folder,
-        file_type=file_type,
-        title=title,
-        tags=() if tags == _NO_TAGS else tuple(json.loads(tags)),
-        date=date,
-        private=bool(private),
-        state=state,
-        reason=reason,
-        chunks=chunks,
-        size=size,
-        file_hash=file_hash,
-        indexed_at=indexed_at,
-        root=root.decode("utf-8", "backslashreplace"),
-        path_in_source=path.decode("utf-8", "backslashreplace"),
-        private_by=_PRIVATE_BY[private & 3],
-        date_from=date_from,
-    )
+    found: list[Document] = []
+    for row in rows:
+        # By place: to look up twenty names in each of 20,000 rows takes longer than to read them.
+        (
+            number, path, display, folder, file_type, title, date, date_from, private, state,
+            reason, size, _, _, _, file_hash, indexed_at, root, chunks, tags,
+        ) = row  # fmt: skip
+        state = known.get(number, state)
+        if not viewer.is_owner:
+            state, reason, size, file_hash, indexed_at, root = "indexed", "", 0, "", "", b""
+        document = Document(
+            store=store,
+            id=number,
+            path=display,
+            folder=folder,
+            file_type=file_type,
+            title=title,
+            tags=() if tags == _NO_TAGS else tuple(json.loads(tags)),
+            date=date,
+            private=bool(private),
+            state=state,
+            reason=reason,
+            chunks=chunks,
+            size=size,
+            file_hash=file_hash,
+            indexed_at=indexed_at,
+            root=root.decode("utf-8", "backslashreplace"),
+            path_in_source=path.decode("utf-8", "backslashreplace"),
+            private_by=_PRIVATE_BY[private & 3],
+            date_from=date_from,
+        )
+        found.append(document)
+    return found
 
 
 _NO_TAGS = "[]"

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from rag_core.store.find import HIDDEN, Eligible, candidates, sees_all, visible
-from rag_core.store.rows import count, exact, holders, rows_at_once
+from rag_core.store.rows import EXACT, count, holders, rows_at_once
 from rag_core.text.words import STOP_WORDS, fold, is_spaced_word, match_any, spaced_words, units
 from rag_core.types import Viewer
 
@@ -94,9 +94,8 @@ def _scored(
                     ORDER BY score DESC, id LIMIT ?"""
         both = f"({match_any(needed)}) AND ({match_any(others)})"
         values = (both, *allowed.values, match_any(needed), *allowed.values, limit)
-    sql = f"WITH best (id, score) AS ({found}) SELECT id, {exact('score')} FROM best"
-    rows = rows_at_once(db, ["id", "score"], sql, values)
-    return [(chunk_id, float(score)) for chunk_id, score in rows]
+    sql = f"WITH best (id, score) AS ({found}) SELECT id, {EXACT.format('score')} FROM best"
+    return [(number, float(score)) for number, score in rows_at_once(db, ["id", "score"], sql, values)]
 
 
 def _matches(words: Sequence[str], counts: Mapping[str, int]) -> int:

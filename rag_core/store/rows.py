@@ -34,9 +34,8 @@ class Reading(sqlite3.Connection):
         return self._counts
 
 
-def exact(number: str) -> str:
-    """The SQL of a floating number as a text that loses nothing of it; ``float`` reads it."""
-    return f"printf('%!.17g', {number})"
+EXACT = "printf('%!.17g', {})"
+"""The SQL of a floating number as a text that loses nothing of it; ``float`` reads it."""
 
 
 def rows_at_once(

@@ -12,8 +12,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
+
+from rag_core.types import Number
 
 # In English first; then in German, French, Spanish, Italian, Dutch, Portuguese and Swedish where they differ,
 # without accents. Of what they are cut to, what is an English word is left out (set, out, ago).
@@ -37,6 +38,9 @@ _OTHERS = (
 )
 _IN_ENGLISH = {name: at for at, names in enumerate(_ENGLISH.split("|"), 1) for name in names.split()}
 _MONTHS = _IN_ENGLISH | {name: at for at, names in enumerate(_OTHERS.split("|"), 1) for name in names.split()}
+MONTHS = frozenset(_MONTHS)
+"""The names of months, folded."""
+
 _NAMES = [names.split()[0] for names in _ENGLISH.split("|")]
 _SHORT_YEARS = range(15, 40)  # 2015 to 2039: most other numbers behind two points are of versions
 
@@ -81,26 +85,6 @@ _CODE = re.compile(r"(?<![\w/-])[^\W\d_]{1,12}(?:[-/][^\W_]{1,12})+(?![\w/-])")
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number, a date or a code of several ``parts`` (words and digits, lower case) at ``span`` of a text.
-
-    ``wholes``: what all its spellings share (digits; of a day without a year ``december6``), of several days
-    that of each; none of a code. ``month``: the name of a date's month. ``days``: its days without the year.
-    """
-
-    span: Span
-    parts: tuple[str, ...]
-    wholes: tuple[str, ...] = ()
-    month: str = ""
-    days: tuple[str, ...] = ()
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """What is counted of it."""
-        return (*self.wholes, *self.parts)
-
-
 def numbers(text: str) -> Iterator[Number]:
     """The numbers and dates of ``text`` (in NFC) that signs, spaces or words part."""
     if not _DIGIT.search(text):
@@ -132,11 +116,6 @@ def codes(text: str) -> Iterator[Number]:
 def months(text: str) -> Iterator[str]:
     """The names of the months that ``text`` writes as ``2026-12``."""
     return (_NAMES[int(match[1]) - 1] for match in _MONTH_OF_YEAR.finditer(text))
-
-
-def may_be_of_a_number(word: str) -> bool:
-    """Whether a word of a query (folded) may be part of a number or a date."""
-    return word in _MONTHS or any(map(str.isdecimal, word))
 
 
 def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> date | None:

@@ -17,8 +17,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from rag_core.text.numbers import Number, Span, codes, months, numbers
+from rag_core.text.numbers import Span, codes, months, numbers
 from rag_core.text.prose import without_runs
+from rag_core.types import Number
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -168,11 +169,12 @@ def query_words(text: str) -> tuple[str, ...]:
     return tuple(telling or words)
 
 
-def typed_words(text: str) -> dict[str, list[str]]:
-    """The words of a query as they were typed, each once and with what is counted of it: a number with its
-    signs, a name in code whole."""
+def typed_words(text: str) -> tuple[dict[str, list[str]], list[Number]]:
+    """The words of a query as typed, each with its units: a number with its signs is one word, so is a name
+    in code. And the numbers, dates and codes among them."""
     text = _readable(text)
-    places = [(each.span, list(each.parts)) for each in figures(text)]
+    figures = [*numbers(text), *codes(text)] if _DIGIT.search(text) else []
+    places = [(each.span, list(each.parts)) for each in figures]
     places += [(match.span(), [match[0].lower()]) for match in _SNAKE.finditer(text)]
     found: dict[str, tuple[str, list[str]]] = {}
     at = 0
@@ -186,13 +188,7 @@ def typed_words(text: str) -> dict[str, list[str]]:
     every = dict(found.values())
     for word in STOP_WORDS & found.keys():
         del found[word]
-    return dict(found.values()) or every
-
-
-def figures(text: str) -> list[Number]:
-    """The numbers, dates and codes of a query."""
-    text = _readable(text)
-    return [*numbers(text), *codes(text)] if _DIGIT.search(text) else []
+    return dict(found.values()) or every, figures
 
 
 def _readable(text: str) -> str:

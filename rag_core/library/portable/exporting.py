@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from rag_core.errors import InvalidInput, StoreError
-from rag_core.library.portable.container import pack
-from rag_core.library.portable.manifest import written
-from rag_core.library.portable.transfer import SUFFIX, Exported, Report, Transfer, no_report
-from rag_core.store import Store, about, migrations
+from rag_core.library.portable.archive import SUFFIX, Exported, Report, Transfer, pack
+from rag_core.store import Store, about
 from rag_core.store.connection import connect, is_damage
 from rag_core.store.errors import not_written
-from rag_core.store.file import now
 from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
-from rag_core.types import OWNER, StoreInfo
+from rag_core.types import OWNER
 
-_NO_FILE = "no file was left"
 _STEPS_A_REPORT = 1_000  # of SQLite's virtual machine: a few tenths of a millisecond
 
 
@@ -33,21 +29,22 @@ def export_store(
     the store cannot be read or the file cannot be written.
     """
     target = _target(store.name, target, force=force)
-    report = report or no_report
+    report = report or (lambda _: None)
     with _explained(store, target), workroom(store.path.parent) as room:
         copy = room / store.path.name
         _copy(store.path, copy, report)
-        info = _settled(copy)
+        with closing(Store(copy)) as opened:
+            forget_runs(opened)
+            info = about.info(opened, OWNER)
+        one_file(copy)
         part = unfinished_name(room, target)
-        pack(copy, part, _describer(info), report)
+        pack(copy, part, info, report)
         _publish(part, target, force=force)
-        size = target.stat().st_size
-    return Exported(store.name, target, size, info.file_count, info.chunk_count)
+    return Exported(store.name, target, target.stat().st_size, info.file_count, info.chunk_count)
 
 
 def _target(name: str, target: Path, *, force: bool) -> Path:
-    if _is_folder(target):
-        target = target / f"{name}{SUFFIX}"
+    target = target / f"{name}{SUFFIX}" if _is_folder(target) else target
     if target.suffix != SUFFIX:
         raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {name + SUFFIX!r}.")
     if not _is_folder(target.parent):
@@ -63,17 +60,25 @@ def _is_folder(path: Path) -> bool:
 
 def _exists(target: Path) -> InvalidInput:
     return InvalidInput(
-        f"{str(target)!r} is there already.",
+        f"{str(target)!r} exists already.",
         "Choose another name, or let it be replaced; on the command line with --force.",
         on_page="Choose another name, or tick the box that lets it be replaced.",
     )
 
 
 def _copy(store: Path, copy: Path, report: Report) -> None:
-    """Write one consistent, compact copy; neither searches nor a run wait for it.
+    """Write one consistent, compact copy without the text of what was deleted; neither searches nor a run
+    wait for it."""
+    raised: list[BaseException] = []
 
-    Unlike a copy of pages it holds no text of what was deleted.
-    """
+    def tell() -> int:
+        try:
+            done = copy.stat().st_size if copy.exists() else 0
+            report(Transfer("copying", min(done, total), total))
+        except BaseException as error:  # SQLite would swallow it; it is raised again below
+            raised.append(error)
+        return len(raised)
+
     with closing(connect(store, "ro")) as db:
         pages, unused, page_size = (
             int(db.execute(f"PRAGMA {name}").fetchone()[0])
@@ -82,83 +87,40 @@ def _copy(store: Path, copy: Path, report: Report) -> None:
         total = (pages - unused) * page_size
         require_space(copy.parent, total, f"A copy of store {store.stem!r}")
         report(Transfer("copying", 0, total))
-        with _watched(db, lambda: report(Transfer("copying", min(_size(copy), total), total))):
-            db.execute("VACUUM INTO ?", (str(copy),))
-        report(Transfer("copying", total, total))
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-@contextmanager
-def _watched(db: sqlite3.Connection, tell: Callable[[], None]) -> Iterator[None]:
-    """Call ``tell`` again and again while a statement of ``db`` runs; what it raises ends both."""
-    raised: list[BaseException] = []
-
-    def handler() -> int:
+        db.set_progress_handler(tell, _STEPS_A_REPORT)
         try:
-            tell()
-        except BaseException as error:  # SQLite would swallow it; it is raised again below
-            raised.append(error)
-        return len(raised)
-
-    db.set_progress_handler(handler, _STEPS_A_REPORT)
-    try:
-        yield
-    except sqlite3.OperationalError:
-        if raised:
-            raise raised[0] from None
-        raise
-    finally:
-        db.set_progress_handler(None, 0)
+            db.execute("VACUUM INTO ?", (str(copy),))
+        except sqlite3.OperationalError as error:
+            raise (raised or [error])[0] from None
+    report(Transfer("copying", total, total))
 
 
-def _settled(copy: Path) -> StoreInfo:
-    """Take out of a copy what belongs to a run, and describe what is left."""
-    opened = Store(copy)
-    try:
-        without_runs(opened)
-        info = about.info(opened, OWNER)
-    finally:
-        opened.close()
-    one_file(copy)
-    return info
-
-
-def without_runs(store: Store) -> None:
-    """Forget what was asked of a store, and the run that was under way."""
+def forget_runs(store: Store) -> None:
+    """Remove what was asked of a store, and the history of its runs."""
     with store.note() as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM requests")
-        db.execute("DELETE FROM jobs WHERE state = 'running'")
+        db.execute("DELETE FROM jobs")
 
 
 def one_file(path: Path) -> None:
-    """Fold everything about a closed store into the file itself; unlike closing it fails aloud."""
+    """Fold everything about a closed store into the file itself; unlike closing it raises errors."""
     with closing(connect(path, "rw")) as db:
         db.execute("PRAGMA journal_mode = DELETE")
 
 
-def _describer(info: StoreInfo) -> Callable[[int, str], bytes]:
-    def describe(size: int, sha256: str) -> bytes:
-        return written(info, schema=migrations.VERSION, exported_at=now(), size=size, sha256=sha256)
-
-    return describe
-
-
 def _publish(part: Path, target: Path, *, force: bool) -> None:
-    if force:
-        part.replace(target)
-    else:
-        try:
-            os.link(part, target)  # unlike a rename it never takes the place of another file
-        except FileExistsError:
-            raise _exists(target) from None
-        except OSError:  # a disk without links, such as a stick
-            if target.exists():
-                raise _exists(target) from None
+    try:
+        if force:
             part.replace(target)
+        else:
+            os.link(part, target)  # unlike a rename it never takes the place of another file
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError:  # a disk without links, such as a stick
+        if force or target.exists():
+            raise
+        part.replace(target)
     sync(target.parent)
 
 
@@ -171,8 +133,8 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
             raise StoreError(
                 f"Store {store.name!r} is damaged: {error}.", "Verify and repair it, then export it again."
             ) from error
-        raise not_written(store.name, "exported", store.path.parent, error, _NO_FILE) from error
+        raise not_written(store.name, "exported", store.path.parent, error, "no file was left") from error
     except OSError as error:
         unfinished = str(error.filename).startswith(str(store.path.parent))
         folder = store.path.parent if unfinished else target.parent
-        raise not_written(store.name, "exported", folder, error, _NO_FILE) from error
+        raise not_written(store.name, "exported", folder, error, "no file was left") from error

@@ -6,18 +6,33 @@ for word; numbers of passages that do not exist are taken out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
-from rag_core.ask.citations import Citation, citations
-from rag_core.ask.quotes import Quoted, quotes
-from rag_core.ask.statements import lead_of, next_end
+from rag_core.ask.citations import CODE, Citation, citations, end_of_citations
+from rag_core.ask.quotes import Quoted, closing, is_decided, mark_at, opening, quotes
 from rag_core.ask.verbatim import Held
 from rag_core.replies import Draft, Quote, Reference, Span, Statement, Support
 
 Edit = tuple[Span, str]
 """A place in a text, and what is to stand there."""
 
+LONGEST = 2000
+"""A statement of more characters is cut."""
+
+_STOPS = ".!?…。！？"
+_WIDE_STOPS = "。！？"  # a sentence ends behind these without a space
+_PLAIN = re.compile(r"[\w ]+")
+_UNFINISHED = re.compile(
+    r"(?:[\[【［][^\]】］\n]{0,60}|&[\#\w]{0,6}|</?(?:[qb][^<>\n]{0,112})?|\\|,|`)$", re.IGNORECASE
+)
+_ABBREVIATIONS = frozenset(
+    "dr mr mrs ms prof st vs e.g i.e approx ca nr no fig vol p pp jr sr inc ltd z.b bzw u.a d.h usw vgl etc"
+    " jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+_LEAD = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|>[ \t]*)*\s*")
 _BETWEEN = " \t.,;:!?…)*_`。，"  # may stand between a quote and the number that belongs to it
 
 
@@ -38,7 +53,7 @@ class Checker:
         self._check(final=False)
 
     def end(self) -> None:
-        """Nothing follows any more."""
+        """Take the answer as complete."""
         self._check(final=True)
 
     @property
@@ -48,7 +63,7 @@ class Checker:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The passages with what was cited and quoted of them so far."""
+        """The passages, with what the answer has cited and quoted of them so far."""
         return tuple(
             replace(each, cited=each.number in self._cited, spans=_joined(self._spans[each.number]))
             for each in self._references
@@ -56,7 +71,7 @@ class Checker:
 
     @property
     def draft(self) -> Draft:
-        """How far it is."""
+        """The answer so far."""
         return Draft(self.references, tuple(self.statements), self._open)
 
     def _check(self, *, final: bool) -> None:
@@ -123,7 +138,7 @@ class Checker:
         return list(dict.fromkeys(held)) or list(self._held)
 
     def _edits(self, named: Sequence[Citation]) -> list[Edit]:
-        """What to write instead of those numbers that hold some of no passage."""
+        """What to write instead of citations with numbers that no passage has."""
         edits: list[Edit] = []
         for each in named:
             good = [str(number) for number in each.numbers if number in self._held]
@@ -151,3 +166,99 @@ def _joined(spans: set[Span]) -> tuple[Span, ...]:
         else:
             joined.append((start, end))
     return tuple(joined)
+
+
+# --- where statements end ---------------------------------------------------------------
+#
+# A statement ends after a sentence, with the numbers ``[n]`` that follow it, or with its line. Nothing ends
+# inside quote marks.
+
+
+def lead_of(text: str) -> int:
+    """How long the white space and the mark of a list or block quote at the beginning of ``text`` are."""
+    match = _LEAD.match(text)
+    return match.end() if match else 0
+
+
+def next_end(text: str, start: int, *, final: bool) -> int | None:
+    """Where the statement that begins at ``start`` ends; None as long as that is open.
+
+    ``final`` says that the text is complete.
+    """
+    at = start + lead_of(text[start : start + LONGEST])
+    if at >= len(text):
+        return len(text) if final and at > start else None
+    while at < len(text):
+        if at - start >= LONGEST:
+            return _cut(text, start)
+        if text[at] == "\n":
+            return at
+        if plain := _PLAIN.match(text, at, start + LONGEST):
+            at = plain.end()
+            continue
+        step = _step(text, at, final=final)
+        if step is None:
+            return _cut(text, start) if len(text) - start >= LONGEST else None
+        at, may_end = step
+        if may_end and (end := _end_behind(text, start, at, final=final)) != "goes on":
+            return None if end == "open" else end
+    return len(text) if final else None
+
+
+def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
+    """The next place to look at, and whether a sentence may end there; None in a quote or code that is still
+    open."""
+    if text[at] == "`":
+        if code := CODE.match(text, at):
+            return code.end(), False
+        if not final and "\n" not in text[at:]:
+            return None
+    if mark := opening(text, at):
+        close = closing(text, mark)
+        if not (final or is_decided(text, mark, close)):
+            return None
+        return (close.end, text[close.start - 1] in _STOPS) if close else (mark.end, False)
+    if mark := mark_at(text, at):
+        return mark.end, False
+    end = at
+    while end < len(text) and text[end] in _STOPS:
+        end += 1
+    return max(end, at + 1), end > at
+
+
+def _end_behind(text: str, start: int, at: int, *, final: bool) -> int | Literal["open", "goes on"]:
+    """Where the statement ends whose sentence may end at ``at``: *open* when that depends on what follows,
+    *goes on* when not here."""
+    uncited = at  # behind the brackets, emphasis and quotes that end with the sentence
+    while uncited < len(text):
+        mark = mark_at(text, uncited)
+        if not (mark and mark.closes) and text[uncited] not in "*_)]":
+            break
+        uncited = mark.end if mark and mark.closes else uncited + 1
+    cited = end_of_citations(text, uncited)
+    if cited == len(text):
+        return cited if final else "open"
+    rest = text[cited:]
+    following = rest.lstrip(" \t")
+    if not final and (not following or _UNFINISHED.match(following)):
+        return "open"
+    if cited > uncited or text[at - 1] in _WIDE_STOPS or following[:1] in ("\n", ""):
+        return cited
+    if following is rest or following[0].islower() or _is_abbreviation(text[start:at]):
+        return "goes on"
+    return cited
+
+
+def _is_abbreviation(before: str) -> bool:
+    *_, word = before.rsplit(maxsplit=1) or [""]  # not all words: there may be hundreds, and as many stops
+    word = word.lstrip("(\"'“„")
+    if not word.endswith(".") or word.endswith(".."):
+        return False
+    word = word[:-1]
+    short = word.isdigit() and len(word) < 3
+    return short or (len(word) == 1 and word.isalpha()) or word.casefold() in _ABBREVIATIONS
+
+
+def _cut(text: str, start: int) -> int:
+    space = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
+    return space if space > 0 else start + LONGEST
