@@ -8,12 +8,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from rag_core.library.searching import MAX_TOP_K
 
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.library import Library
+from rag_core.library.searching import MAX_TOP_K
 from rag_core.search.query import parse
 from rag_core.store import find
 from rag_core.types import OWNER, Answer, Job, Mode, Viewer

@@ -278,7 +278,7 @@ class Stores(Service):
         StoreError for a file that cannot be imported.
         """
         with portable.opened(expanded(file)) as packed:
-            path = self._free_path_for_import(viewer, name or packed.manifest.name)
+            path = self._free_path_for_import(viewer, name or packed.name)
             notices = portable.import_store(packed, path, report, partial(self._stores.make_room, path.stem))
         info = self.info(viewer, path.stem)
         if missing := self._shared.embedder_missing(info.embedder):
