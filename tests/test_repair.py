@@ -19,8 +19,8 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
-from rag_core.index.courtesy import Courtesy
 from rag_core.index.index import Limits
+from rag_core.index.priority import SearchPriority
 from rag_core.index.repair import repair
 from rag_core.library import Library
 from rag_core.models.embedders.hashing import Hashing
@@ -344,7 +344,7 @@ def test_what_is_decided_meanwhile_is_not_lost(library: Library) -> None:
         return Hashing()
 
     with pytest.raises(StoreBusy) as busy:
-        repair(file_of(library), meanwhile, Limits(), Courtesy())
+        repair(file_of(library), meanwhile, Limits(), SearchPriority())
 
     assert busy.value.message == "Something was decided about store 's' while it was repaired."
     assert library.repair(OWNER, "s").done
@@ -385,7 +385,7 @@ def test_on_a_full_disk_the_store_stays_as_it_was(library: Library, pages: int) 
 def mend(ledger: Ledger, path: Path) -> None:
     """In a process of its own: a repair, which begins when it says so."""
     ledger.begins()
-    repair(path, lambda _: Hashing(), Limits(), Courtesy())
+    repair(path, lambda _: Hashing(), Limits(), SearchPriority())
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -238,27 +238,6 @@ def test_a_document_that_the_store_cannot_take_does_not_stop_the_run(
     check_library(library, "s")
 
 
-def test_a_full_disk_is_not_put_down_to_the_file(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("".join(f"The zebra number {n} sleeps. " for n in range(10_000)))
-    library.create_store(OWNER, "s", "hashing")
-    library.add_source(OWNER, "s", notes, ("**/*",))
-    library.request_index(OWNER, "s")
-    db = library._stores.open(OWNER, "s").store._writer._connected()
-
-    def fill(job: Job) -> None:
-        if job.progress.phase == "reading":
-            db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
-
-    job = library.run(OWNER, "s", fill)
-
-    assert job is not None
-    assert (job.state, job.failed, job.results) == ("failed", 0, ())
-    assert "Store 's' cannot be written: database or disk is full. Free some disk space" in job.message
-    assert paths(library) == []
-    db.execute("PRAGMA max_page_count = 1000000")
-    assert outcomes(index(library, "s")) == {"a.md": "added"}
-
-
 def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes: Path) -> None:
     note = notes / "a.md"
     note.write_text("The zebra sleeps.\n")

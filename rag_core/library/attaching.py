@@ -22,12 +22,11 @@ import numpy as np
 from rag_core.errors import EmbedderError, StoreError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
 from rag_core.extract.chunk import chunk_spec
-from rag_core.files import display
+from rag_core.files import FileStat, display
 from rag_core.models.embedders import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
-from rag_core.store.connection import blames_file
 from rag_core.store.documents import FileRecord, storable
-from rag_core.store.errors import not_written
+from rag_core.store.errors import blames_file, not_written
 from rag_core.store.file import put_in_place
 from rag_core.store.workroom import sync, workroom
 from rag_core.text.tags import bounded
@@ -215,9 +214,8 @@ def _put(
     first = docs[0]
     passages = [doc.passage(row["text"]) for doc, row in zip(docs, group, strict=True)]
     extracted = first.extracted()
-    file = FileRecord(
-        source_id, os.fsencode(shown), shown, first.whole("size"), 0, 0, 0, 0, first.text("file_hash")
-    )
+    stat = FileStat(os.fsencode(shown), first.whole("size"), 0, 0, 0)
+    file = FileRecord(source_id, shown, stat, file_hash=first.text("file_hash"))
     rows = replace(chunks.rows(shown, extracted, passages), keys=tuple(row["key"] for row in group))
     documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
     vectors = {chunks.embed_hash(p.embedded): row["vector"] for p, row in zip(passages, group, strict=True)}

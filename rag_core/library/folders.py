@@ -17,7 +17,7 @@ from rag_core.index.choice import covers, leave_nothing_out, refuse_no_match
 from rag_core.index.plan import Plan
 from rag_core.library.reader import Reader
 from rag_core.reports import SourceInfo
-from rag_core.store import Store, sources, switch, work
+from rag_core.store import Store, jobs, sources, switch
 from rag_core.types import Source, Viewer
 
 _LONGEST: Final = 60  # letters of a folder's name that become a store's: a number may follow
@@ -118,7 +118,7 @@ class Folders(Reader):
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
             heirs = [heir.id for heir in sources.overlapping(db, source) if not heir.paused]
-            work.add_request(db, "index", [source_id, *heirs])
+            jobs.add_request(db, "index", [source_id, *heirs])
         return source
 
     def source(self, viewer: Viewer, store: str, source_id: int) -> Source:

@@ -46,7 +46,7 @@ from rag_core.models.embedders import (
 )
 from rag_core.models.servers.patience import answered
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
-from rag_core.store import Store, documents, find, outbox, sources, work
+from rag_core.store import Store, documents, find, jobs, outbox, sources
 from rag_core.store.health import check
 from rag_core.types import METRICS, Document, DocumentView, FileState, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
@@ -273,7 +273,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, S
             self._stores.path(store),
             lambda new: self._embedders.renewed(new.target_embedder),
             self._limits(),
-            self._courtesy,
+            self._priority,
         )
 
     # --- files ------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, S
         with opened.decide() as db:
             for source_id, raw in found:
                 sources.exclude_file(db, source_id, raw, reason or "It was taken out by hand.")
-                work.request_files(db, source_id, [raw])
+                jobs.request_files(db, source_id, [raw])
 
     def take_back_file(self, viewer: Viewer, store: str, path: str) -> None:
         """Let the patterns decide on an excluded file again, and ask for it to be read. Raises NotFound."""
@@ -305,7 +305,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, S
         with opened.decide() as db:
             for each in found:
                 sources.take_back_file(db, each.source_id, each.path)
-                work.request_files(db, each.source_id, [each.path])
+                jobs.request_files(db, each.source_id, [each.path])
 
     def files(self, viewer: Viewer, store: str, *, compared: bool = True) -> list[Document]:
         """Every file of a store by path, its ``state`` a FileState compared with the disk just now,

@@ -27,7 +27,7 @@ from rag_core.index import index
 from rag_core.library import diagnosis
 from rag_core.library.folders import owner_only
 from rag_core.library.runs import Runs
-from rag_core.store import Store, documents, find, outbox, sources, work
+from rag_core.store import Store, documents, find, jobs, outbox, sources
 from rag_core.store.sources import shown_path
 from rag_core.types import Source, Viewer
 
@@ -86,7 +86,7 @@ class Pieces(Runs):
             for (source, raw), paths in asked:
                 whole = recursive and not raw
                 if paths:
-                    work.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
+                    jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
 
     # --- adding -------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class Pieces(Runs):
             kept = [source for source in sources.all_sources(db) if not source.removed]
             for source in kept:
                 sources.change_source(db, replace(source, paused=True))
-            work.add_request(db, "index", [source.id for source in kept], forget=True)
+            jobs.add_request(db, "index", [source.id for source in kept], forget=True)
             return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 

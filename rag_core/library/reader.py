@@ -21,7 +21,7 @@ from rag_core.errors import (
     VectorError,
 )
 from rag_core.extract.chunk import estimate_tokens
-from rag_core.index.courtesy import Courtesy
+from rag_core.index.priority import SearchPriority
 from rag_core.library.freshness import file_states_soon
 from rag_core.library.people import People
 from rag_core.library.stores import Opened, Stores, no_store
@@ -74,7 +74,7 @@ class Reader:
         self._people = People(settings.data_dir, settings.busy_timeout_s)
         self._stores = Stores(settings.store_dir, settings.busy_timeout_s, self._open_remote, self._people)
         self._embedders = SharedEmbedders(embedder_options(settings))
-        self._courtesy = Courtesy()
+        self._priority = SearchPriority()
 
     def _open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
         return open_remote(address, dimension, metric, self._vector_options)
@@ -167,7 +167,7 @@ class Reader:
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = is_pasted(text)
-        with self._courtesy.searching():
+        with self._priority.searching():
             ranked = rarest(query, [each.store for each in opened], viewer) if long else query
             answer = search(scopes, ranked, options, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)

@@ -14,7 +14,7 @@ from rag_core.index import index
 from rag_core.index.index import Limits
 from rag_core.library.folders import Folders, owner_only
 from rag_core.reports import Asked, Problem
-from rag_core.store import Store, documents, problems, sources, work
+from rag_core.store import Store, documents, jobs, problems, sources
 from rag_core.types import FileResult, Job, Viewer
 from rag_core.wording import take_back
 
@@ -91,7 +91,7 @@ class Runs(Folders):
         """What is asked of a store and not done yet, each once, the oldest first."""
         owner_only(viewer, "index")
         with self._stores.open(viewer, store).store.read() as db:
-            waiting = work.requests_after(db, 0)
+            waiting = jobs.requests_after(db, 0)
             roots = {source.id: source.root for source in sources.all_sources(db)}
         return list(dict.fromkeys(_asked(each, roots) for each in waiting if each.kind == "index"))
 
@@ -123,7 +123,7 @@ class Runs(Folders):
             self._limits(),
             stop,
             lambda address, dimension: self._stores.own_remote(opened, address, dimension),
-            self._courtesy,
+            self._priority,
         )
         return replace(job, results=tuple(self.job_results(viewer, store, job.id))) if job else None
 
@@ -141,11 +141,11 @@ class Runs(Folders):
         owner_only(viewer, "see runs")
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
-            found = work.jobs(db, store, running=True, limit=limit)
+            found = jobs.newest(db, store, running=True, limit=limit)
         if not any(job.state == "running" for job in found) or opened.running():
             return found
         with opened.read() as db:  # it ended between the two looks, or its process died
-            return work.jobs(db, store, running=False, limit=limit)
+            return jobs.newest(db, store, running=False, limit=limit)
 
     def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
         """When the last run through all of each folder of these stores had begun, in ISO time: of the folder
@@ -162,11 +162,11 @@ class Runs(Folders):
         """What became of each file of a run, failures first; unchanged ones are only counted."""
         owner_only(viewer, "see runs")
         with self._stores.open(viewer, store).store.read() as db:
-            return work.results(db, job_id, limit)
+            return jobs.results(db, job_id, limit)
 
     def job(self, viewer: Viewer, store: str, job_id: int) -> Job:
         """One run with what became of each of its files. Raises NotFound."""
-        found = {job.id: job for job in self.jobs(viewer, store, work.KEPT_JOBS + 1)}
+        found = {job.id: job for job in self.jobs(viewer, store, jobs.KEPT_JOBS + 1)}
         if job_id not in found:
             known = f"There are {min(found)} to {max(found)}." if found else "It had none yet."
             raise NotFound(f"Store {store!r} has no run with the number {job_id}.", known)
@@ -209,6 +209,6 @@ def _excluded(store: str, path: str) -> NotFound:
     )
 
 
-def _asked(request: work.Request, roots: dict[int, str]) -> Asked:
+def _asked(request: jobs.Request, roots: dict[int, str]) -> Asked:
     folders = None if request.sources is None else tuple(roots[i] for i in request.sources if i in roots)
     return Asked(folders, len(request.paths or ()), request.force)

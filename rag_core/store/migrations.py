@@ -322,13 +322,7 @@ def _version_7(db: sqlite3.Connection) -> None:
 
 
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _version_1,
-    _version_2,
-    _version_3,
-    _version_4,
-    _version_5,
-    _version_6,
-    _version_7,
+    *(_version_1, _version_2, _version_3, _version_4, _version_5, _version_6, _version_7),
 )
 VERSION = len(MIGRATIONS)
 

@@ -13,8 +13,8 @@ from rag_core.library.portable.container import pack
 from rag_core.library.portable.manifest import written
 from rag_core.library.portable.transfer import SUFFIX, Exported, Report, Transfer, no_report
 from rag_core.store import Store, about, migrations
-from rag_core.store.connection import connect, is_damage
-from rag_core.store.errors import not_written
+from rag_core.store.connection import connect
+from rag_core.store.errors import is_damage, not_written
 from rag_core.store.file import now
 from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.types import OWNER, StoreInfo
