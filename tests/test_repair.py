@@ -210,7 +210,7 @@ def test_a_vector_that_is_not_as_it_was_written_is_found_and_made_again(
 ) -> None:
     change(library, "UPDATE embeddings SET vector = CAST(x'0102' || substr(vector, 3) AS BLOB) WHERE id = 7")
     [finding] = library.verify(OWNER, "s").findings
-    assert finding.sentence == "1 vector with other numbers than were written."
+    assert finding.sentence == "1 vector with damaged numbers."
 
     assert library.repair(OWNER, "s").to_embed == 1
     assert library.requested(OWNER, "s")

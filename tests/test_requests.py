@@ -382,18 +382,6 @@ def test_a_cancel_after_the_request_and_before_the_run_is_honoured(
     assert not library.requested(OWNER, "s")
 
 
-def test_a_request_after_a_cancel_is_done(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
-    library.cancel(OWNER, "s")
-    library.request_index(OWNER, "s")
-
-    job = library.run(OWNER, "s")
-
-    assert job is not None
-    assert (job.state, job.texts_embedded) == ("done", 1)
-
-
 def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it(
     library: Library, store: Store, notes: Path, tmp_path: Path
 ) -> None:

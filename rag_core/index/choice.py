@@ -21,8 +21,8 @@ _CLASS = re.compile(r"\[[^\]]*\]")
 
 
 def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
-    """Raise InvalidInput for patterns that choose none of the files of a folder, unless the folder is empty
-    (it may be filled later) or too large to look through."""
+    """Raise InvalidInput for patterns that choose none of the files of a folder. An empty folder may be
+    filled later; one too large to look through passes."""
     for names in (_A_FEW, MANY_FILES):
         found = preview(root, include, exclude, max_files=names)
         if found.count:
@@ -55,7 +55,7 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
 
 
 def leave_nothing_out(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """A sentence for each pattern that should leave something out of a folder and does not, with a hint for
+    """A sentence for each pattern that should leave something out of a folder and does not, with hints for
     the first few; none for a folder too large to look through."""
     idle = [glob for glob in exclude if not leaves_out(root, glob)]
     if not idle:
@@ -104,10 +104,8 @@ def _not_closed(glob: str) -> str:
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether ``outer``, in whose folder that of ``inner`` lies, takes every file that ``inner`` would.
-
-    Their patterns say so, for files that will come as well.
-    """
+    """Whether ``outer``, which holds the folder of ``inner``, takes every file that ``inner`` would, now and
+    later."""
     taken, left_out = _anywhere(outer.include), _anywhere(inner.exclude)
     if outer.paused or not {*outer.exclude} <= left_out:
         return False

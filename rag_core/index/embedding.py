@@ -39,8 +39,8 @@ def no_index(address: str, _dimension: int) -> RemoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How a run opens an embedder and a remote vector index, how many texts it embeds at once, and the
-    searches that it yields to."""
+    """How a run opens an embedder and a remote vector index, its batch size, and the searches it yields
+    to."""
 
     open_embedder: OpenEmbedder
     open_index: OpenIndex = no_index
@@ -80,8 +80,8 @@ class Embedding:
         return self._embedder.count_tokens if self._embedder else None
 
     def open(self, *, with_index: bool = True) -> None:
-        """Open the embedder, and make sure that it is the one the store's vectors are from; then the
-        remote index, if the store has one and it is wanted."""
+        """Open the embedder, if the store's vectors are from it; then the remote index, if there is one and
+        it is wanted."""
         try:
             embedder = self._tools.open_embedder()
             self._identity_id = _same_identity(self._store, embedder)
@@ -152,7 +152,7 @@ class Embedding:
             count = embeddings.withhold_private(db, why)
         if count:
             are = "text is" if count == 1 else "texts are"
-            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}; words find them.")
+            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}: words find them.")
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
         """Embed a batch, and settle what the embedder or any model cannot read."""
@@ -167,11 +167,8 @@ class Embedding:
             self._embed_readable(embedder, readable)
 
     def _embed_readable(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch; what the embedder refuses is bisected out and recorded.
-
-        Where this process computes the vectors, it yields to searches. Raises ModelMissing or Unreachable
-        when the texts are not at fault: a whole outage must not be taken for so many bad ones.
-        """
+        """Embed a batch, yielding to searches where this process computes. What the embedder refuses is
+        bisected out and recorded. Raises ModelMissing or Unreachable when the texts are not at fault."""
         texts = [item.text for item in batch]
         try:
             steps = [texts] if embedder.server else self._tools.priority.steps(texts)
@@ -213,13 +210,13 @@ class Embedding:
 
     def _flush(self, progress: outbox.Progress) -> None:
         """Send what is queued. During a switch also remove what is gone or private by now from the former
-        index, which searches still ask; whatever that misses goes with the whole index in the end."""
+        index, which searches still ask."""
         if self._former is not None:
             try:
                 private = not withholds_private(self._store, self._former.server)
                 outbox.forget(self._store, self._former, private=private)
             except VectorError as error:
-                self._log.say(f"What is gone is not removed yet from the former vector index. {error}")
+                self._log.say(f"Deleted passages are still in the former vector index. {error}")
                 self._former = None
         if self._index is None:
             return
@@ -233,7 +230,7 @@ class Embedding:
             private = not withholds_private(self._store, self._index.server)
             outbox.flush(self._store, self._index, private=private, progress=progress)
         except VectorError as error:
-            self._log.say(f"What the vector index has still to learn waits for the next run. {error}")
+            self._log.say(f"Some changes wait for the next run to reach the vector index. {error}")
             self._index = None
 
     # --- the end --------------------------------------------------------------------
@@ -251,8 +248,8 @@ class Embedding:
         self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
 
     def drop_unused(self, *, text_was_dropped: bool) -> None:
-        """Remove the vectors that nothing needs any more, because their text is gone or a switch was ended or
-        abandoned, here and where they were kept before."""
+        """Remove the vectors that nothing needs, because their text is gone or a switch has ended, here and
+        in retired indexes."""
         with self._store.read() as db:
             was_switched = identities.has_unused(db)
             ids = embeddings.unused(db) if text_was_dropped or was_switched else []
@@ -291,8 +288,8 @@ def _require_working(embedder: Embedder) -> None:
 def _same_identity(store: Store, embedder: Embedder) -> int:
     """The row id of the embedder's identity, which becomes the store's if it has none yet.
 
-    Raises EmbedderError when the store's vectors are from another model, or when the model
-    of this name now gives other vectors: search never mixes two.
+    Raises EmbedderError when the store's vectors are from another model, also one of this name: search never
+    mixes two.
     """
     canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
     with store.read() as db:

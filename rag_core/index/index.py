@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
@@ -23,7 +25,7 @@ from rag_core.extract.naming import title_of_name
 from rag_core.files import display, read_bytes
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.index.job_log import EndState, JobLog, Report
-from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan, forgetting, forgetting_excluded, make_plan
+from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
 from rag_core.store import Store, chunks, embeddings, jobs, sources
 from rag_core.store import documents as write
@@ -45,8 +47,8 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many texts are embedded at once, the size of the largest file to read, and how long a package
-    may take for one."""
+    """How many texts are embedded at once, the largest file to read, and how long a package may take for
+    one."""
 
     batch_size: int = BATCH
     max_file_bytes: int = MAX_FILE_BYTES
@@ -91,9 +93,8 @@ def run(
 
     ``report`` gets a snapshot several times a second, in this thread. When ``stop`` returns True, the run
     ends as *interrupted* and leaves its requests for the next one. It yields to the searches of ``priority``.
-
-    Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when
-    nobody takes them, because the store is being mended, renamed or removed.
+    Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when the store is
+    being mended, renamed or removed, and nobody takes them.
     """
     job = None
     while requested(store) and not (stop and stop()):
@@ -157,8 +158,8 @@ class Runner:
         return self._log.job
 
     def _start(self) -> int | None:
-        """Open a job for the requests that wait. A cancel voids what was asked before it, and is void
-        itself when something was asked behind it."""
+        """Open a job for the requests that wait. A cancel voids those before it, unless others came after
+        it."""
         with self._store.read() as db:
             found = jobs.requests_after(db, 0)
         cancelled = max((each.id for each in found if each.kind == "cancel"), default=0)
@@ -190,8 +191,8 @@ class Runner:
         self._embedding.drop_unused(text_was_dropped=self._left_over or self._log.text_was_dropped())
 
     def _look_for_requests(self) -> None:
-        """Take the requests that came since the last look. Raises Cancelled if one of them is to cancel; what
-        came after it waits for the next run. Raises Stopped when the process is to end."""
+        """Take the requests that came since the last look. Raises Cancelled for one that cancels; what came
+        after it waits for the next run. Raises Stopped when the process is to end."""
         if self._stop and self._stop():
             raise Stopped
         self._tools.priority.yield_to_searches()
@@ -301,9 +302,17 @@ class Runner:
             self._log.result(db, result)
         self._log.count(result)
 
+    @contextmanager
+    def _recorded(self, result: FileResult) -> Iterator[sqlite3.Connection]:
+        """A write transaction that ends with ``result``, which is then counted as a step."""
+        with self._store.write() as db:
+            yield db
+            self._log.result(db, result)
+        self._log.count(result)
+        self._log.step(result.source_file)
+
     def _apply(self, plan: Plan) -> bool:
-        """Do what the plan says, a document a transaction, the ones that only moved first. Returns whether
-        every file was still there."""
+        """Do what the plan says, a document a transaction. Returns whether every file was still there."""
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self._log.say(warning)
         self._log.phase("reading", plan.row_count())
@@ -312,34 +321,24 @@ class Runner:
                 for move in plan.touched[start : start + _ROWS_A_WRITE]:
                     write.touch(db, move.known.id, move.file)
         for move in plan.moved:
-            self._move(move)
+            named = move.known.title_from == "file name"
+            title = title_of_name(PurePosixPath(move.file.display)) if named else None
+            file = replace(move.file, file_hash=move.known.file_hash)
+            result = FileResult(file.display, "success", "moved", message=f"from {move.known.display}")
+            with self._recorded(result) as db:
+                write.move(db, move.known.id, file, title)
         for known in plan.deleted:
             result = FileResult(known.display, "success", plan.why_gone(known))
-            with self._store.write() as db:
+            with self._recorded(result) as db:
                 write.remove(db, known.id)
-                self._log.result(db, result)
-            self._log.count(result)
-            self._log.step(known.display)
         to_read: tuple[tuple[_Read, tuple[write.FileRecord, ...]], ...]
         to_read = (("added", plan.new), ("changed", plan.changed), ("reread", plan.again))
         root = Path(plan.source.root)
         there = [self._file(root, file, outcome) for outcome, files in to_read for file in files]
         return all(there) and not plan.is_partial
 
-    def _move(self, move: Move) -> None:
-        named = move.known.title_from == "file name"
-        title = title_of_name(PurePosixPath(move.file.display)) if named else None
-        file = replace(move.file, file_hash=move.known.file_hash)
-        result = FileResult(file.display, "success", "moved", message=f"from {move.known.display}")
-        with self._store.write() as db:
-            write.move(db, move.known.id, file, title)
-            self._log.result(db, result)
-        self._log.count(result)
-        self._log.step(file.display)
-
     def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> bool:
-        """Read one file and store it whole, or the reason why not. Returns False when it is gone; nothing is
-        stored then."""
+        """Read one file and store it whole, or the reason why not. Returns False when the file is gone."""
         self._tools.priority.yield_to_searches()
         started = time.monotonic()
         try:

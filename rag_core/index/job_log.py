@@ -21,8 +21,8 @@ _MESSAGES_SHOWN = 5
 
 
 class JobLog:
-    """The row of one job. ``report`` gets every snapshot that is written; ``between`` is
-    called after each, several times a second, and may raise to stop the run."""
+    """The row of one job. ``report`` gets every snapshot that is written; ``between`` is called after each,
+    several times a second, and may raise to stop the run."""
 
     def __init__(self, store: Store, job_id: int, report: Report | None, between: Callable[[], None]) -> None:
         self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))

@@ -48,11 +48,8 @@ class Comparison:
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
 ) -> Flushed:
-    """Send all that is queued by now. ``progress`` gets the number of settled copies after each request;
-    what it raises ends the flush and loses nothing.
-
-    Raises VectorsUnreachable or VectorError; what was settled stays settled, the rest queued.
-    """
+    """Send all that is queued by now. ``progress`` gets the number of settled copies after each request; what
+    it raises ends the flush. Raises VectorError; what was settled stays settled, the rest queued."""
     with store.read() as db:
         is_doubtful = rows.wants_recheck(db)
     if is_doubtful:
@@ -68,11 +65,8 @@ def flush(
 
 
 def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove from ``index``, if it is the store's, what is gone or private by now. The outbox keeps its rows,
-    for another index.
-
-    Raises VectorError.
-    """
+    """Remove from ``index``, if it is the store's, what is gone or private by now. The rows stay, for another
+    index. Raises VectorError."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:
@@ -142,10 +136,7 @@ def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Compa
 
 def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
     """Send what is missing, remove what should not be there, and try refused copies again; returns what it
-    found.
-
-    Raises VectorError when the index is another owner's.
-    """
+    found. Raises VectorError when the index is another owner's."""
     if index.owner() != store.id:
         raise VectorError(
             f"The vector index of store {store.name!r} belongs to another installation.",

@@ -97,8 +97,7 @@ class Plan:
         return "excluded" if known.stat.path in self.excluded else "deleted"
 
     def counts(self) -> dict[str, int]:
-        """How many files have each outcome; ``skipped`` are those to read that probably will be, by their
-        names: pictures, archives, …"""
+        """How many files have each outcome; ``skipped`` are those that probably will be, by their names."""
         counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
         counts |= Counter[str](outcome for outcome, _, _ in self.rows())
         return {**counts, **self.left_alone()}
@@ -126,18 +125,18 @@ def make_plan(
     max_bytes: int = MAX_FILE_BYTES,
     on_progress: Callable[[int], None] | None = None,
 ) -> Plan:
-    """Walk a source and compare. Reads a file only when its stat says it may have changed,
-    or when it may be the new place of a document whose file is gone.
+    """Walk a source and compare. Reads a file only when its stat says it may have changed, or when it may be
+    the new place of a document whose file is gone.
 
-    ``force`` takes every file to be read; ``only`` looks at no other files than these, and for where
-    they have moved to. A source that was removed has no file any more. Raises InvalidInput when the
-    folder is gone or unreadable, StoreError when nothing is there any more of what a folder held and hardly
-    anything else (an unmounted disk looks like that). Excluded files are forgotten whatever is on the disk.
+    ``force`` takes every file to be read; ``only`` looks at these files and where they may have moved to.
+    Raises InvalidInput when the folder is gone or unreadable, StoreError when it has hardly any files and
+    none that it held: an unmounted disk looks like that. Excluded files are forgotten whatever is on the
+    disk.
     """
     if source.removed:
         return forgetting(store, source)
-    if only is not None and _are_excluded(store, source, only):
-        return forgetting_excluded(store, source, only)
+    if only is not None and only <= (out := forgetting_excluded(store, source, only)).excluded:
+        return out
     started_ns = time.time_ns()
     root = Path(source.root)
     walk = scan(root, source.include, source.exclude, on_progress=on_progress)
@@ -193,11 +192,6 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
         known = _known(db, source.id) if wanted else {}
     gone = tuple([each for path, each in known.items() if path in wanted])
     return Plan(source, deleted=gone, excluded=wanted)
-
-
-def _are_excluded(store: Store, source: Source, paths: Set[bytes]) -> bool:
-    with store.read() as db:
-        return paths <= excluded_below(db, source.root).keys()
 
 
 class _Sides(NamedTuple):
@@ -259,8 +253,8 @@ def _gone(sides: _Sides, walk: Walk) -> list[Known]:
 
 
 def _warnings(root: Path, source: Source, walk: Walk, only: Set[bytes] | None) -> list[str]:
-    """A sentence for every path that was passed over, if it matters for the files asked for; for a source
-    without files what would match."""
+    """A sentence for each path that was passed over and asked for; for a source without files what would
+    match."""
     said: list[str] = []
     if not (walk.files or walk.unreadable or walk.vanished):
         said.append(str(no_match(root, source.include, source.exclude)))
@@ -302,8 +296,7 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
 def _settled(
     db: sqlite3.Connection, source_id: int, state: Literal["indexed", "skipped"], max_bytes: int
 ) -> set[tuple[Any, ...]]:
-    """What a scan finds again of the files in ``state`` that had been as they were for a while when they
-    were read; also of those that are too large (skipped without a look at their bytes)."""
+    """The stats of files in ``state`` that were some time old when they were read, or too large to read."""
     current, numbers = current_sql()
     cursor = db.cursor()
     cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives

@@ -48,8 +48,7 @@ class SearchPriority:
         self._quiet.wait(LONGEST_WAIT_S)
 
     def steps(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-        """All ``items`` in order, in parts that are worked on without a pause: all at once, or one at a time
-        while there are searches."""
+        """All ``items`` in order: in one part, or one at a time while there are searches."""
         done = 0
         while done < len(items):
             self.yield_to_searches()

@@ -54,22 +54,20 @@ def repair(
     """Make the store ``path`` anew if it is damaged; the result says what was done, nothing when it is sound.
 
     Raises StoreBusy while it is indexed or changed, InUpkeep while others mend or move it, StoreError when
-    it cannot be made anew now, because its folders are not there or the disk is full. It is then as it was.
+    its folders are not there or the disk is full. It is then as it was.
     """
     started = time.perf_counter()
     with lock.hold(path, "repair"):
         try:
             faults = _faults(path)
-            if faults == []:
-                done, to_embed = (), 0
-            elif faults == [DECISIONS] and decisions.kept(path) is None:  # only the copy is damaged
+            done: tuple[str, ...] = ()
+            to_embed = 0
+            if faults == [DECISIONS] and decisions.kept(path) is None:  # only the copy is damaged
                 _keep_decisions(path)
-                done, to_embed = ("The copy of your decisions beside the store was written anew.",), 0
-            else:
+                done = ("The copy of your decisions beside the store was written anew.",)
+            elif faults != []:
                 done, to_embed = _renew(path, open_embedder, limits, priority)
         except (OSError, sqlite3.Error) as error:
-            if isinstance(error, sqlite3.Error) and blames_file(error):  # a mistake in the program
-                raise
             raise not_written(path.stem, "repaired", path.parent, error, "the store is as it was") from error
     return Repair(path.stem, done, to_embed, (time.perf_counter() - started) * 1000)
 
@@ -179,8 +177,7 @@ def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
 def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int, bytes, bytes, int]]:
     """(identity, text hash, vector, checksum) of each vector whose checksum fits.
 
-    After rows that cannot be read it tries ids that are ever further on, so it passes over at most as many
-    as are lost.
+    After rows that cannot be read it tries ids ever further on, so it misses at most as many as are lost.
     """
     try:
         db = connect(path, "ro")
@@ -276,8 +273,8 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
 
 
 def _take_requests(store: Store, old: _Old) -> tuple[int, int]:
-    """Take over the requests of the old store; returns how many texts are to be embedded, and how many
-    documents were read."""
+    """Take over the requests of the old store; returns how many texts are to be embedded and documents were
+    read."""
     with store.note() as db:
         waiting = embeddings.pending_count(db)
         requests = old.requests

@@ -21,6 +21,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
         meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
         states = _counts(db, f"SELECT state, count(*) FROM documents WHERE {seen} GROUP BY state")
+        pages, page_size = (db.execute(f"PRAGMA {it}").fetchone()[0] for it in ("page_count", "page_size"))
         indexed = f"FROM documents WHERE {seen} AND state = 'indexed'"
         chunks = "FROM chunks c JOIN documents d ON d.id = c.document_id"
         return StoreInfo(
@@ -38,7 +39,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             withheld=withheld_count(db) if owns else 0,
             failed=states.get("failed", 0) if owns else 0,
             skipped=states.get("skipped", 0) if owns else 0,
-            size_bytes=_size(db) if owns else 0,
+            size_bytes=pages * page_size if owns else 0,  # of all that is committed
             generation=generation(db),
             sources=tuple(all_sources(db)) if owns else (),
             types=_counts(db, f"SELECT file_type, count(*) {indexed} GROUP BY 1 ORDER BY 2 DESC, 1"),
@@ -51,11 +52,6 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             sends_private=owns and meta.get("sends_private") == "1",
             attached=meta.get("attached") == "1",
         )
-
-
-def _size(db: sqlite3.Connection) -> int:
-    """The bytes of all that is committed. The files on disk are larger while a page is also in the log."""
-    return int(db.execute("PRAGMA page_count").fetchone()[0] * db.execute("PRAGMA page_size").fetchone()[0])
 
 
 def _counts(db: sqlite3.Connection, sql: str) -> dict[str, int]:

@@ -38,8 +38,8 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The chunks of a document as they will be stored, each repeated passage once; ``skipped`` counts the
-    repetitions. Each of ``keys`` is for a chunk that proves to be new."""
+    """The chunks of a document as they will be stored, repeated passages once. ``keys`` are for those that
+    are new."""
 
     keys: tuple[str, ...]
     values: tuple[_Row, ...]
@@ -79,10 +79,8 @@ def rows(display: str, doc: Extracted, passages: Sequence[Passage]) -> Rows:
 
 
 def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
-    """Give a document these chunks and no others; returns how many are new.
-
-    A chunk whose embedded text stays keeps its row and its key.
-    """
+    """Give a document these chunks and no others; returns how many are new. A chunk whose embedded text stays
+    keeps its row and its key."""
     old: dict[bytes, list[tuple[int, _Row]]] = {}
     sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
     for chunk_id, *columns in db.execute(sql, (document_id,)):
@@ -123,10 +121,8 @@ def _delete(db: sqlite3.Connection, ids: Sequence[int]) -> None:
 
 
 def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
-    """Remove chunks, and the vectors that no other chunk uses; the others of their documents are renumbered.
-
-    Returns the ids of these documents.
-    """
+    """Remove chunks and the vectors that were theirs alone, and renumber the others of their documents.
+    Returns the ids of these documents."""
     gone = db.execute(
         "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),

@@ -41,10 +41,7 @@ STILL: Mode = "ro&immutable=1"
 
 
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open ``path`` in autocommit, rows as sqlite3.Row.
-
-    Raises StoreError when it is missing, unreadable or not a store.
-    """
+    """Open ``path`` in autocommit. Raises StoreError when it is missing, unreadable or not a store."""
     opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=Reading)
     try:
         db = opened(
@@ -64,7 +61,7 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         db.create_function("has_phrase", 2, has_phrase, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             if copy_path(path).exists():  # so it was a store
-                raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no store any more.", MEND)
+                raise StoreDamaged(f"Store {path.stem!r} is damaged: it is not a store any more.", MEND)
             raise StoreError(
                 f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder."
             )
@@ -91,10 +88,8 @@ def _cannot_open(path: Path, error: Exception) -> StoreError:
 
 
 def is_still(path: Path) -> bool:
-    """Whether this account can write nothing beside the store file ``path``, and nobody has it open.
-
-    Such a file is read as it stands: SQLite would need a file beside it to see what others write.
-    """
+    """Whether this account can write nothing beside the store file ``path``, and nobody has it open. SQLite
+    could not see what others write, so such a file is read as it stands."""
     if can_be_written(path.parent):
         return False
     return not _has_log(path) and not (beside(path, "-wal").exists() and beside(path, "-shm").exists())
@@ -135,8 +130,8 @@ def _rights(path: Path) -> _Rights:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """The store file at ``path`` as it was opened: another one may have the name later. ``busy_timeout_s`` is
-    how long to wait for another process that writes it."""
+    """The store file that was opened at ``path``: another one may have the name later. ``busy_timeout_s`` is
+    how long to wait for another writer."""
 
     path: Path
     inode: int
@@ -178,8 +173,8 @@ class Readers:
     def borrow(self) -> Iterator[sqlite3.Connection]:
         """A connection inside one read transaction: everything read belongs together.
 
-        Raises StoreDamaged when the file or the disk is, StoreError once the pool is closed or another file
-        has the name. Each StoreError that leaves it names the store.
+        Raises StoreError, which names the store: the file or the disk is damaged, the pool is closed or
+        another file has the name.
         """
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
@@ -195,7 +190,12 @@ class Readers:
                     raise
                 finally:
                     self._lent.one = False
-                    self._give_back(reader)
+                    if reader.db.in_transaction:
+                        reader.db.execute("ROLLBACK")
+                    with self._lock:
+                        self._idle.append(reader)
+                    if self._closed:
+                        self.close()
         except StoreError as error:
             error.store = self._file.path.stem
             raise
@@ -219,15 +219,6 @@ class Readers:
             raise
         return _Reader(db, rights)
 
-    def _give_back(self, reader: _Reader) -> None:
-        if reader.db.in_transaction:
-            reader.db.execute("ROLLBACK")
-        with self._lock:
-            if self._closed:
-                reader.db.close()
-            else:
-                self._idle.append(reader)
-
     def drop_stale(self) -> None:
         """Close what was opened when there were other rights on the file."""
         rights = _rights(self._file.path)
@@ -246,8 +237,8 @@ class Readers:
 
 
 class Writer:
-    """The one connection of this process that writes to a file; a transaction at a time. ``make_way`` is
-    called before it is opened, and closes those that would keep it from writing."""
+    """The one connection of this process that writes to a file. ``make_way`` is called before it is opened,
+    to close readers that would keep it from writing."""
 
     def __init__(self, file: OpenedFile, make_way: Callable[[], None]) -> None:
         self._file = file
@@ -258,11 +249,11 @@ class Writer:
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. A ``durable`` one is on the disk when it
-        ends; a power cut may take back the last ones of the others, all of them or a few.
+        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. A power cut may take back the last ones,
+        but none that is ``durable``.
 
-        Raises StoreError when the disk is full, read-only or damaged or another writer does not finish, and
-        once it is closed or another file has the name.
+        Raises StoreError when the disk is full, read-only or damaged, another writer does not finish, or the
+        file is closed or replaced.
         """
         with self._lock:
             if self._closed:
@@ -289,12 +280,8 @@ class Writer:
                 raise
 
     def checkpoint(self, longest: int) -> None:
-        """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it just now
-        and the disk has room for that.
-
-        SQLite does so by itself only when nobody reads; with searches all the time the log would
-        outgrow the store.
-        """
+        """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it and the
+        disk has room. SQLite does so only when nobody reads."""
         with self._lock:
             log = beside(self._file.path, "-wal")
             if self._db is None or not log.exists() or log.stat().st_size < longest:

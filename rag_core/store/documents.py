@@ -69,11 +69,8 @@ def name_key(name: str) -> str:
 
 
 def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int) -> int:
-    """Store a document as read: its row, chunks, words, tags, names, links and queue entries.
-
-    ``rows`` are its chunks, ready before the transaction; ``extractor`` is the version that read it. Returns
-    how many chunks are new.
-    """
+    """Store a document as read: its row, chunks, words, tags, names, links and queue entries. Returns how
+    many chunks are new; ``extractor`` is the version that read it."""
     about = {
         "state": "indexed",
         "reason": "",
@@ -117,11 +114,8 @@ _NOTHING_READ = {
 def put_unread(
     db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, extractor: int
 ) -> None:
-    """Record a file that could not be read, and why.
-
-    A *skipped* file holds no text, so what it held before is removed; a *failed* one keeps
-    its last good text until it can be read again.
-    """
+    """Record a file that could not be read. A *skipped* file holds no text, so what it held before is
+    removed; a *failed* one keeps its last good text until it can be read again."""
     holds_text = state == "failed"
     by_note = holds_text and privacy.said_by_note(db, file.source_id, file.stat.path)
     about = {
@@ -232,8 +226,8 @@ BEST_TARGET = best_target()
 def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[str] = ()) -> None:
     """Point the links of a document, and those that may mean it, at the best match.
 
-    A path outranks an alias, the linking note's own folder outranks others, then the
-    shortest path wins, as in Obsidian. ``known_as`` are names that the document had before.
+    A path outranks an alias, the linking note's own folder outranks others, then the shortest path wins, as
+    in Obsidian. ``known_as`` are names that the document had before.
     """
     keys = [*_names(db, document_id).union(known_as)]
     db.execute(
@@ -287,10 +281,8 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document a new path; its chunks, keys and embeddings stay.
-
-    ``title`` is the new title of a document that is named after its file, else None.
-    """
+    """Give a document a new path, and a new ``title`` if it is named after its file; chunks, keys and vectors
+    stay."""
     row = db.execute(
         "SELECT file_type, title, private FROM documents WHERE id = ?", (document_id,)
     ).fetchone()

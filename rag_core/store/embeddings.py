@@ -29,8 +29,8 @@ class Pending:
 
 
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
-    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times and are not withheld;
-    without ``private`` none that only private documents hold."""
+    """The newest ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld; without
+    ``private`` none that only private documents hold."""
     rows = db.execute(
         f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
                SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
@@ -61,8 +61,8 @@ def any_queued(db: sqlite3.Connection) -> bool:
 
 
 def lacking(db: sqlite3.Connection) -> str:
-    """SQL for a row ``q`` of the queue that searches by meaning miss. During a switch most have an old
-    vector; otherwise none has one, and no lookup is needed."""
+    """SQL for a row ``q`` of the queue that searches by meaning miss. Only during a switch most rows have a
+    vector, the old one."""
     switching = db.execute("SELECT 1 FROM meta WHERE key = 'next_identity_id'").fetchone()
     found = f"SELECT 1 FROM embeddings e WHERE e.hash = q.hash AND e.identity_id = {ACTIVE}"
     return f"NOT EXISTS ({found})" if switching else "1"
@@ -80,8 +80,7 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
 
 
 def put_unreadable(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending]) -> None:
-    """Settle texts that the embedder, or no model, can read: they get an empty vector and are found by
-    words."""
+    """Settle texts that the embedder cannot read, or that are for machines: they get an empty vector."""
     _put(db, identity_id, batch, [b""] * len(batch))
 
 
@@ -97,8 +96,8 @@ def _put(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vec
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
-    """How many passages whose document ``d`` fits ``condition`` have no vector of ``identity`` (both SQL),
-    because the embedder cannot read them."""
+    """How many passages of documents ``d`` that fit ``condition`` the embedder ``identity`` (both SQL) cannot
+    read."""
     sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
               JOIN documents d ON d.id = c.document_id
               WHERE e.identity_id = {identity} AND e.vector = x'' AND c.anchor_type <> '{DATA}'
@@ -131,8 +130,7 @@ def retry_failures(db: sqlite3.Connection) -> None:
 
 
 def unused(db: sqlite3.Connection) -> list[int]:
-    """The ids of the vectors that no chunk, or no search and no run, needs. It looks at every vector, so it
-    reads only; ``drop`` removes them."""
+    """The ids of vectors that no chunk needs, or no search and no run. It looks at every vector."""
     sql = f"""SELECT id FROM embeddings WHERE identity_id NOT IN ({ACTIVE}, {TARGET})
               OR NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"""
     return [row[0] for row in db.execute(sql)]

@@ -40,15 +40,15 @@ def is_damage(error: BaseException) -> bool:
 
 
 def blames_file(error: BaseException) -> bool:
-    """Whether an error of SQLite, or the one that a StoreError came from, is about what the file holds, and
-    not about the disk, the rights or another process."""
+    """Whether an error of SQLite, or the cause of a StoreError, is about what the file holds, and not about
+    the disk, the rights or another process."""
     cause = error.__cause__ or error
     return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not is_outside(cause))
 
 
 def damage(db: sqlite3.Connection, error: Exception) -> str:
-    """What is wrong with the file that ``error`` came up in; '' where nothing is, so that it is the disk's or
-    a mistake in the program. A row that was damaged can lead to any error."""
+    """What is wrong with the file that ``error`` came up in; '' where the disk or the program is at fault. A
+    damaged row can lead to any error."""
     if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return ""
     if isinstance(error, sqlite3.Error) and not blames_file(error):
@@ -65,7 +65,7 @@ def damage(db: sqlite3.Connection, error: Exception) -> str:
 
 
 def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> None:
-    """Raise StoreError for a store that cannot be read because of ``error``, unless that is a mistake in the
+    """Raise StoreError for a store that cannot be read because of ``error``; not for a mistake in the
     program."""
     said = f"Store {path.stem!r} cannot be read"
     if what := damage(db, error):
@@ -88,7 +88,7 @@ def cannot_write(path: Path, error: BaseException) -> StoreError:
 
 def not_written(name: str, what: str, folder: Path, error: Exception, kept: str = "") -> StoreError:
     """The error for a store that cannot be ``what`` (made, exported …) because of the disk or the rights of
-    ``folder``; ``kept`` says what became of all that was there."""
+    ``folder``; ``kept`` tells what was saved."""
     why = (error.strerror if isinstance(error, OSError) else None) or error
     return StoreError(
         f"Store {name!r} cannot be {what}: {why}.",
@@ -97,8 +97,8 @@ def not_written(name: str, what: str, folder: Path, error: Exception, kept: str 
 
 
 def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
-    """What ``viewer`` is told of an error of the store ``name``. Only the owner is told what is wrong with
-    its file: that may hold paths and parts of private notes."""
+    """The error of the store ``name`` as ``viewer`` is told it. Only the owner learns the details: they may
+    hold paths and parts of private notes."""
     if not isinstance(error, StoreError):
         return error
     error.store = name

@@ -48,15 +48,10 @@ def now() -> str:
 
 
 class Store:
-    """An open store. Reading and writing go through borrowed connections; what is read and
-    written is the business of the other modules of this package.
-    """
+    """An open store. The other modules of this package read and write through its connections."""
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        """Open the store file ``path`` and bring its schema up to date. Raises StoreError.
-
-        ``busy_timeout_s`` is how long to wait for another process that writes.
-        """
+        """Open the store file ``path`` and bring its schema up to date. Raises StoreError."""
         self.path = path
         try:
             inode = path.stat().st_ino
@@ -130,10 +125,7 @@ class Store:
         make_room: Callable[[], None] = nothing_in_the_way,
     ) -> Store:
         """Make a new store file and open it; it appears whole or not at all. ``facts`` are further rows of
-        ``meta``; ``make_room`` is called when all is ready, just before it appears.
-
-        Raises StoreError when ``path`` exists or cannot be written.
-        """
+        ``meta``; ``make_room`` is called just before it appears. Raises StoreError."""
         try:
             with workroom(path.parent) as room:
                 unfinished = room / path.name
@@ -185,10 +177,8 @@ class Store:
 
     @contextmanager
     def hold(self, work: lock.Work) -> Iterator[None]:
-        """Hold the lock of this store.
-
-        Raises StoreBusy, InUpkeep, and StoreError when another file has its name by now.
-        """
+        """Hold the lock of this store. Raises StoreBusy, InUpkeep, and StoreError when another file has its
+        name."""
         with lock.hold(self.path, work):
             self._file.require()
             yield
@@ -206,7 +196,7 @@ class Store:
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """``write`` for the owner's decisions: they survive a power cut, and the copy beside the store
+        """``write`` for the owner's decisions: a power cut does not take them back, and their copy
         follows."""
         with self._writer.transaction(durable=True) as db:
             yield db
@@ -224,8 +214,8 @@ class Store:
             decisions.publish(self.path, decisions.read(db))
 
     def settle_decisions(self) -> None:
-        """Make the copy of the owner's decisions where there is none yet, or a killed process left it
-        unfinished; a store that cannot be written goes without."""
+        """Make the copy of the owner's decisions where there is none or a killed process left it
+        unfinished."""
         if decisions.is_settled(self.path) or not connection.can_be_written(self.path.parent):
             return
         with suppress(OSError, StoreError), self._writer.transaction() as db:
@@ -263,10 +253,7 @@ def _spec(meta: dict[str, str]) -> ChunkSpec:
 
 
 def put_in_place(unfinished: Path, path: Path) -> None:
-    """Let a whole store file appear as ``path``; raises FileExistsError where there is one.
-
-    The lock keeps others from making one of this name meanwhile.
-    """
+    """Let a whole store file appear as ``path``, under the lock of that name. Raises FileExistsError."""
     with lock.hold(path, "make"):
         if not path.exists():  # what a store that was deleted by hand left is not this one's
             _remove_beside(path)
@@ -274,10 +261,8 @@ def put_in_place(unfinished: Path, path: Path) -> None:
 
 
 def remove(path: Path, close: Callable[[], None]) -> None:
-    """Remove the files of the store ``path``, sound or damaged; ``close`` closes it in this process.
-
-    Raises StoreBusy while a runner is at work on it.
-    """
+    """Remove the files of the store ``path``, sound or damaged; ``close`` closes it in this process. Raises
+    StoreBusy."""
     with lock.hold(path, "delete"):
         close()
         path.unlink(missing_ok=True)
@@ -293,8 +278,8 @@ def rename(
     """Give the store file ``path`` the name ``target``; ``close`` closes it in this process, ``make_room`` is
     called when all is ready.
 
-    Raises StoreBusy while a runner or another process is at work on it, StoreError when there is a
-    store of that name by now, the file is damaged or the folder cannot be written.
+    Raises StoreBusy while another process uses it, StoreError when ``target`` exists, the file is damaged or
+    the folder cannot be written.
     """
     with lock.hold(path, "rename"), ExitStack() as held:
         if target.name.casefold() != path.name.casefold():  # else both may be one file, and one lock
@@ -327,11 +312,8 @@ def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
 
 
 def take_place(new: Path, path: Path) -> Path:
-    """Let the closed store file ``new`` be the store ``path`` from now on, which the caller holds; returns
-    where the damaged file is kept that was there before.
-
-    Others that have it open are told to open it again. Raises OSError.
-    """
+    """Replace the store ``path``, which the caller holds, by the closed file ``new``; returns where the old
+    one is kept. Others that have it open must open it again. Raises OSError."""
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     os.link(path, kept)
     log = beside(path, "-wal")

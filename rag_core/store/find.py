@@ -114,8 +114,8 @@ def _filter_conditions(filters: Filters) -> list[_Condition]:
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """A condition on ``c`` (chunks) and ``d`` (documents) with its bound values. ``narrows``: whether it
-    excludes anything that ``viewer`` may see."""
+    """A condition on ``c`` (chunks) and ``d`` (documents). ``narrows``: it excludes something that ``viewer``
+    may see."""
 
     sql: str
     values: tuple[Any, ...]
@@ -189,8 +189,7 @@ def has_eligible(db: sqlite3.Connection, path: str, allowed: Eligible) -> bool:
 
 
 def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5) -> list[int]:
-    """The first chunk of each eligible document that is called ``name``: its title, an alias,
-    its file name or its path."""
+    """The first chunk of each eligible document whose title, alias, file name or path is ``name``."""
     rows = db.execute(
         f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
             WHERE d.id IN (SELECT document_id FROM names WHERE key = ?) AND {allowed.sql}
@@ -318,8 +317,8 @@ _DOCUMENT = """SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d
 def documents(
     db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[Document]:
-    """Documents by path: all that ``viewer`` may see, or those among ``ids``. For the owner that is
-    every file; for others what has text, which may be the last good one of a file that failed."""
+    """Documents by path: all that ``viewer`` may see, or those among ``ids``. The owner sees every file;
+    others see what has text, which may be the last good one of a file that failed."""
     return as_documents(document_rows(db, viewer, ids), store, viewer)
 
 
@@ -395,8 +394,7 @@ def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
 
 
 def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:
-    """How many documents have each type, each tag or one below it, and each folder: ``{"types", "tags",
-    "folders"}``."""
+    """How many documents have each type, each tag or one below it, and each folder."""
     allowed = visible(viewer)
     found = f"SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'"
     statements = {

@@ -48,8 +48,8 @@ class Check:
 def check(store: Store, *, files: bool = False, report: Callable[[int, int], None] | None = None) -> Health:
     """Make every check of ``store``; ``files`` also compares its documents with their files.
 
-    ``report`` gets the number of checks made so far and of all before each one; what it raises ends them.
-    Raises StoreError when the file cannot be read at all.
+    ``report`` gets (checks made, all checks) before each one; what it raises ends them. Raises StoreError
+    when the file cannot be read at all.
     """
     started = time.perf_counter()
     store.settle_decisions()
@@ -104,13 +104,8 @@ def _rows(sql: str) -> Find:
 # --- the file ---------------------------------------------------------------------------
 
 
-def _schema(db: sqlite3.Connection) -> Iterator[str]:
-    return (f"{each.kind} {each.name}: {each.what}" for each in schema.differences(db))
-
-
 def _structure(db: sqlite3.Connection) -> Iterator[str]:
-    """What SQLite's own checks find. Newer versions also look at the index of words, which has its own
-    check."""
+    """What SQLite's own checks find, but for the index of words, which has its own check."""
     rows = (row[0] for row in db.execute("PRAGMA integrity_check"))
     yield from (text for text in rows if text != "ok" and "FTS5" not in text)
     for table, row_id, parent, _ in db.execute("PRAGMA foreign_key_check"):
@@ -174,10 +169,6 @@ def _documents(db: sqlite3.Connection) -> Iterator[str]:
     for document_id, display, crc32 in db.execute("SELECT id, display, crc32 FROM documents").fetchall():
         if checksums.of_document(db, document_id) != crc32:
             yield display
-
-
-def _private(db: sqlite3.Connection) -> Iterator[str]:
-    return (each.display for each in privacy.misjudged(db))
 
 
 _places = _rows(
@@ -248,15 +239,25 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("schema", "part", "of the schema missing, altered or unknown", _schema),
+    Check(
+        "schema",
+        "part",
+        "of the schema missing, altered or unknown",
+        lambda db: (f"{each.kind} {each.name}: {each.what}" for each in schema.differences(db)),
+    ),
     Check("structure", "fault", "in the structure of the file", _structure),
     Check("values", "row", "with a value that cannot be read", _values),
-    Check("documents", "document", "with other content than was written", _documents),
-    Check("places", "document", "with passages at a place that cannot be", _places),
-    Check("private", "document", "with another mark than the rules for private notes give", _private),
+    Check("documents", "document", "with damaged content", _documents),
+    Check("places", "document", "with passages at an impossible place", _places),
+    Check(
+        "private",
+        "document",
+        "not marked as the rules for private notes say",
+        lambda db: (each.display for each in privacy.misjudged(db)),
+    ),
     Check("links", "link", "that should lead elsewhere", _links),
-    Check("vectors", "vector", "with other numbers than were written", _vectors),
+    Check("vectors", "vector", "with damaged numbers", _vectors),
     Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),
-    Check("leftovers", "vector", "no passage needs; a later run drops them", _leftovers, "note"),
+    Check("leftovers", "vector", "that no passage needs; a later run drops them", _leftovers, "note"),
 )
-FILES = Check("files", "file", "no longer as it was read; the next run sees to it", _files, "note")
+FILES = Check("files", "file", "changed since it was read; the next run reads it", _files, "note")

@@ -52,7 +52,7 @@ def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vec
     """Add an embedder to the store, unless it is there; returns its row id.
 
     If the known one gave the canary another vector, it was another model of this name: that row gets the
-    digest ``former N``, as the model cannot be had again to compare it.
+    digest ``former N``.
     """
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
     known = db.execute(

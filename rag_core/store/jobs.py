@@ -64,8 +64,8 @@ def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
 
 
 def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
-    """The newest jobs first, without their results. ``running`` tells whether a runner lives;
-    when none does, a job that says so was interrupted."""
+    """The newest jobs first, without results. Without a ``running`` runner, a job that says so was
+    interrupted."""
     rows = db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)).fetchall()
     return [_job(store, row, has_runner=running and index == 0) for index, row in enumerate(rows)]
 
@@ -158,24 +158,18 @@ def request_files(db: sqlite3.Connection, source_id: int, paths: Sequence[bytes]
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
     """The requests that came after the one with the id ``last``, oldest first."""
-    rows = db.execute("SELECT * FROM requests WHERE id > ? ORDER BY id", (last,)).fetchall()
-    return [_request(row) for row in rows]
-
-
-def _request(row: sqlite3.Row) -> Request:
-    payload = json.loads(row["payload"])
-    sources, paths = payload.get("sources"), payload.get("paths")
-    return Request(
-        id=row["id"],
-        kind=row["kind"],
-        sources=None if sources is None else tuple(sources),
-        force=bool(payload.get("force")),
-        paths=None if paths is None else frozenset(bytes.fromhex(path) for path in paths),
-        forget=bool(payload.get("forget")),
-    )
+    found: list[Request] = []
+    for row in db.execute("SELECT id, kind, payload FROM requests WHERE id > ? ORDER BY id", (last,)):
+        payload = json.loads(row["payload"])
+        sources, paths = payload.get("sources"), payload.get("paths")
+        chosen = None if sources is None else tuple(sources)
+        files = None if paths is None else frozenset(map(bytes.fromhex, paths))
+        force, forget = bool(payload.get("force")), bool(payload.get("forget"))
+        found.append(Request(row["id"], row["kind"], chosen, force, files, forget))
+    return found
 
 
 def drop_requests(db: sqlite3.Connection, last: int) -> None:
-    """Remove the requests up to ``last``, when their run has ended. Until then they stay, so that the next
-    run does what a killed one left."""
+    """Remove the requests up to ``last``, when their run has ended: a killed run leaves them to the next
+    one."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))

@@ -133,8 +133,8 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligibl
 
 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
-    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or
-    a pair) occurs: a score must not tell whether a private note holds a word."""
+    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or a pair)
+    occurs: a score must not tell whether a private note holds a word."""
     total, every = count(db, "SELECT 1 FROM chunks"), holders(db, units)
     if sees_all(db, viewer):
         return total, every

@@ -45,10 +45,8 @@ _REFUSED: Mapping[Work, str] = {
 
 @contextmanager
 def hold(store: Path, work: Work = "index") -> Iterator[None]:
-    """Hold the lock of the store file ``store``.
-
-    Raises StoreBusy while a run holds it, which takes every request; InUpkeep while anything else does.
-    """
+    """Hold the lock of the store file ``store``. Raises StoreBusy while a run holds it, which takes every
+    request; InUpkeep while anything else does."""
     lock = FileLock(store.with_suffix(".lock"), thread_local=False)
     try:
         lock.acquire(timeout=_TIMEOUT_S)
@@ -114,10 +112,8 @@ def holder(store: Path) -> Work | Unknown | None:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether somebody has the lock; it is shared for this look, so that two who look do not see each other.
-
-    Raises OSError when there is no such file or it cannot be looked at.
-    """
+    """Whether the lock is held. This look shares it, so that two looks do not see each other. Raises
+    OSError."""
     if sys.platform == "win32":  # has no locks to share: what looks at the same moment is seen
         lock = FileLock(path.resolve(strict=True), thread_local=False)
         try:

@@ -58,8 +58,8 @@ def address(db: sqlite3.Connection) -> str:
 
 
 def target(db: sqlite3.Connection) -> str:
-    """Where the remote vector index is that runs send to, ``""`` when there is none: the one that
-    searches ask, or during a switch the new one."""
+    """Where runs send vectors, ``""`` for no remote index: the one of searches, or during a switch the new
+    one."""
     rows = db.execute("SELECT key, value FROM meta WHERE key IN ('remote', 'next_remote', 'next_backend')")
     found: dict[str, str] = dict(rows.fetchall())
     return found.get("next_remote" if "next_backend" in found else "remote", "")
@@ -91,8 +91,7 @@ def disconnect(db: sqlite3.Connection) -> None:
 
 
 def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
-    """Set whether the next flush compares the index with the store first: it may hold what no row of
-    the outbox tells of."""
+    """Set whether the next flush compares the index with the store first."""
     db.execute("DELETE FROM meta WHERE key = 'recheck'")
     if wanted:
         db.execute("INSERT INTO meta VALUES ('recheck', '')")
@@ -155,11 +154,8 @@ def newest(db: sqlite3.Connection) -> int:
 
 
 def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool) -> list[Entry]:
-    """The next ``limit`` rows behind the row ``after`` and up to ``last``, oldest first, without those that
-    wait for the embedder or were refused.
-
-    ``private``: whether private notes may leave the machine as well.
-    """
+    """The next ``limit`` rows after the row ``after`` and up to ``last``, oldest first, without those that
+    wait for the embedder or were refused. ``private``: whether private notes may leave the machine."""
     rows = db.execute(
         f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
                    d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
@@ -227,10 +223,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
-    """All but the text that another machine needs to make the chunk and its document again.
-
-    The front matter, and ``maker``, come with the first chunk only.
-    """
+    """All but the text that another machine needs to make the chunk and its document again. The front matter
+    and ``maker`` come with the first chunk only."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

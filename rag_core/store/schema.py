@@ -34,10 +34,7 @@ class Difference(NamedTuple):
 
 
 def parts(db: sqlite3.Connection) -> dict[str, Part]:
-    """The parts of a schema by name, without those that SQLite keeps for itself.
-
-    A trigger hides the table or index of its name, not the other way round.
-    """
+    """The parts of a schema by name, without SQLite's own. A trigger hides the table or index of its name."""
     rows = db.execute(f"SELECT name, type, sql FROM sqlite_master WHERE {_OURS} ORDER BY type = 'trigger'")
     return {name: Part(kind, _plain(name, sql or "")) for name, kind, sql in rows}
 

@@ -64,8 +64,8 @@ def overlap(one: Source, other: Source) -> bool:
 def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> Source:
     """The source that adding these globs would give; writes nothing.
 
-    A folder that is a source already keeps its globs and gets these beside them, unless it is
-    being removed. The first source's paths stand as they are, those of later ones are led by a label.
+    A folder that is a source already gets these globs beside its own, unless it is being removed. Paths of
+    the first source stand as they are, those of later ones begin with a label.
     """
     row = db.execute("SELECT * FROM sources WHERE root = ?", (os.fsencode(root),)).fetchone()
     if row is None:
@@ -105,8 +105,7 @@ def _label(db: sqlite3.Connection, root: str) -> str:
 
 
 def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
-    """Whether the first source, whose paths have no label, holds another folder than ``root`` or a file that
-    is shown as ``label``."""
+    """Whether the first source, whose paths have no label, holds another folder or file called ``label``."""
     first = db.execute("SELECT id, root FROM sources WHERE label = ''").fetchone()
     if first is None:
         return False
@@ -128,10 +127,8 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget a source that is still marked as removed, and has no documents any more.
-
-    A file that the owner excluded stays excluded in another source that holds it.
-    """
+    """Forget a source that is still marked as removed. A file that the owner excluded stays excluded in
+    another source that holds it."""
     source = next((each for each in all_sources(db) if each.id == source_id and each.removed), None)
     if source is None:
         return
@@ -163,8 +160,8 @@ def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
 
 
 def whole_reads(db: sqlite3.Connection) -> list[str]:
-    """When the last run through all of a source had begun, for each that is not paused; '' where there was
-    none since its files were chosen as they are now."""
+    """When the last run through all of each source began, paused ones left out; '' where there was none since
+    its files were chosen as they are now."""
     meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
     found: list[str] = []
     for source in all_sources(db):
@@ -201,7 +198,7 @@ def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
 
 
 def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, str]:
-    """The path below ``root`` of every file there that the owner excluded, from whichever source, and the
+    """The files below ``root`` that the owner excluded, from whichever source: path below ``root`` →
     reason."""
     here = with_sep(os.fsencode(root))
     return {

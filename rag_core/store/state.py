@@ -12,8 +12,8 @@ from rag_core.errors import StoreError
 
 
 class State:
-    """The file, for one kind of thing. ``tables`` is SQL that makes its tables; an error names the thing as
-    ``called`` and says what happens ``without`` it."""
+    """The file, for one kind of thing. ``tables`` is SQL that makes its tables; errors name it ``called`` and
+    tell what happens ``without`` it."""
 
     def __init__(
         self, data_dir: Path, busy_timeout_s: float, *, tables: str, called: str, without: str
@@ -31,7 +31,7 @@ class State:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction, to a file that only its owner can read. What is deleted in it is
+        """A connection in one transaction to a file that only its owner can read; deleted rows are
         overwritten. Raises StoreError."""
         try:
             if not self.is_there:

@@ -95,10 +95,8 @@ def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
 
 
 def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
-    """Queue what is still to be embedded, and every chunk for the remote index, if there is one.
-
-    Without an active embedder only the one that is prepared stays known.
-    """
+    """Queue what is still to be embedded, and every chunk for the remote index, if there is one. Without an
+    active embedder only the prepared one stays known."""
     if identities.active_identity(db) is None:
         db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
     db.execute("DELETE FROM queue")
@@ -127,8 +125,8 @@ def take_over(db: sqlite3.Connection) -> None:
 
 
 def keep_local(db: sqlite3.Connection) -> None:
-    """Keep the vectors in the store's own file and private notes on this machine, whatever the store said;
-    what is elsewhere stays there."""
+    """Keep vectors and private notes on this machine, whatever the store said; remote indexes stay as they
+    are."""
     abandon(db)
     outbox.disconnect(db)
     db.execute("DELETE FROM meta WHERE key IN ('attached', 'sends_private') OR key GLOB 'retired *'")

@@ -27,10 +27,8 @@ def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
-    """The document called ``path``, if ``viewer`` may see it; the chunk called ``key`` is marked.
-
-    Of two that are shown by the same path it is the one that holds the chunk.
-    """
+    """The document called ``path``, if ``viewer`` may see it, with the chunk called ``key`` marked. If two
+    look the same, it is the one that holds the chunk."""
     named = find.documents(db, store, viewer, ids(db, path))
     holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (storable(key),)).fetchone()
     found = next((each for each in named if holder and each.id == holder[0]), named[0] if named else None)
@@ -39,11 +37,12 @@ def document(
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     metadata = json.loads(row["metadata"])
     rows = db.execute("SELECT * FROM chunks WHERE document_id = ? ORDER BY chunk_index", (found.id,))
+    links_out, links_in = _links(db, found.id, viewer)
     return DocumentView(
         document=found,
         chunks=tuple(neighbours(rows.fetchall(), key)),
-        links_out=tuple(_links_out(db, found.id, viewer)),
-        links_in=tuple(_links_in(db, found.id, viewer)),
+        links_out=links_out,
+        links_in=links_in,
         aliases=frontmatter.aliases(metadata),
         warnings=tuple(json.loads(row["warnings"])),
         is_dated=found.date_from != "file" or found.date == date_of_name(PurePosixPath(found.path)),
@@ -89,23 +88,24 @@ def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, i
 _LINK = "links.type, links.target, links.heading, links.label, o.display, o.title"
 
 
-def _links_out(db: sqlite3.Connection, document_id: int, viewer: Viewer) -> list[DocumentLink]:
-    rows = db.execute(
-        f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {_target(viewer)}
+def _links(
+    db: sqlite3.Connection, document_id: int, viewer: Viewer
+) -> tuple[tuple[DocumentLink, ...], tuple[DocumentLink, ...]]:
+    """The links out of a document, and those to it, one for each linking document."""
+    target, values = _target(viewer), {"id": document_id, "all": viewer.is_owner}
+    rows_out = db.execute(
+        f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
             WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start""",
-        {"id": document_id},
+        values,
     )
-    return list(dict.fromkeys(DocumentLink(*row) for row in rows))
-
-
-def _links_in(db: sqlite3.Connection, document_id: int, viewer: Viewer) -> list[DocumentLink]:
-    rows = db.execute(
+    rows_in = db.execute(
         f"""SELECT {_LINK} FROM links JOIN documents o ON o.id = links.document_id
-            WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {_target(viewer)} = :id
+            WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {target} = :id
             AND o.id <> :id AND (:all OR NOT o.private) ORDER BY o.display, links.start""",
-        {"id": document_id, "all": viewer.is_owner},
+        values,
     )
-    return list({row["display"]: DocumentLink(*row) for row in rows}.values())
+    links_in = {row["display"]: DocumentLink(*row) for row in rows_in}
+    return tuple(dict.fromkeys(DocumentLink(*row) for row in rows_out)), tuple(links_in.values())
 
 
 def _target(viewer: Viewer) -> str:

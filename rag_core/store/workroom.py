@@ -25,10 +25,7 @@ _SPARE = 64 * 1024 * 1024
 
 @contextmanager
 def workroom(store_dir: Path) -> Iterator[Path]:
-    """A folder for unfinished files, gone at the end however that comes.
-
-    Raises OSError when there cannot be one.
-    """
+    """A folder for unfinished files, removed at the end. Raises OSError."""
     store_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in store_dir.glob(f"{_PREFIX}*.lock"):
         with suppress(OSError), FileLock(left, timeout=0):  # one that is held is in use
