@@ -349,12 +349,10 @@ class Runner:
             self._put(file, doc, passages, outcome, started)
         except FileGone:
             return False
-        except NotText as error:
-            self._unread(file, "skipped", error.message, started)
         except StoreError:  # a full disk is no fault of this file
             raise
         except Exception as error:  # one bad file is one failed row, whatever is wrong with it
-            self._unread(file, "failed", _reason(error), started)
+            self._unread(file, error, started)
         self._log.step(file.display)
         return True
 
@@ -373,10 +371,10 @@ class Runner:
             if warning.startswith(private.UNSURE):
                 self._log.say(_UNSURE)
 
-    def _unread(
-        self, file: write.FileRecord, state: Literal["failed", "skipped"], reason: str, started: float
-    ) -> None:
-        status: Literal["success", "failure"] = "failure" if state == "failed" else "success"
+    def _unread(self, file: write.FileRecord, error: Exception, started: float) -> None:
+        state: Literal["failed", "skipped"] = "skipped" if isinstance(error, NotText) else "failed"
+        status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
+        reason = _reason(error)
         result = FileResult(file.display, status, state, 0, 0, reason, _ms_since(started))
         with self._store.write() as db:
             write.put_unread(db, file, state, reason, extractor_number(PurePosixPath(file.display)))

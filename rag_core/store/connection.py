@@ -210,8 +210,8 @@ class Readers:
                 if known.rights == rights:
                     return known
                 known.db.close()
-        is_still = rights[0]
-        db = connect(self._file.path, STILL if is_still else "ro", self._file.busy_timeout_s)
+        still, *_ = rights
+        db = connect(self._file.path, STILL if still else "ro", self._file.busy_timeout_s)
         try:
             self._file.require()
         except StoreError:
