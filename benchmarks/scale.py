@@ -39,15 +39,15 @@ _AT_ONCE = 5000
 def fill(home: Path, count: int, embedder: str) -> Figures:
     """Make a store of ``count`` passages, unless ``home`` has it."""
     library = open_library(home)
-    if STORE in library.store_names(OWNER):
+    if STORE in library.stores.names(OWNER):
         return {}
     library.create_store(OWNER, STORE, embedder)
     folder = home / "notes"
     folder.mkdir(parents=True)
     (folder / "first.md").write_text("The embedder says who it is with the first note.", "utf-8")
     library.add_source(OWNER, STORE, folder, ["**/*"])
-    library.request_index(OWNER, STORE)
-    job = library.run(OWNER, STORE)
+    library.jobs.request(OWNER, STORE)
+    job = library.jobs.run(OWNER, STORE)
     if job is None or not job.texts_embedded:
         raise SystemExit(f"Nothing can be embedded: {job and job.message}")
     library.close()

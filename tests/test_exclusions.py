@@ -29,7 +29,7 @@ def shelf(library: Library, notes: Path) -> Path:
 
 
 def states(library: Library) -> dict[str, str]:
-    return {file.path: file.state for file in library.files(OWNER, "s")}
+    return {file.path: file.state for file in library.files.all(OWNER, "s")}
 
 
 # --- states ---------------------------------------------------------------------------
@@ -41,7 +41,7 @@ def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Pa
     index(library, "s")
     (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
     (shelf / "cup.md").unlink()
-    library.exclude_file(OWNER, "s", "photo.md")
+    library.files.exclude(OWNER, "s", "photo.md")
     expected = {
         "bad.md": "failed",
         "cup.md": "missing",
@@ -50,7 +50,7 @@ def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Pa
         "tea.md": "fresh",
     }
     assert states(library) == expected
-    assert {path: library.file(OWNER, "s", path).state for path in expected} == expected
+    assert {path: library.files.get(OWNER, "s", path).state for path in expected} == expected
 
 
 def test_what_the_store_knows_and_what_the_disk_says_may_be_asked_apart(
@@ -58,13 +58,13 @@ def test_what_the_store_knows_and_what_the_disk_says_may_be_asked_apart(
 ) -> None:
     (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     index(library, "s")
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
     (shelf / "cup.md").unlink()
-    known = library.files(OWNER, "s", compared=False)
+    known = library.files.all(OWNER, "s", compared=False)
     read = {"bad.md": "failed", "cup.md": "indexed", "pot.md": "indexed", "tea.md": "excluded"}
     assert {file.path: file.state for file in known} == read
-    on_disk = library.file_states(OWNER, "s")
+    on_disk = library.files.states(OWNER, "s")
     now = {"bad.md": "failed", "cup.md": "missing", "pot.md": "changed", "tea.md": "fresh"}
     assert {file.path: on_disk[file.id] for file in known} == now
 
@@ -72,16 +72,16 @@ def test_what_the_store_knows_and_what_the_disk_says_may_be_asked_apart(
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda own: own.files(OWNER, "s"),
-        lambda own: own.file(OWNER, "s", "tea.md"),
-        lambda own: own.file_states(OWNER, "s"),
+        lambda own: own.files.all(OWNER, "s"),
+        lambda own: own.files.get(OWNER, "s", "tea.md"),
+        lambda own: own.files.states(OWNER, "s"),
     ],
 )
 def test_nobody_keeps_a_snapshot_of_the_store_while_the_disk_is_asked(
     library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Library], Any]
 ) -> None:
     """A slow disk would keep the log from being folded into the store."""
-    store = library._stores.open(OWNER, "s").store
+    store = library._shared.stores.open(OWNER, "s").store
     with store.write() as db:
         db.execute("UPDATE meta SET value = value")
     looked: list[bool] = []
@@ -107,7 +107,7 @@ def test_a_failed_file_that_was_mended_is_changed(library: Library, shelf: Path)
 
 
 def test_a_file_that_no_folder_holds_is_named(library: Library, shelf: Path) -> None:
-    for ask in (library.file, library.request_file, library.exclude_file):
+    for ask in (library.files.get, library.jobs.request_file, library.files.exclude):
         with pytest.raises(NotFound, match=r"Store 's' has no (file|document) 'gone\.md'\."):
             ask(OWNER, "s", "gone.md")
 
@@ -119,7 +119,7 @@ def test_reading_one_file_again_reads_no_other(library: Library, shelf: Path) ->
     for name in ("tea", "pot"):
         (shelf / f"{name}.md").write_text(f"# {name}\n\nThe {name} is broken.\n")
     (shelf / "new.md").write_text("Nobody asked for it.\n")
-    library.request_file(OWNER, "s", "tea.md")
+    library.jobs.request_file(OWNER, "s", "tea.md")
     assert outcomes(run(library)) == {"tea.md": "changed"}
     assert found(library, "is broken") == ["tea.md"]
     assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}
@@ -127,16 +127,16 @@ def test_reading_one_file_again_reads_no_other(library: Library, shelf: Path) ->
 
 def test_a_file_is_read_again_though_it_did_not_change(library: Library, shelf: Path) -> None:
     before = keys(library, "s", "tea.md")
-    library.request_file(OWNER, "s", "tea.md")
+    library.jobs.request_file(OWNER, "s", "tea.md")
     job = run(library)
     assert (outcomes(job), job.texts_embedded) == ({"tea.md": "reread"}, 0)
     assert keys(library, "s", "tea.md") == before
 
 
 def test_a_file_of_a_paused_folder_is_read_again(library: Library, shelf: Path) -> None:
-    library.pause_source(OWNER, "s", 1)
+    library.sources.pause(OWNER, "s", 1)
     (shelf / "tea.md").write_text("# Tea\n\nThe leaves are wet.\n")
-    library.request_file(OWNER, "s", "tea.md")
+    library.jobs.request_file(OWNER, "s", "tea.md")
     run(library)
     assert found(library, "leaves are wet") == ["tea.md"]
 
@@ -144,7 +144,7 @@ def test_a_file_of_a_paused_folder_is_read_again(library: Library, shelf: Path) 
 def test_a_missing_file_that_is_to_be_read_again_is_forgotten(library: Library, shelf: Path) -> None:
     (shelf / "tea.md").unlink()
     (shelf / "pot.md").unlink()
-    library.request_file(OWNER, "s", "tea.md")
+    library.jobs.request_file(OWNER, "s", "tea.md")
     assert outcomes(run(library)) == {"tea.md": "deleted"}
     assert states(library) == {"cup.md": "fresh", "pot.md": "missing"}
 
@@ -156,7 +156,7 @@ def test_a_moved_file_that_is_to_be_read_again_is_found_where_it_is_now(
     (shelf / "drinks").mkdir()
     (shelf / "tea.md").rename(shelf / "drinks" / "tea.md")
     (shelf / "new.md").write_text("Nobody asked for it.\n")
-    library.request_file(OWNER, "s", "tea.md")
+    library.jobs.request_file(OWNER, "s", "tea.md")
     job = run(library)
     assert (outcomes(job), job.texts_embedded) == ({"drinks/tea.md": "moved"}, 0)
     assert keys(library, "s", "drinks/tea.md") == before
@@ -166,7 +166,7 @@ def test_a_moved_file_that_is_to_be_read_again_is_found_where_it_is_now(
 def test_reading_one_file_again_complains_of_no_other(library: Library, shelf: Path) -> None:
     (shelf / "loop").symlink_to(shelf)
     assert "loop" in index(library, "s").message
-    library.request_file(OWNER, "s", "tea.md")
+    library.jobs.request_file(OWNER, "s", "tea.md")
     assert run(library).message == ""
 
 
@@ -174,10 +174,10 @@ def test_reading_one_file_again_complains_of_no_other(library: Library, shelf: P
 
 
 def test_an_excluded_file_is_forgotten_and_listed_with_its_reason(library: Library, shelf: Path) -> None:
-    library.exclude_file(OWNER, "s", "tea.md", "It is a draft.")
+    library.files.exclude(OWNER, "s", "tea.md", "It is a draft.")
     assert outcomes(run(library)) == {"tea.md": "excluded"}
     assert found(library, "tea stands") == []
-    excluded = library.file(OWNER, "s", "tea.md")
+    excluded = library.files.get(OWNER, "s", "tea.md")
     assert (excluded.state, excluded.reason, excluded.chunks) == ("excluded", "It is a draft.", 0)
     assert excluded.root == str(shelf)
 
@@ -185,8 +185,8 @@ def test_an_excluded_file_is_forgotten_and_listed_with_its_reason(library: Libra
 def test_an_excluded_file_that_is_found_still_is_listed_with_its_passages(
     library: Library, shelf: Path
 ) -> None:
-    library.exclude_file(OWNER, "s", "tea.md", "It is a draft.")
-    for file in (library.file(OWNER, "s", "tea.md"), library.files(OWNER, "s")[-1]):
+    library.files.exclude(OWNER, "s", "tea.md", "It is a draft.")
+    for file in (library.files.get(OWNER, "s", "tea.md"), library.files.all(OWNER, "s")[-1]):
         assert (file.path, file.state, file.reason, file.chunks) == (
             "tea.md",
             "excluded",
@@ -194,14 +194,14 @@ def test_an_excluded_file_that_is_found_still_is_listed_with_its_passages(
             1,
         )
     run(library)
-    assert library.file(OWNER, "s", "tea.md").chunks == 0
+    assert library.files.get(OWNER, "s", "tea.md").chunks == 0
 
 
 def test_an_excluded_file_of_an_unplugged_disk_is_forgotten(
     library: Library, shelf: Path, tmp_path: Path
 ) -> None:
     shelf.rename(tmp_path / "gone")
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     job = run(library)
     assert (outcomes(job), job.message) == ({"tea.md": "excluded"}, "")
     assert found(library, "tea stands") == []
@@ -213,12 +213,12 @@ def test_an_excluded_file_is_forgotten_when_others_of_its_unplugged_disk_are_ask
     library: Library, shelf: Path, tmp_path: Path, whole: bool
 ) -> None:
     shelf.rename(tmp_path / "gone")
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     if whole:
-        library.cancel(OWNER, "s")
-        library.request_index(OWNER, "s")
+        library.jobs.cancel(OWNER, "s")
+        library.jobs.request(OWNER, "s")
     else:
-        library.request_file(OWNER, "s", "pot.md")
+        library.jobs.request_file(OWNER, "s", "pot.md")
     job = run(library)
     assert outcomes(job) == {"tea.md": "excluded", str(shelf): "failed"}
     assert job.message.startswith(f"The folder {str(shelf)!r}")
@@ -233,8 +233,8 @@ def test_an_excluded_file_of_a_folder_that_cannot_be_listed_is_forgotten(
     for name in ("mint", "sage"):
         (shelf / "herbs" / f"{name}.md").write_text(f"The {name} stands on the shelf.\n")
     index(library, "s")
-    library.exclude_file(OWNER, "s", "herbs/mint.md")
-    library.cancel(OWNER, "s")
+    library.files.exclude(OWNER, "s", "herbs/mint.md")
+    library.jobs.cancel(OWNER, "s")
     run(library)
     scan = os.scandir
 
@@ -257,12 +257,12 @@ def test_a_file_is_excluded_together_with_the_request_to_forget_it_or_not_at_all
     with monkeypatch.context() as patch:
         patch.setattr("rag_core.store.jobs.add_request", full)
         with pytest.raises(StoreError):
-            library.exclude_file(OWNER, "s", "tea.md")
+            library.files.exclude(OWNER, "s", "tea.md")
     assert states(library)["tea.md"] == "fresh"
 
 
 def test_a_file_stays_out_whatever_happens_to_it(library: Library, shelf: Path) -> None:
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     run(library)
     (shelf / "tea.md").write_text("# Tea\n\nWritten anew.\n")
     index(library, "s")
@@ -270,7 +270,7 @@ def test_a_file_stays_out_whatever_happens_to_it(library: Library, shelf: Path) 
     (shelf / "tea.md").unlink()
     index(library, "s")
     (shelf / "tea.md").write_text("# Tea\n\nIt is back.\n")
-    library.change_source(OWNER, "s", 1, ["**/*.md", "tea.md"])
+    library.sources.change(OWNER, "s", 1, ["**/*.md", "tea.md"])
     index(library, "s")
     assert paths(library) == ["cup.md", "pot.md"]
     assert states(library)["tea.md"] == "excluded"
@@ -281,24 +281,24 @@ def test_an_overlapping_folder_does_not_bring_an_excluded_file_back(library: Lib
     (notes / "sub" / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
     index(library, "s", notes)
     index(library, "s", notes / "sub")
-    library.exclude_file(OWNER, "s", "sub/a.md")
+    library.files.exclude(OWNER, "s", "sub/a.md")
     run(library)
     index(library, "s", force=True)
     assert paths(library) == []
 
 
 def test_a_dry_run_leaves_an_excluded_file_out(library: Library, shelf: Path) -> None:
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     run(library)
-    plan = library.plan(OWNER, "s", library.source(OWNER, "s", 1), force=True)
+    plan = library.sources.plan(OWNER, "s", library.sources.get(OWNER, "s", 1), force=True)
     assert [path for _, path, _ in plan.rows()] == ["cup.md", "pot.md"]
 
 
 def test_a_file_that_is_taken_back_is_read_and_nothing_else(library: Library, shelf: Path) -> None:
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     run(library)
     (shelf / "pot.md").write_text("# Pot\n\nThe pot is broken.\n")
-    library.take_back_file(OWNER, "s", "tea.md")
+    library.files.take_back(OWNER, "s", "tea.md")
     assert outcomes(run(library)) == {"tea.md": "added"}
     assert found(library, "tea stands") == ["tea.md"]
     assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}
@@ -308,21 +308,21 @@ def test_a_file_that_is_taken_back_before_it_was_forgotten_keeps_its_passages(
     library: Library, shelf: Path
 ) -> None:
     before = keys(library, "s", "tea.md")
-    library.exclude_file(OWNER, "s", "tea.md")
-    library.take_back_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
+    library.files.take_back(OWNER, "s", "tea.md")
     run(library)
     assert keys(library, "s", "tea.md") == before
 
 
 def test_only_an_excluded_file_can_be_taken_back(library: Library, shelf: Path) -> None:
     with pytest.raises(NotFound, match=r"No file called 'tea\.md' is excluded from store 's'\."):
-        library.take_back_file(OWNER, "s", "tea.md")
+        library.files.take_back(OWNER, "s", "tea.md")
 
 
 def test_a_file_is_excluded_by_its_path_so_that_it_comes_back_where_it_is_moved_to(
     library: Library, shelf: Path
 ) -> None:
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     run(library)
     (shelf / "tea.md").rename(shelf / "herbs.md")
     index(library, "s")
@@ -331,24 +331,24 @@ def test_a_file_is_excluded_by_its_path_so_that_it_comes_back_where_it_is_moved_
 
 
 def test_a_document_that_moves_to_an_excluded_path_is_forgotten(library: Library, shelf: Path) -> None:
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     run(library)
     (shelf / "pot.md").rename(shelf / "tea.md")
     assert outcomes(index(library, "s")) == {"pot.md": "deleted"}
 
 
 def test_adding_the_folder_again_does_not_bring_an_excluded_file_back(library: Library, shelf: Path) -> None:
-    library.exclude_file(OWNER, "s", "tea.md")
+    library.files.exclude(OWNER, "s", "tea.md")
     run(library)
     index(library, "s", shelf, "tea.*")
     assert paths(library) == ["cup.md", "pot.md"]
 
 
 def test_removing_the_folder_forgets_its_exclusions(library: Library, shelf: Path) -> None:
-    library.exclude_file(OWNER, "s", "tea.md")
-    library.remove_source(OWNER, "s", 1)
+    library.files.exclude(OWNER, "s", "tea.md")
+    library.sources.remove(OWNER, "s", 1)
     run(library)
-    assert library.files(OWNER, "s") == []
+    assert library.files.all(OWNER, "s") == []
     index(library, "s", shelf)
     assert paths(library) == ["cup.md", "pot.md", "tea.md"]
 
@@ -363,20 +363,20 @@ def test_a_file_stays_out_when_another_folder_that_holds_it_is_removed(
     library.create_store(OWNER, "s", "hashing")
     for folder in (notes / "sub", notes) if inner_first else (notes, notes / "sub"):
         library.add_source(OWNER, "s", folder, ["**/a.md"] if folder == notes else ["**/*"])
-    library.change_source(OWNER, "s", 2 if inner_first else 1, ["**/*"])
-    library.request_index(OWNER, "s")
+    library.sources.change(OWNER, "s", 2 if inner_first else 1, ["**/*"])
+    library.jobs.request(OWNER, "s")
     run(library)
     [out] = [path for path in paths(library) if path.endswith("a.md")]
-    library.exclude_file(OWNER, "s", out, "It is a draft.")
+    library.files.exclude(OWNER, "s", out, "It is a draft.")
     run(library)
 
-    library.remove_source(OWNER, "s", 1)
+    library.sources.remove(OWNER, "s", 1)
     run(library)
 
     assert found(library, "sleeps") == [path for path in paths(library) if path.endswith("b.md")]
-    [excluded] = [file for file in library.files(OWNER, "s") if file.state == "excluded"]
+    [excluded] = [file for file in library.files.all(OWNER, "s") if file.state == "excluded"]
     assert (excluded.path.split("/")[-1], excluded.reason) == ("a.md", "It is a draft.")
-    library.take_back_file(OWNER, "s", excluded.path)
+    library.files.take_back(OWNER, "s", excluded.path)
     run(library)
     assert len(found(library, "sleeps")) == 2
 
@@ -391,10 +391,10 @@ def test_two_files_of_one_name_that_are_excluded_are_listed_both(
     for folder in (shelf / "more", tmp_path / "more"):
         (folder / "jar.md").write_text(f"The jar of {folder.parent.name} stands on the shelf.\n")
     index(library, "s")
-    library.exclude_file(OWNER, "s", "more/jar.md")
-    before = [(file.root, file.state) for file in library.files(OWNER, "s") if file.path == "more/jar.md"]
+    library.files.exclude(OWNER, "s", "more/jar.md")
+    before = [(file.root, file.state) for file in library.files.all(OWNER, "s") if file.path == "more/jar.md"]
     run(library)
-    after = [(file.root, file.state) for file in library.files(OWNER, "s") if file.path == "more/jar.md"]
+    after = [(file.root, file.state) for file in library.files.all(OWNER, "s") if file.path == "more/jar.md"]
     expected = [(str(shelf), "excluded"), (str(tmp_path / "more"), "excluded")]
     assert (sorted(before), sorted(after)) == (sorted(expected), sorted(expected))
 
@@ -406,9 +406,9 @@ def test_a_file_of_a_second_folder_is_excluded_by_the_path_that_is_shown(
     work.mkdir()
     (work / "tea.md").write_text("# Tea\n\nThe tea at work.\n")
     index(library, "s", work)
-    library.exclude_file(OWNER, "s", "work/tea.md")
+    library.files.exclude(OWNER, "s", "work/tea.md")
     run(library)
     assert paths(library) == ["cup.md", "pot.md", "tea.md"]
-    library.take_back_file(OWNER, "s", "work/tea.md")
+    library.files.take_back(OWNER, "s", "work/tea.md")
     run(library)
     assert paths(library) == ["cup.md", "pot.md", "tea.md", "work/tea.md"]

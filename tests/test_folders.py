@@ -23,7 +23,7 @@ def source(library: Library, notes: Path) -> Source:
     for name in ("a.md", "b.md", "c.md", "d.txt"):
         (notes / name).write_text(f"It tells of subject {name[0]}.\n")
     index(library, "s", notes)
-    return library.store_info(OWNER, "s").sources[0]
+    return library.stores.info(OWNER, "s").sources[0]
 
 
 @pytest.fixture
@@ -33,18 +33,18 @@ def other(library: Library, tmp_path: Path, source: Source) -> Source:
     folder.mkdir()
     (folder / "zebra.md").write_text("The zebra sleeps.\n")
     index(library, "s", folder)
-    return library.store_info(OWNER, "s").sources[1]
+    return library.stores.info(OWNER, "s").sources[1]
 
 
 def run(library: Library) -> Job:
     """Do what is requested of store ``s``."""
-    job = library.run(OWNER, "s")
+    job = library.jobs.run(OWNER, "s")
     assert job is not None
     return job
 
 
 def roots(library: Library) -> list[str]:
-    return [source.root for source in library.store_info(OWNER, "s").sources]
+    return [source.root for source in library.stores.info(OWNER, "s").sources]
 
 
 # --- changing ---------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def roots(library: Library) -> list[str]:
 def test_files_that_new_globs_leave_out_are_forgotten_by_the_next_run(
     library: Library, notes: Path, source: Source
 ) -> None:
-    changed = library.change_source(OWNER, "s", source.id, ["**/*.md"], ["b*"])
+    changed = library.sources.change(OWNER, "s", source.id, ["**/*.md"], ["b*"])
     assert (changed.include, changed.exclude) == (("**/*.md",), ("b*",))
     assert len(paths(library)) == 4, "not before"
 
@@ -69,32 +69,32 @@ def test_files_that_new_globs_leave_out_are_forgotten_by_the_next_run(
 def test_new_globs_can_be_tried_out_before(library: Library, source: Source) -> None:
     draft = replace(source, include=("**/*.md",))
 
-    plan = library.plan(OWNER, "s", draft)
+    plan = library.sources.plan(OWNER, "s", draft)
 
     assert plan.counts()["deleted"] == 1
     assert plan.rows() == [("deleted", "d.txt", "")]
-    assert library.source(OWNER, "s", source.id) == source
+    assert library.sources.get(OWNER, "s", source.id) == source
     assert len(paths(library)) == 4
 
 
 def test_globs_that_cannot_be_used_change_nothing(library: Library, source: Source) -> None:
     with pytest.raises(InvalidInput, match="leaves its folder"):
-        library.change_source(OWNER, "s", source.id, ["../*.md"])
-    assert library.source(OWNER, "s", source.id) == source
+        library.sources.change(OWNER, "s", source.id, ["../*.md"])
+    assert library.sources.get(OWNER, "s", source.id) == source
 
 
 def test_globs_that_choose_nothing_are_refused(library: Library, source: Source) -> None:
     with pytest.raises(InvalidInput, match=r"matches '\*\*/\*.mdd'"):
-        library.change_source(OWNER, "s", source.id, ["**/*.mdd"])
+        library.sources.change(OWNER, "s", source.id, ["**/*.mdd"])
 
-    assert library.source(OWNER, "s", source.id) == source
+    assert library.sources.get(OWNER, "s", source.id) == source
 
 
 def test_globs_that_choose_nothing_any_more_forget_all_and_say_so(
     library: Library, notes: Path, source: Source
 ) -> None:
     (notes / "last.mdd").write_text("It goes.\n")
-    library.change_source(OWNER, "s", source.id, ["**/*.mdd"])
+    library.sources.change(OWNER, "s", source.id, ["**/*.mdd"])
     (notes / "last.mdd").unlink()
 
     job = index(library, "s")
@@ -107,7 +107,7 @@ def test_globs_of_a_folder_that_is_not_there_may_change(
     library: Library, notes: Path, source: Source
 ) -> None:
     notes.rename(notes.with_name("unplugged"))
-    assert library.change_source(OWNER, "s", source.id, ["**/*.mdd"]).include == ("**/*.mdd",)
+    assert library.sources.change(OWNER, "s", source.id, ["**/*.mdd"]).include == ("**/*.mdd",)
 
 
 INNER = [
@@ -136,7 +136,7 @@ def test_a_folder_inside_one_that_takes_all_of_it_is_not_added(
     (notes / "inner" / "deep").mkdir(parents=True)
     for place in ("", "inner", "inner/deep"):
         (notes / place / "zebra.md").write_text("The zebra sleeps.\n")
-    library.change_source(OWNER, "s", source.id, outer, but)
+    library.sources.change(OWNER, "s", source.id, outer, but)
     added = library.add_source(OWNER, "s", notes / "inner", inner, inner_but)
     assert (added.root == source.root) is is_covered
     assert len(roots(library)) == (1 if is_covered else 2)
@@ -146,13 +146,13 @@ def test_a_paused_folder_takes_nothing_of_those_inside_it(
     library: Library, notes: Path, source: Source
 ) -> None:
     (notes / "inner").mkdir()
-    library.pause_source(OWNER, "s", source.id)
+    library.sources.pause(OWNER, "s", source.id)
     assert library.add_source(OWNER, "s", notes / "inner", source.include).root == str(notes / "inner")
 
 
 def test_an_unknown_folder_is_refused_with_those_that_there_are(library: Library, source: Source) -> None:
     with pytest.raises(NotFound, match="no folder with the number 77") as error:
-        library.change_source(OWNER, "s", 77, ["**/*"])
+        library.sources.change(OWNER, "s", 77, ["**/*"])
     assert f"{source.id} ({source.root})" in error.value.suggestion
 
 
@@ -162,11 +162,11 @@ def test_an_unknown_folder_is_refused_with_those_that_there_are(library: Library
 def test_a_paused_folder_keeps_its_documents_and_is_left_out_of_runs_over_all(
     library: Library, notes: Path, source: Source, other: Source
 ) -> None:
-    library.pause_source(OWNER, "s", source.id)
+    library.sources.pause(OWNER, "s", source.id)
     (notes / "new.md").write_text("It is new.\n")
     (notes / "a.md").unlink()
 
-    assert [plan.source.root for plan in library.plans(OWNER, "s")] == [other.root]
+    assert [plan.source.root for plan in library.sources.plans(OWNER, "s")] == [other.root]
     assert index(library, "s").counts == {"unchanged": 1}
 
     assert len(paths(library)) == 5
@@ -176,21 +176,21 @@ def test_a_paused_folder_keeps_its_documents_and_is_left_out_of_runs_over_all(
 def test_a_paused_folder_can_be_indexed_alone_and_stays_paused(
     library: Library, notes: Path, source: Source
 ) -> None:
-    library.pause_source(OWNER, "s", source.id)
+    library.sources.pause(OWNER, "s", source.id)
     (notes / "new.md").write_text("It is new.\n")
 
-    library.request_index(OWNER, "s", [source.id])
+    library.jobs.request(OWNER, "s", [source.id])
 
     assert outcomes(run(library)) == {"new.md": "added"}
-    assert library.source(OWNER, "s", source.id).paused
+    assert library.sources.get(OWNER, "s", source.id).paused
 
 
 def test_a_folder_goes_on_behind_its_pause(library: Library, notes: Path, source: Source) -> None:
-    library.pause_source(OWNER, "s", source.id)
+    library.sources.pause(OWNER, "s", source.id)
     (notes / "new.md").write_text("It is new.\n")
     index(library, "s")
 
-    library.pause_source(OWNER, "s", source.id, paused=False)
+    library.sources.pause(OWNER, "s", source.id, paused=False)
 
     assert outcomes(index(library, "s")) == {"new.md": "added"}
 
@@ -201,8 +201,8 @@ def test_a_folder_goes_on_behind_its_pause(library: Library, notes: Path, source
 def test_removing_a_folder_forgets_its_documents_and_no_others(
     library: Library, notes: Path, source: Source, other: Source
 ) -> None:
-    assert library.remove_source(OWNER, "s", source.id).removed
-    assert library.requested(OWNER, "s")
+    assert library.sources.remove(OWNER, "s", source.id).removed
+    assert library.jobs.requested(OWNER, "s")
 
     job = run(library)
 
@@ -216,7 +216,7 @@ def test_removing_a_folder_forgets_its_documents_and_no_others(
 
 
 def test_what_removing_would_forget_can_be_seen_before(library: Library, source: Source) -> None:
-    plan = library.plan(OWNER, "s", replace(source, removed=True))
+    plan = library.sources.plan(OWNER, "s", replace(source, removed=True))
 
     assert plan.counts()["deleted"] == 4
     assert {outcome for outcome, _, _ in plan.rows()} == {"deleted"}
@@ -228,7 +228,7 @@ def test_a_folder_whose_disk_is_gone_can_be_removed(
 ) -> None:
     shutil.rmtree(notes)
 
-    library.remove_source(OWNER, "s", source.id)
+    library.sources.remove(OWNER, "s", source.id)
     job = run(library)
 
     assert (job.state, job.failed, job.message) == ("done", 0, "")
@@ -236,8 +236,8 @@ def test_a_folder_whose_disk_is_gone_can_be_removed(
 
 
 def test_a_paused_folder_can_be_removed(library: Library, source: Source) -> None:
-    library.pause_source(OWNER, "s", source.id)
-    library.remove_source(OWNER, "s", source.id)
+    library.sources.pause(OWNER, "s", source.id)
+    library.sources.remove(OWNER, "s", source.id)
     run(library)
     assert (paths(library), roots(library)) == ([], [])
 
@@ -246,20 +246,20 @@ def test_a_removal_that_was_cancelled_goes_on_with_the_next_run(
     library: Library, source: Source, other: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
-    library.remove_source(OWNER, "s", source.id)
+    library.sources.remove(OWNER, "s", source.id)
 
     def cancel(job: Job) -> None:
         if job.counts.get("deleted") == 2:
-            library.cancel(OWNER, "s")
+            library.jobs.cancel(OWNER, "s")
 
-    job = library.run(OWNER, "s", cancel)
+    job = library.jobs.run(OWNER, "s", cancel)
     assert job is not None
     assert job.state == "cancelled"
     assert 1 < len(paths(library)) < 5
-    assert library.source(OWNER, "s", source.id).removed
+    assert library.sources.get(OWNER, "s", source.id).removed
     check_library(library, "s")
 
-    library.request_index(OWNER, "s", [other.id])  # whatever is asked for
+    library.jobs.request(OWNER, "s", [other.id])  # whatever is asked for
     run(library)
 
     assert paths(library) == ["other/zebra.md"]
@@ -271,13 +271,13 @@ def test_a_removal_that_was_interrupted_is_asked_for_still(
     library: Library, source: Source, other: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
-    library.remove_source(OWNER, "s", source.id)
+    library.sources.remove(OWNER, "s", source.id)
     seen: list[Job] = []
 
     def stop() -> bool:
         return bool(seen) and seen[-1].counts.get("deleted", 0) == 2
 
-    job = library.run(OWNER, "s", seen.append, stop=stop)
+    job = library.jobs.run(OWNER, "s", seen.append, stop=stop)
     assert job is not None
     assert job.state == "interrupted"
     assert 1 < len(paths(library)) < 5
@@ -290,7 +290,7 @@ def test_a_removal_that_was_interrupted_is_asked_for_still(
 def test_adding_the_folder_again_before_the_run_keeps_it_with_the_new_globs(
     library: Library, notes: Path, source: Source
 ) -> None:
-    library.remove_source(OWNER, "s", source.id)
+    library.sources.remove(OWNER, "s", source.id)
     again = library.add_source(OWNER, "s", notes, ["**/*.txt"])
 
     job = run(library)
@@ -304,14 +304,14 @@ def test_adding_the_folder_again_while_it_is_being_removed_brings_all_of_it_back
     library: Library, notes: Path, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
-    library.remove_source(OWNER, "s", source.id)
+    library.sources.remove(OWNER, "s", source.id)
 
     def add_again(job: Job) -> None:
-        if job.counts.get("deleted") == 2 and library.source(OWNER, "s", source.id).removed:
+        if job.counts.get("deleted") == 2 and library.sources.get(OWNER, "s", source.id).removed:
             library.add_source(OWNER, "s", notes, ["**/*"])
-            library.request_index(OWNER, "s")
+            library.jobs.request(OWNER, "s")
 
-    library.run(OWNER, "s", add_again)
+    library.jobs.run(OWNER, "s", add_again)
 
     assert paths(library) == ["a.md", "b.md", "c.md", "d.txt"]
     assert roots(library) == [source.root]
@@ -329,12 +329,12 @@ def test_a_folder_inside_takes_over_the_files_that_it_shared_and_embeds_nothing_
     library.create_store(OWNER, "t", "hashing")
     for folder in (first, second):
         index(library, "t", folder, *(["*.md"] if folder == notes else []))
-    outer = next(s for s in library.store_info(OWNER, "t").sources if s.root == str(notes))
-    library.change_source(OWNER, "t", outer.id, ["**/*"])
+    outer = next(s for s in library.stores.info(OWNER, "t").sources if s.root == str(notes))
+    library.sources.change(OWNER, "t", outer.id, ["**/*"])
     index(library, "t")
 
-    library.remove_source(OWNER, "t", outer.id)
-    job = library.run(OWNER, "t")
+    library.sources.remove(OWNER, "t", outer.id)
+    job = library.jobs.run(OWNER, "t")
 
     assert job is not None
     assert job.texts_embedded == 0
@@ -346,8 +346,8 @@ def test_a_folder_inside_takes_over_the_files_that_it_shared_and_embeds_nothing_
 def test_what_was_excluded_in_a_removed_folder_is_read_when_it_comes_back(
     library: Library, notes: Path, source: Source
 ) -> None:
-    library.exclude_file(OWNER, "s", "a.md")
-    library.remove_source(OWNER, "s", source.id)
+    library.files.exclude(OWNER, "s", "a.md")
+    library.sources.remove(OWNER, "s", source.id)
     run(library)
 
     index(library, "s", notes)
@@ -366,7 +366,7 @@ def test_folders_are_listed_with_their_files_and_whether_they_are_there(
     index(library, "s")
     shutil.rmtree(other.root)
 
-    first, second = library.sources(OWNER, "s")
+    first, second = library.sources.all(OWNER, "s")
 
     assert (first.source.root, first.indexed, first.failed, first.skipped) == (str(notes), 4, 1, 1)
     assert (first.missing, second.missing) == (False, True)
@@ -401,9 +401,9 @@ def test_files_that_are_hardly_text_are_counted_and_noted_beforehand(library: Li
     for name in ("a.md", "photo.JPG", "tea.zip"):
         (notes / name).write_bytes(b"x")
     library.create_store(OWNER, "s", "hashing")
-    draft = library.draft_source(OWNER, "s", notes, ["**/*"])
+    draft = library.sources.draft(OWNER, "s", notes, ["**/*"])
 
-    plan = library.plan(OWNER, "s", draft)
+    plan = library.sources.plan(OWNER, "s", draft)
 
     expected = plan.expected()
     unlikely = [(path, note) for became, path, note in plan.rows() if became == "skipped"]

@@ -23,7 +23,7 @@ def asked(library: Library, notes: Path) -> Library:
         (notes / f"{number}.md").write_text(f"It tells of walrus{number}. " * 80, "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ["*.md"])
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     return library
 
 
@@ -37,14 +37,14 @@ def run_until_full(library: Library, phase: str, limit: Callable[[], int]) -> No
                 full.enter_context(no_file_grows(limit()))
                 waiting.clear()
 
-        library.run(OWNER, "s", fill)
+        library.jobs.run(OWNER, "s", fill)
 
 
 def require_recovered(library: Library) -> None:
     """All is there once the disk has room again."""
-    assert library.verify(OWNER, "s").sound
+    assert library.upkeep.verify(OWNER, "s").sound
     assert index(library, "s").state == "done"
-    assert (library.store_info(OWNER, "s").file_count, library.store_info(OWNER, "s").pending) == (30, 0)
+    assert (library.stores.info(OWNER, "s").file_count, library.stores.info(OWNER, "s").pending) == (30, 0)
     assert library.search(OWNER, "walrus29", mode="lexical").hits[0].document.path == "29.md"
 
 
@@ -54,7 +54,7 @@ def test_the_job_says_that_the_disk_got_full(asked: Library, phase: str) -> None
 
     run_until_full(asked, phase, lambda: max(file.stat().st_size for file in files))
 
-    [job] = asked.jobs(OWNER, "s")
+    [job] = asked.jobs.all(OWNER, "s")
     assert (job.state, job.failed) == ("failed", 0)
     assert "Store 's' cannot be written: " in job.message
     assert "Free some disk space" in job.message
@@ -66,8 +66,8 @@ def test_a_run_that_cannot_even_write_why_it_ended_is_said_to_be_cut_off(asked: 
         run_until_full(asked, "embedding", lambda: 1)
 
     assert refused.value.suggestion.startswith("Free some disk space")
-    [job] = asked.jobs(OWNER, "s")
+    [job] = asked.jobs.all(OWNER, "s")
     assert (job.state, job.message) == ("interrupted", UNSAID)
-    assert asked.requested(OWNER, "s")
+    assert asked.jobs.requested(OWNER, "s")
     require_recovered(asked)
-    assert asked.jobs(OWNER, "s")[1].message == UNSAID
+    assert asked.jobs.all(OWNER, "s")[1].message == UNSAID

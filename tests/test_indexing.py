@@ -45,14 +45,14 @@ def test_a_run_without_changes_writes_nothing_and_leaves_every_cache_valid(
     index(library, "s", notes)
     for n in range(5):
         pretend_seen(library, notes / f"{n}.md")
-    before = library.generations(OWNER)
+    before = library.stores.generations(OWNER)
 
     job = index(library, "s")
 
     assert job.counts == {"unchanged": 5}
     assert (job.total_files, job.succeeded, job.failed) == (5, 5, 0)
     assert (job.total_chunks_added, job.texts_embedded, job.results) == (0, 0, ())
-    assert library.generations(OWNER) == before
+    assert library.stores.generations(OWNER) == before
 
 
 def test_an_edited_file_is_changed_and_loses_its_old_words(library: Library, notes: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_file_is_compared_by_its_bytes_only_once_for_a_new_time(library: Libra
     note.write_text("The zebra sleeps.\n")
     index(library, "s", notes)
     os.utime(note, (1_000_000_000, 1_000_000_000))
-    [source] = library.store_info(OWNER, "s").sources
-    assert len(library.plan(OWNER, "s", source).touched) == 1
+    [source] = library.stores.info(OWNER, "s").sources
+    assert len(library.sources.plan(OWNER, "s", source).touched) == 1
 
     index(library, "s")
 
@@ -142,7 +142,7 @@ def test_a_file_is_compared_by_its_bytes_only_once_for_a_new_time(library: Libra
     with store.write() as db:  # as if that had been a while ago
         db.execute("UPDATE documents SET scanned_ns = scanned_ns + 3000000000")
     store.close()
-    plan = library.plan(OWNER, "s", source)
+    plan = library.sources.plan(OWNER, "s", source)
     assert (len(plan.touched), plan.unchanged) == (0, 1)
 
 
@@ -178,9 +178,9 @@ def test_reading_everything_again_tells_what_changed_from_what_did_not(library: 
     index(library, "s", notes)
     (notes / "edited.md").write_text("Other text.\n")
     (notes / "touched.md").write_bytes((notes / "touched.md").read_bytes())
-    [source] = library.store_info(OWNER, "s").sources
+    [source] = library.stores.info(OWNER, "s").sources
 
-    assert library.plan(OWNER, "s", source, force=True).counts()["reread"] == 2
+    assert library.sources.plan(OWNER, "s", source, force=True).counts()["reread"] == 2
     job = index(library, "s", force=True)
 
     assert outcomes(job) == {"kept.md": "reread", "touched.md": "reread", "edited.md": "changed"}
@@ -262,5 +262,5 @@ def test_a_passage_repeated_in_one_document_is_stored_once(library: Library, not
     [result] = index(library, "s", notes).results
 
     assert (result.chunks_added, result.chunks_skipped) == (1, 3)
-    assert library.store_info(OWNER, "s").chunk_count == 1
+    assert library.stores.info(OWNER, "s").chunk_count == 1
     check_library(library, "s")

@@ -169,10 +169,10 @@ def test_a_nested_tag_belongs_to_its_parents_too(library: Library, notes: Path) 
     for tag in ("work", "work/client", "work/client/acme", "WORK"):
         assert matching(library, Filters(tags=(tag,))) == ["a.md"]
     assert matching(library, Filters(tags=("client",))) == []
-    assert library.facets(OWNER)["tags"] == {
+    assert library.documents.facets(OWNER)["tags"] == {
         "Work": 1, "Work/Client": 1, "Work/Client/Acme": 1, "workshop": 1,
     }  # fmt: skip
-    assert {d.path: d.tags for d in library.documents(OWNER, "s")} == {
+    assert {d.path: d.tags for d in library.documents.all(OWNER, "s")} == {
         "a.md": ("Work/Client/Acme",),
         "b.md": ("workshop",),
     }
@@ -184,17 +184,17 @@ def test_a_tag_that_is_taken_out_is_gone(library: Library, notes: Path) -> None:
     write(notes, {"a.md": "A note. #new\n"})
     index(library, "s")
 
-    assert library.facets(OWNER)["tags"] == {"new": 1}
+    assert library.documents.facets(OWNER)["tags"] == {"new": 1}
 
 
 def test_a_note_is_private_as_soon_and_as_long_as_it_says_so(library: Library, notes: Path) -> None:
     write(notes, {"a.md": "---\nprivate: true\n---\nA note.\n", "b.md": "A note.\n"})
     index(library, "s", notes)
-    assert {d.path: d.private for d in library.documents(OWNER, "s")} == {"a.md": True, "b.md": False}
+    assert {d.path: d.private for d in library.documents.all(OWNER, "s")} == {"a.md": True, "b.md": False}
 
     write(notes, {"a.md": "A note.\n", "b.md": "---\nprivate: true\n---\nA note.\n"})
     index(library, "s")
-    assert {d.path: d.private for d in library.documents(OWNER, "s")} == {"a.md": False, "b.md": True}
+    assert {d.path: d.private for d in library.documents.all(OWNER, "s")} == {"a.md": False, "b.md": True}
 
 
 def test_a_private_note_stays_private_while_it_cannot_be_read(library: Library, notes: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_private_note_stays_private_while_it_cannot_be_read(library: Library, 
     (notes / "a.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)  # marked as UTF-8, and is not
     index(library, "s")
 
-    [document] = library.documents(OWNER, "s")
+    [document] = library.documents.all(OWNER, "s")
     assert (document.state, document.private) == ("failed", True)
 
 
@@ -220,6 +220,6 @@ def test_the_date_is_the_note_s_own_then_its_name_s_then_the_file_s(library: Lib
         os.utime(notes / name, (1_000_000_000, 1_000_000_000))
     index(library, "s", notes)
 
-    dates = {document.path: document.date for document in library.documents(OWNER, "s")}
+    dates = {document.path: document.date for document in library.documents.all(OWNER, "s")}
     assert dates == {"2026-03-15 a.md": "2020-01-02", "2026-03-15 b.md": "2026-03-15", "c.md": "2001-09-09"}
     assert matching(library, Filters(after="2001-09-09", before="2026-03-15")) == ["2026-03-15 a.md", "c.md"]

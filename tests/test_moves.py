@@ -56,7 +56,7 @@ def test_a_title_from_the_file_name_follows_a_rename(library: Library, notes: Pa
 
     index(library, "s")
 
-    titles = {document.path: document.title for document in library.documents(OWNER, "s")}
+    titles = {document.path: document.title for document in library.documents.all(OWNER, "s")}
     assert titles == {"ostrich.md": "Ostrich", "renamed.md": "A heading"}
 
 
@@ -69,7 +69,7 @@ def test_a_date_from_the_file_name_follows_a_rename(library: Library, notes: Pat
 
     assert index(library, "s").counts["moved"] == 2
 
-    dates = {document.path: document.date for document in library.documents(OWNER, "s")}
+    dates = {document.path: document.date for document in library.documents.all(OWNER, "s")}
     assert dates == {"2026-02-02 a.md": "2026-02-02", "2026-02-02 b.md": "2026-01-01"}
 
 
@@ -79,7 +79,7 @@ def test_a_date_from_the_file_time_follows_it(library: Library, notes: Path) -> 
     os.utime(notes / "a.md", (1_000_000_000, 1_000_000_000))
 
     assert index(library, "s").counts["unchanged"] == 1
-    assert library.documents(OWNER, "s")[0].date == "2001-09-09"
+    assert library.documents.all(OWNER, "s")[0].date == "2001-09-09"
 
 
 def test_relative_links_of_a_moved_note_start_at_its_new_folder(library: Library, notes: Path) -> None:
@@ -205,5 +205,5 @@ def test_words_still_waiting_for_a_vector_wait_on_after_a_move(library: Library,
 
     index(library, "s")
 
-    assert library.store_info(OWNER, "s").pending == 1
+    assert library.stores.info(OWNER, "s").pending == 1
     check_library(library, "s")

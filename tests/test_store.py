@@ -34,13 +34,13 @@ from tests.stored import found, long_note, new_store, paths, store_of
 def test_a_name_that_is_no_name_is_refused(library: Library, name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be a store's name"):
         library.create_store(OWNER, name, "hashing")
-    assert library.store_names(OWNER) == []
+    assert library.stores.names(OWNER) == []
 
 
 @pytest.mark.parametrize("name", ["a", "0", "A-b_C9", "x" * 63])
 def test_a_name_of_letters_digits_hyphens_and_underscores_is_taken(library: Library, name: str) -> None:
     assert library.create_store(OWNER, name, "hashing").name == name
-    assert library.store_names(OWNER) == [name]
+    assert library.stores.names(OWNER) == [name]
 
 
 def test_a_name_is_taken_once_whatever_its_case(library: Library) -> None:
@@ -52,7 +52,7 @@ def test_a_name_is_taken_once_whatever_its_case(library: Library) -> None:
 def test_an_unknown_embedder_is_refused_and_makes_no_store(library: Library) -> None:
     with pytest.raises(InvalidInput, match="no embedder called 'word2vec'"):
         library.create_store(OWNER, "a", "word2vec")
-    assert library.store_names(OWNER) == []
+    assert library.stores.names(OWNER) == []
 
 
 def test_a_new_store_tells_what_it_is(library: Library) -> None:
@@ -72,10 +72,10 @@ def test_a_new_store_tells_what_it_is(library: Library) -> None:
 def test_the_size_of_a_store_does_not_depend_on_its_log(library: Library, notes: Path) -> None:
     (notes / "long.md").write_text(long_note(400))
     index(library, "a", notes)
-    size, file = library.store_info(OWNER, "a").size_bytes, library.settings.store_dir / "a.db"
+    size, file = library.stores.info(OWNER, "a").size_bytes, library.settings.store_dir / "a.db"
     assert file.with_name("a.db-wal").stat().st_size > 0
     library.close()
-    assert size == file.stat().st_size == library.store_info(OWNER, "a").size_bytes
+    assert size == file.stat().st_size == library.stores.info(OWNER, "a").size_bytes
 
 
 def test_a_store_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_looking_at_an_empty_library_creates_nothing(library: Library, home: Path) -> None:
-    assert library.store_names(OWNER) == []
+    assert library.stores.names(OWNER) == []
     assert not home.exists()
 
 
@@ -168,16 +168,16 @@ def test_a_file_that_is_no_store_is_named(library: Library) -> None:
     db.close()
 
     with pytest.raises(StoreError, match="'text' cannot be opened: file is not a database"):
-        library.store_info(OWNER, "text")
+        library.stores.info(OWNER, "text")
     for name in ("empty", "other"):
         with pytest.raises(StoreError, match=f"'{name}.db' is not a Commonplace store"):
-            library.store_info(OWNER, name)
+            library.stores.info(OWNER, name)
 
 
 def test_a_store_that_is_not_there_is_told_with_the_nearest_name(library: Library) -> None:
     library.create_store(OWNER, "recipes", "hashing")
     with pytest.raises(NotFound, match="Did you mean 'recipes'"):
-        library.store_info(OWNER, "recipies")
+        library.stores.info(OWNER, "recipies")
 
 
 def test_a_guest_learns_nothing_of_a_store_that_is_not_granted(library: Library) -> None:
@@ -186,10 +186,10 @@ def test_a_guest_learns_nothing_of_a_store_that_is_not_granted(library: Library)
     messages = []
     for name in ("secret", "nothing"):
         with pytest.raises(NotFound) as refused:
-            library.store_info(guest, name)
+            library.stores.info(guest, name)
         messages.append(str(refused.value).replace(name, "NAME"))
     assert messages[0] == messages[1]
-    assert library.store_names(guest) == []
+    assert library.stores.names(guest) == []
 
 
 def test_a_store_opens_again_with_all_that_is_in_it(library: Library, notes: Path, home: Path) -> None:
@@ -219,9 +219,9 @@ def test_a_store_replaced_under_an_open_library_is_noticed(library: Library, not
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
     other = Library.open(Settings(home / "data", home / "data" / "models", ()))
-    other.delete_store(OWNER, "s")
+    other.stores.delete(OWNER, "s")
     with pytest.raises(NotFound):
-        library.documents(OWNER, "s")
+        library.documents.all(OWNER, "s")
     assert list(library.settings.store_dir.iterdir()) == []
     (notes / "a.md").write_text("The giraffe sleeps.\n")
     index(other, "s", notes)
@@ -307,10 +307,10 @@ def test_a_folder_of_stores_that_cannot_be_read_is_not_taken_for_an_empty_one(li
     library.settings.data_dir.mkdir(parents=True)
     library.settings.store_dir.write_text("No folder.")
     with pytest.raises(StoreError, match="cannot be read: Not a directory") as refused:
-        library.store_names(OWNER)
+        library.stores.names(OWNER)
     assert str(library.settings.store_dir) in refused.value.message
     with pytest.raises(StoreError) as refused:
-        library.store_names(Viewer("guest"))
+        library.stores.names(Viewer("guest"))
     assert str(library.settings.store_dir) not in str(refused.value)
 
 
@@ -318,7 +318,7 @@ def test_a_link_that_leads_nowhere_hides_no_store(library: Library) -> None:
     library.create_store(OWNER, "s", "hashing")
     (library.settings.store_dir / "loop.db").symlink_to("loop.db")
     (library.settings.store_dir / "folder.db").mkdir()
-    assert library.store_names(OWNER) == ["s"]
+    assert library.stores.names(OWNER) == ["s"]
 
 
 def test_a_store_of_an_embedder_that_is_not_known_here_is_listed(library: Library) -> None:
@@ -329,9 +329,9 @@ def test_a_store_of_an_embedder_that_is_not_known_here_is_listed(library: Librar
             db.execute("UPDATE meta SET value = ? WHERE key = 'embedder'", (name,))
         store.close()
         library.close()
-        info = library.store_info(OWNER, "s")
+        info = library.stores.info(OWNER, "s")
         assert (info.embedder, info.dimension) == (name, 256 if name == "hashing" else 0)
-        library.delete_store(OWNER, "s")
+        library.stores.delete(OWNER, "s")
 
 
 # --- removing and renaming --------------------------------------------------------------
@@ -341,11 +341,11 @@ def test_a_deleted_store_leaves_nothing_behind_and_its_files_stay(library: Libra
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
 
-    library.delete_store(OWNER, "s")
+    library.stores.delete(OWNER, "s")
 
     assert list(library.settings.store_dir.iterdir()) == []
     assert (notes / "a.md").exists()
-    assert library.store_names(OWNER) == []
+    assert library.stores.names(OWNER) == []
     library.create_store(OWNER, "s", "hashing")
     assert paths(library) == []
 
@@ -376,7 +376,7 @@ def test_a_store_that_is_being_indexed_stays_open_when_it_is_not_renamed_or_dele
 ) -> None:
     monkeypatch.setattr("rag_core.store.lock._TIMEOUT_S", 0.05)
     library.create_store(OWNER, "s", "hashing")
-    stores = library._stores
+    stores = library._shared.stores
     opened = stores.open(OWNER, "s")
     with lock.hold(stores.path("s")):
         with pytest.raises(StoreBusy, match="Nothing was renamed"):

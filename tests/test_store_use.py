@@ -33,8 +33,8 @@ def test_a_store_made_again_has_no_generation_that_a_cache_may_have_met(
     for text in ("The zebra sleeps.", "The giraffe sleeps."):
         (notes / "a.md").write_text(text)
         index(library, "s", notes)
-        met.add(library.generations(OWNER))
-        library.delete_store(OWNER, "s")
+        met.add(library.stores.generations(OWNER))
+        library.stores.delete(OWNER, "s")
     assert len(met) == 2
 
 
@@ -148,7 +148,7 @@ def test_more_readers_than_connections_wait_for_one_another(tmp_path: Path) -> N
 def test_a_full_disk_ends_the_run_says_so_and_loses_nothing(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
-    store = library._stores.open(OWNER, "s").store
+    store = library._shared.stores.open(OWNER, "s").store
     with store.note() as db:
         pages = db.execute("PRAGMA page_count").fetchone()[0]
         db.execute("INSERT INTO meta VALUES ('x', 'y')")
@@ -170,13 +170,15 @@ def test_a_full_disk_ends_the_run_says_so_and_loses_nothing(library: Library, no
 _NORMAL, _FULL = 1, 2
 DECISIONS: dict[str, Callable[[Library, Path], object]] = {
     "add folder": lambda library, notes: library.add_source(OWNER, "s", notes, ["*.md"]),
-    "change folder": lambda library, notes: library.change_source(OWNER, "s", 1, ["*.md"]),
-    "pause folder": lambda library, notes: library.pause_source(OWNER, "s", 1),
-    "remove folder": lambda library, notes: library.remove_source(OWNER, "s", 1),
-    "exclude file": lambda library, notes: library.exclude_file(OWNER, "s", "a.md"),
-    "keep private": lambda library, notes: library.set_private_rules(OWNER, "s", ["*.md"]),
-    "let private leave": lambda library, notes: library.let_private_leave(OWNER, "s", allowed=False),
-    "clear store": lambda library, notes: library.clear_store(OWNER, "s", confirm=True),
+    "change folder": lambda library, notes: library.sources.change(OWNER, "s", 1, ["*.md"]),
+    "pause folder": lambda library, notes: library.sources.pause(OWNER, "s", 1),
+    "remove folder": lambda library, notes: library.sources.remove(OWNER, "s", 1),
+    "exclude file": lambda library, notes: library.files.exclude(OWNER, "s", "a.md"),
+    "keep private": lambda library, notes: library.privacy.set(OWNER, "s", ["*.md"]),
+    "let private leave": lambda library, notes: library.placement.let_private_leave(
+        OWNER, "s", allowed=False
+    ),
+    "clear store": lambda library, notes: library.stores.clear(OWNER, "s", confirm=True),
 }
 
 
@@ -209,7 +211,7 @@ def test_what_the_owner_decides_is_on_the_disk_before_it_is_acknowledged(
 def test_what_a_run_reads_waits_for_no_disk(library: Library, notes: Path, commits: list[int]) -> None:
     index(library, "s", notes)
     (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.pause_source(OWNER, "s", 1, paused=False)
+    library.sources.pause(OWNER, "s", 1, paused=False)
     commits.clear()
     assert index(library, "s").counts["added"] == 1
     assert {*commits} == {_NORMAL}
@@ -219,15 +221,15 @@ def test_a_damaged_store_can_be_deleted(library: Library) -> None:
     library.create_store(OWNER, "notes", "hashing")
     library.close()
     (library.settings.store_dir / "notes.db").write_bytes(b"garbage" * 1000)
-    library.delete_store(OWNER, "notes")
-    assert library.store_names(OWNER) == []
+    library.stores.delete(OWNER, "notes")
+    assert library.stores.names(OWNER) == []
     assert list(library.settings.store_dir.iterdir()) == []
 
 
 def test_many_threads_may_ask_about_a_store_at_once(library: Library) -> None:
     library.create_store(OWNER, "notes", "hashing")
     with ThreadPoolExecutor(24) as pool:
-        asked = [pool.submit(library.store_info, OWNER, "notes") for _ in range(200)]
+        asked = [pool.submit(library.stores.info, OWNER, "notes") for _ in range(200)]
         assert {each.result(timeout=30).name for each in asked} == {"notes"}
 
 
@@ -258,7 +260,7 @@ def test_a_store_made_where_one_was_deleted_by_hand_is_empty(library: Library, n
     path.unlink()
     path.with_name("notes.db-wal").write_bytes(log)
     library.create_store(OWNER, "notes", "hashing")
-    info = library.store_info(OWNER, "notes")
+    info = library.stores.info(OWNER, "notes")
     assert (info.file_count, info.pending) == (0, 0)
 
 

@@ -71,7 +71,7 @@ def damage(library: Library, how: Damage) -> None:
 
 
 def faults(library: Library) -> dict[str, Finding]:
-    found = library.verify(OWNER, "s").findings
+    found = library.upkeep.verify(OWNER, "s").findings
     return {finding.check: finding for finding in found if finding.severity == "fault"}
 
 
@@ -167,7 +167,7 @@ def expected(sound: Library) -> tuple[object, object]:
 
 
 def test_a_store_as_indexed_is_sound(sound: Library) -> None:
-    health = sound.verify(OWNER, "s", files=True)
+    health = sound.upkeep.verify(OWNER, "s", files=True)
     assert health.findings == ()
     assert health.sound
     assert {check for _, checks in DAMAGES.values() for check in checks} < set(health.checks)
@@ -181,11 +181,11 @@ def test_damage_is_found_and_mended(
     damage(library, how)
 
     assert set(faults(library)) == broken
-    assert library.repair(OWNER, "s").done
-    assert library.verify(OWNER, "s").sound
+    assert library.upkeep.repair(OWNER, "s").done
+    assert library.upkeep.verify(OWNER, "s").sound
     index(library, "s")
 
-    assert library.verify(OWNER, "s").findings == ()
+    assert library.upkeep.verify(OWNER, "s").findings == ()
     assert contents(library, "s") == expected[0]
     assert answers(library) == expected[1]
 
@@ -210,11 +210,11 @@ def test_a_vector_that_nobody_needs_is_no_fault(library: Library) -> None:
         "UPDATE embeddings SET crc32 = 3523407757 WHERE hash = x'00'",
     )
 
-    health = library.verify(OWNER, "s")
+    health = library.upkeep.verify(OWNER, "s")
 
     assert [(finding.check, finding.count) for finding in health.findings] == [("leftovers", 1)]
     assert health.sound
-    assert library.repair(OWNER, "s").done == ()
+    assert library.upkeep.repair(OWNER, "s").done == ()
 
 
 def test_files_that_are_no_longer_as_they_were_read_are_noted_when_asked_for(
@@ -228,7 +228,7 @@ def test_files_that_are_no_longer_as_they_were_read_are_noted_when_asked_for(
     (notes / "longer.md").write_text("This is longer.md, and longer.\n")
     (notes / "gone.md").unlink()
 
-    health = library.verify(OWNER, "files", files=True)
+    health = library.upkeep.verify(OWNER, "files", files=True)
 
     [finding] = health.findings
     assert (finding.check, finding.severity, finding.count) == ("files", "note", 3)
@@ -236,27 +236,27 @@ def test_files_that_are_no_longer_as_they_were_read_are_noted_when_asked_for(
         "gone.md: gone, or not to be read", "longer.md: changed", "same size.md: changed",
     ]  # fmt: skip
     assert health.sound
-    assert library.verify(OWNER, "files").findings == ()
+    assert library.upkeep.verify(OWNER, "files").findings == ()
 
 
 def test_verify_changes_nothing(library: Library) -> None:
-    before = library.generations(OWNER)
-    library.verify(OWNER, "s")
-    assert library.generations(OWNER) == before
+    before = library.stores.generations(OWNER)
+    library.upkeep.verify(OWNER, "s")
+    assert library.stores.generations(OWNER) == before
 
 
 def test_a_store_can_be_verified_while_it_is_indexed(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     library.create_store(OWNER, "busy", "hashing")
     library.add_source(OWNER, "busy", notes, ("**/*",))
-    library.request_index(OWNER, "busy")
+    library.jobs.request(OWNER, "busy")
     store, gate = store_of(library, "busy"), Gate()
     run = Run(store, gate)
     gate.wait()
 
-    assert library.verify(OWNER, "busy").findings == ()
+    assert library.upkeep.verify(OWNER, "busy").findings == ()
     with pytest.raises(StoreBusy) as busy:
-        library.repair(OWNER, "busy")
+        library.upkeep.repair(OWNER, "busy")
 
     gate.open()
     run.end()
@@ -265,14 +265,14 @@ def test_a_store_can_be_verified_while_it_is_indexed(library: Library, notes: Pa
 
 
 def test_repair_leaves_a_sound_store_alone(library: Library) -> None:
-    before = library.generations(OWNER)
-    assert library.repair(OWNER, "s").done == ()
-    assert library.generations(OWNER) == before
+    before = library.stores.generations(OWNER)
+    assert library.upkeep.repair(OWNER, "s").done == ()
+    assert library.stores.generations(OWNER) == before
 
 
 @pytest.mark.parametrize("how", ["DROP TABLE meta", "DELETE FROM meta WHERE key = 'chunk_sizes'"])
 def test_a_store_that_does_not_say_what_it_is_is_called_damaged(library: Library, how: str) -> None:
     damage(library, how)
     with pytest.raises(StoreError, match=r"'s' (is damaged|cannot be read)") as broken:
-        library.verify(OWNER, "s")
+        library.upkeep.verify(OWNER, "s")
     assert "repair the store" in broken.value.suggestion
