@@ -26,6 +26,7 @@ from benchmarks.notes import Author
 from benchmarks.process import Figures, alone, lines, memory, spread
 from benchmarks.retrieval import MODES, open_library, quoted
 from rag_core.extract import EXTRACTOR_VERSION
+from rag_core.files import FileStat
 from rag_core.store import Store, chunks, documents, embeddings
 from rag_core.types import OWNER, Extracted, Passage
 
@@ -69,7 +70,7 @@ def put(db: sqlite3.Connection, author: Author, chance: np.random.Generator, num
         name, title = f"{number % 300:03d}/note {number}.md", f"Note {number}"
         passages = [passage(author, title) for _ in range(CHUNKS_A_FILE)]
         doc = Extracted("", "markdown", "utf-8", title, "heading", ())
-        file = documents.FileRecord(1, name.encode(), name, 1, 1, 1, number, 1, name)
+        file = documents.FileRecord(1, name, FileStat(name.encode(), 1, 1, 1, number), 1, name)
         documents.put(db, file, doc, chunks.rows(name, doc, passages), EXTRACTOR_VERSION)
         waiting += [embeddings.Pending(chunks.embed_hash(p.embedded), p.embedded) for p in passages]
     [identity, dimension] = db.execute("SELECT id, dimension FROM identities").fetchone()

@@ -104,27 +104,22 @@ def test_an_edit_while_texts_wait_leaves_only_the_new_ones_waiting(library: Libr
     check_library(library, "s")
 
 
-def test_a_refused_text_is_recorded_and_every_other_one_embedded(store: Store, notes: Path) -> None:
+def test_a_refused_text_is_recorded_every_other_one_embedded_and_it_is_tried_again(
+    store: Store, notes: Path
+) -> None:
     for n in range(40):
         (notes / f"{n:02}.md").write_text("It holds poison.\n" if n == 17 else f"It tells of subject{n}.\n")
 
     job = run(store, Flaky())
 
-    assert job.state == "done"
-    assert job.texts_embedded == 39
+    assert (job.state, job.texts_embedded) == ("done", 39)
     assert "refused" in job.message
     assert rows(store, "SELECT count(*), min(error), min(attempts) > 0 FROM queue") == [
         (1, "The text was refused.", 1)
     ]
     check(store)
 
-
-def test_a_refused_text_is_tried_again_in_the_next_run(store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("It holds poison.\n")
-    run(store, Flaky())
-    again = Flaky(poison="nothing like it")
-
-    job = run(store, again)
+    job = run(store, Flaky(poison="nothing like it"))
 
     assert (job.texts_embedded, job.message) == (1, "")
     assert rows(store, "SELECT * FROM queue") == []
@@ -184,37 +179,33 @@ def test_what_cannot_be_read_is_counted_without_a_look_at_every_vector(store: St
     assert "embeddings_unreadable" in str(rows(store, f"EXPLAIN QUERY PLAN {sql}"))
 
 
-def test_another_model_under_the_same_name_is_not_mixed_in(
-    library: Library, store: Store, notes: Path
+class Drifted(Hashing):
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        return np.roll(super().embed_documents(texts), 1, axis=1)
+
+
+class Renewed(Hashing):
+    def __init__(self, dimension: int) -> None:
+        super().__init__(dimension)
+        self.identity = replace(self.identity, digest="f" * 64)
+
+
+@pytest.mark.parametrize("other", [Drifted(64), Renewed(64)], ids=["other vectors", "another digest"])
+def test_another_model_of_the_same_name_is_not_mixed_in(
+    library: Library, store: Store, notes: Path, other: Embedder
 ) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     run(store, Hashing(64))
     (notes / "b.md").write_text("The giraffe sleeps.\n")
-    other = Hashing(64)
-    other.identity = replace(other.identity, digest="f" * 64)
 
     job = run(store, other)
 
     assert (job.state, job.texts_embedded) == ("done", 0)
     assert "The vectors of store 's' are from" in job.message
+    assert "Search goes on by words" in job.message
     assert found(library, "giraffe") == ["b.md"]
     assert library.stores.info(OWNER, "s").pending == 1
     assert run(store, Hashing(64)).texts_embedded == 1
-
-
-def test_a_model_that_gives_other_vectors_than_before_is_not_mixed_in(store: Store, notes: Path) -> None:
-    class Drifted(Hashing):
-        def embed_documents(self, texts: Sequence[str]) -> Vectors:
-            return np.roll(super().embed_documents(texts), 1, axis=1)
-
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    run(store, Hashing(64))
-    (notes / "b.md").write_text("The giraffe sleeps.\n")
-
-    job = run(store, Drifted(64))
-
-    assert job.texts_embedded == 0
-    assert "Search goes on by words" in job.message
 
 
 def test_a_vector_that_no_passage_needs_is_removed_and_made_again_later(store: Store, notes: Path) -> None:

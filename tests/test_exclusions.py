@@ -255,7 +255,7 @@ def test_a_file_is_excluded_together_with_the_request_to_forget_it_or_not_at_all
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("rag_core.store.work.add_request", full)
+        patch.setattr("rag_core.store.jobs.add_request", full)
         with pytest.raises(StoreError):
             library.files.exclude(OWNER, "s", "tea.md")
     assert states(library)["tea.md"] == "fresh"

@@ -245,7 +245,7 @@ def test_a_paused_folder_can_be_removed(library: Library, source: Source) -> Non
 def test_a_removal_that_was_cancelled_goes_on_with_the_next_run(
     library: Library, source: Source, other: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.index.runlog._NOTE_EVERY_S", 0.0)
+    monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
     library.sources.remove(OWNER, "s", source.id)
 
     def cancel(job: Job) -> None:
@@ -270,7 +270,7 @@ def test_a_removal_that_was_cancelled_goes_on_with_the_next_run(
 def test_a_removal_that_was_interrupted_is_asked_for_still(
     library: Library, source: Source, other: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.index.runlog._NOTE_EVERY_S", 0.0)
+    monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
     library.sources.remove(OWNER, "s", source.id)
     seen: list[Job] = []
 
@@ -303,7 +303,7 @@ def test_adding_the_folder_again_before_the_run_keeps_it_with_the_new_globs(
 def test_adding_the_folder_again_while_it_is_being_removed_brings_all_of_it_back(
     library: Library, notes: Path, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.index.runlog._NOTE_EVERY_S", 0.0)
+    monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
     library.sources.remove(OWNER, "s", source.id)
 
     def add_again(job: Job) -> None:

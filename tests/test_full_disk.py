@@ -10,7 +10,7 @@ import pytest
 
 from rag_core.errors import StoreError
 from rag_core.library import Library
-from rag_core.store.work import UNSAID
+from rag_core.store.jobs import UNSAID
 from rag_core.types import OWNER, Job
 from tests.conftest import index
 from tests.unwritable import no_file_grows

@@ -220,7 +220,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         return refusal(store, work)
 
     monkeypatch.setattr("rag_core.store.lock._refusal", refuse)
-    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
+    monkeypatch.setattr("rag_core.store.lock._TIMEOUT_S", 0.05)
     monkeypatch.setattr("rag_core.library.jobs._LOOK_EVERY_S", 0.01)
     return refused
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,36 +37,42 @@ def test_a_wikilink_may_name_its_target_in_every_way(library: Library, notes: Pa
     check_library(library, "s")
 
 
-def test_a_link_prefers_its_own_folder_then_the_shortest_path(library: Library, notes: Path) -> None:
-    write(
-        notes,
+LEADS: dict[str, tuple[dict[str, str], dict[tuple[str, str], str | None]]] = {
+    "to its own folder, then by the shortest path": (
         {
             "long/way/down/x.md": "One.\n",
             "mid/x.md": "Two.\n",
             "long/way/down/here.md": "[[x]]\n",
             "elsewhere/here.md": "[[x]]\n",
         },
-    )
-    index(library, "s", notes)
-
-    assert links(library, "s") == {
-        ("long/way/down/here.md", "x"): "long/way/down/x.md",
-        ("elsewhere/here.md", "x"): "mid/x.md",
-    }
-
-
-def test_a_file_name_outranks_an_alias(library: Library, notes: Path) -> None:
-    write(
-        notes,
+        {
+            ("long/way/down/here.md", "x"): "long/way/down/x.md",
+            ("elsewhere/here.md", "x"): "mid/x.md",
+        },
+    ),
+    "to a file name rather than an alias": (
         {
             "a.md": "---\naliases: [much-longer-name]\n---\nOne.\n",
             "z/much-longer-name.md": "Two.\n",
             "here.md": "[[much-longer-name]]\n",
         },
-    )
-    index(library, "s", notes)
+        {("here.md", "much-longer-name"): "z/much-longer-name.md"},
+    ),
+    "where a relative one points": (
+        {"a/x.md": "One.\n", "b/here.md": "[text](./x.md) [other](../a/x.md)\n"},
+        {("b/here.md", "./x.md"): None, ("b/here.md", "../a/x.md"): "a/x.md"},
+    ),
+    "to no document from inside the note": ({"a.md": "# Part\n\n[[#Part]]\n"}, {("a.md", ""): None}),
+}
 
-    assert links(library, "s") == {("here.md", "much-longer-name"): "z/much-longer-name.md"}
+
+@pytest.mark.parametrize(("files", "expected"), LEADS.values(), ids=LEADS)
+def test_a_link_leads(
+    library: Library, notes: Path, files: dict[str, str], expected: dict[tuple[str, str], str | None]
+) -> None:
+    write(notes, files)
+    index(library, "s", notes)
+    assert links(library, "s") == expected
 
 
 def test_a_link_resolves_when_its_target_appears_and_not_after_it_is_gone(
@@ -88,45 +95,51 @@ def test_a_link_resolves_when_its_target_appears_and_not_after_it_is_gone(
     check_library(library, "s")
 
 
-def test_a_link_falls_back_to_the_next_best_when_its_target_goes(library: Library, notes: Path) -> None:
-    write(notes, {"x.md": "One.\n", "deep/x.md": "Two.\n", "here.md": "[[x]]\n"})
+CHANGES: dict[str, tuple[dict[str, str], Callable[[Path], object], str, dict[str, str | None]]] = {
+    "its best target goes": (
+        {"x.md": "One.\n", "deep/x.md": "Two.\n"},
+        lambda notes: (notes / "x.md").unlink(),
+        "[[x]]\n",
+        {"x": "deep/x.md"},
+    ),
+    "its target is renamed": (
+        {"old.md": "It is here.\n"},
+        lambda notes: (notes / "old.md").rename(notes / "new.md"),
+        "[[old]] [[new]]\n",
+        {"old": None, "new": "new.md"},
+    ),
+    "an alias is removed": (
+        {"a.md": "---\naliases: [Nick]\n---\nOne.\n"},
+        lambda notes: (notes / "a.md").write_text("One.\n"),
+        "[[Nick]]\n",
+        {"Nick": None},
+    ),
+    "its target becomes binary": (
+        {"a.md": "One.\n"},
+        lambda notes: (notes / "a.md").write_bytes(b"\x00\x01\x02\x03" * 100),
+        "[[a]]\n",
+        {"a": None},
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "change", "note", "expected"), CHANGES.values(), ids=CHANGES)
+def test_a_link_follows_when(
+    library: Library,
+    notes: Path,
+    files: dict[str, str],
+    change: Callable[[Path], object],
+    note: str,
+    expected: dict[str, str | None],
+) -> None:
+    write(notes, {**files, "here.md": note})
     index(library, "s", notes)
-    assert links(library, "s") == {("here.md", "x"): "x.md"}
-    (notes / "x.md").unlink()
+    assert {*links(library, "s").values()} & {*files}
+    change(notes)
 
     index(library, "s")
 
-    assert links(library, "s") == {("here.md", "x"): "deep/x.md"}
-
-
-def test_renaming_the_target_breaks_the_link_until_the_note_follows(library: Library, notes: Path) -> None:
-    write(notes, {"old.md": "It is here.\n", "here.md": "[[old]] [[new]]\n"})
-    index(library, "s", notes)
-    (notes / "old.md").rename(notes / "new.md")
-
-    index(library, "s")
-
-    assert links(library, "s") == {("here.md", "old"): None, ("here.md", "new"): "new.md"}
-
-
-def test_an_alias_that_is_taken_out_no_longer_leads_anywhere(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "---\naliases: [Nick]\n---\nOne.\n", "here.md": "[[Nick]]\n"})
-    index(library, "s", notes)
-    write(notes, {"a.md": "One.\n"})
-
-    index(library, "s")
-
-    assert links(library, "s") == {("here.md", "Nick"): None}
-
-
-def test_a_target_that_becomes_binary_is_no_target(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "One.\n", "here.md": "[[a]]\n"})
-    index(library, "s", notes)
-    (notes / "a.md").write_bytes(b"\x00\x01\x02\x03" * 100)
-
-    index(library, "s")
-
-    assert links(library, "s") == {("here.md", "a"): None}
+    assert links(library, "s") == {("here.md", target): path for target, path in expected.items()}
     check_library(library, "s")
 
 
@@ -139,20 +152,6 @@ def test_embeds_and_markdown_links_are_kept_with_their_kind(library: Library, no
     store.close()
 
     assert rows == [("embed", 0), ("wikilink", 0), ("markdown", 0)]
-
-
-def test_a_relative_link_leads_only_where_it_points(library: Library, notes: Path) -> None:
-    write(notes, {"a/x.md": "One.\n", "b/here.md": "[text](./x.md) [other](../a/x.md)\n"})
-    index(library, "s", notes)
-
-    assert links(library, "s") == {("b/here.md", "./x.md"): None, ("b/here.md", "../a/x.md"): "a/x.md"}
-
-
-def test_a_link_inside_a_note_has_no_target_document(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "# Part\n\n[[#Part]]\n"})
-    index(library, "s", notes)
-
-    assert links(library, "s") == {("a.md", ""): None}
 
 
 # --- tags, privacy, dates -------------------------------------------------------------

@@ -15,17 +15,19 @@ from tests.stored import contents, found, fresh_contents, keys, links, long_note
 
 
 def test_a_renamed_file_is_moved_without_embedding_and_keeps_its_keys(library: Library, notes: Path) -> None:
-    (notes / "old.md").write_text(long_note(20))
+    (notes / "walrus.md").write_text(long_note(20))
     index(library, "s", notes)
-    before = keys(library, "s", "old.md")
-    (notes / "old.md").rename(notes / "new.md")
+    before = keys(library, "s", "walrus.md")
+    (notes / "walrus.md").rename(notes / "ostrich.md")
 
     job = index(library, "s")
 
     [result] = job.results
-    assert (result.source_file, result.outcome, result.message) == ("new.md", "moved", "from old.md")
+    assert (result.source_file, result.outcome, result.message) == ("ostrich.md", "moved", "from walrus.md")
     assert (job.total_chunks_added, job.texts_embedded) == (0, 0)
-    assert keys(library, "s", "new.md") == before
+    assert keys(library, "s", "ostrich.md") == before
+    assert found(library, "ostrich") == ["ostrich.md"]
+    assert found(library, "walrus") == []
     check_library(library, "s")
 
 
@@ -43,17 +45,6 @@ def test_a_renamed_folder_moves_all_its_files(library: Library, notes: Path) -> 
     assert (job.total_chunks_added, job.texts_embedded) == (0, 0)
     assert {n: keys(library, "s", f"new/deep/{n}.md") for n in range(6)} == before
     assert contents(library, "s") == fresh_contents(library, notes)
-
-
-def test_a_moved_file_is_found_by_its_new_path_and_not_by_its_old(library: Library, notes: Path) -> None:
-    (notes / "walrus.md").write_text("# A heading\n\nPlain words.\n")
-    index(library, "s", notes)
-    (notes / "walrus.md").rename(notes / "ostrich.md")
-
-    index(library, "s")
-
-    assert found(library, "ostrich") == ["ostrich.md"]
-    assert found(library, "walrus") == []
 
 
 def test_a_title_from_the_file_name_follows_a_rename(library: Library, notes: Path) -> None:

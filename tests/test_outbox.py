@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.index import outbox
 from rag_core.library import Library
 from rag_core.models.embedders.hashing import Hashing
-from rag_core.store import Store, migrations
+from rag_core.store import Store
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Filters
 from rag_core.vectors import Receipt, Settled, unnoticed
@@ -226,22 +225,6 @@ def test_with_failing_requests_nothing_is_lost_or_doubled(store: Store, amazon: 
     assert_alike(store, there)
 
 
-def test_a_change_made_while_its_chunk_is_under_way_is_sent_after_it(store: Store, index: S3Vectors) -> None:
-    class Slow(S3Vectors):
-        """Sends; and before the receipt comes, every chunk changes again."""
-
-        def _put(self, items: dict[str, bytes]) -> None:
-            super()._put(items)
-            with store.write() as db:
-                db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
-
-    slow = at(index.service.options, Slow)
-    outbox.flush(store, slow)
-    assert backlog(store) == rows.Backlog(12, 0)
-    outbox.flush(store, index)
-    assert {record.doc["chunk_index"] for record in index.records()} == {1}
-
-
 def test_a_note_deleted_between_the_two_passes_is_deleted_there_by_the_next_flush(
     library: Library, notes: Path, store: Store, index: S3Vectors
 ) -> None:
@@ -264,7 +247,7 @@ def test_a_note_deleted_between_the_two_passes_is_deleted_there_by_the_next_flus
     assert_alike(store, index)
 
 
-def test_a_flush_sends_each_chunk_once_however_often_it_changes_meanwhile(
+def test_a_flush_sends_each_chunk_once_and_what_changes_meanwhile_waits_for_the_next(
     store: Store, index: S3Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Slow(S3Vectors):
@@ -325,16 +308,6 @@ def test_heal_leaves_another_owners_index_alone(store: Store, index: S3Vectors) 
     with pytest.raises(VectorError, match="belongs to another installation"):
         outbox.heal(store, index)
     assert sorted(index.keys()) == before
-
-
-def test_a_store_of_the_version_before_gets_its_outbox(tmp_path: Path) -> None:
-    db = sqlite3.connect(tmp_path / "old.db", isolation_level=None)
-    for number in (1, 2):
-        migrations._apply(db, number)
-    db.execute("INSERT INTO sources VALUES (1, x'2f', '', '[]', '[]', 0, '', 0)")
-    migrations.migrate(db, "old")
-    assert db.execute("SELECT count(*) FROM outbox").fetchone()[0] == 0
-    db.close()
 
 
 # --- killed between the local commit and the remote flush ---------------------------------

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core.errors import EmbedderError
 from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import lock
-from rag_core.store.work import UNSAID
+from rag_core.store.jobs import UNSAID
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
 from tests.index_page import errors, finished, page, texts, until

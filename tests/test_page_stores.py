@@ -316,7 +316,7 @@ def test_faults_are_named_and_repaired(garden: Library) -> None:
         db.commit()
     app = settled(press(page(store="garden"), "store_verify_garden"))
     assert "2 faults in 12 checks" in texts(app)
-    assert "3 documents with passages at a place that cannot be." in texts(app)
+    assert "3 documents with passages at an impossible place." in texts(app)
 
     garden.jobs.request(OWNER, "garden", [])
     settled(press(app, "store_repair_garden"))

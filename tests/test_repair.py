@@ -19,8 +19,8 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
-from rag_core.index.courtesy import Courtesy
 from rag_core.index.index import Limits
+from rag_core.index.priority import SearchPriority
 from rag_core.index.repair import repair
 from rag_core.library import Library
 from rag_core.models.embedders.hashing import Hashing
@@ -212,7 +212,7 @@ def test_a_vector_that_is_not_as_it_was_written_is_found_and_made_again(
 ) -> None:
     change(library, "UPDATE embeddings SET vector = CAST(x'0102' || substr(vector, 3) AS BLOB) WHERE id = 7")
     [finding] = library.upkeep.verify(OWNER, "s").findings
-    assert finding.sentence == "1 vector with other numbers than were written."
+    assert finding.sentence == "1 vector with damaged numbers."
 
     assert library.upkeep.repair(OWNER, "s").to_embed == 1
     assert library.jobs.requested(OWNER, "s")
@@ -346,7 +346,7 @@ def test_what_is_decided_meanwhile_is_not_lost(library: Library) -> None:
         return Hashing()
 
     with pytest.raises(StoreBusy) as busy:
-        repair(file_of(library), meanwhile, Limits(), Courtesy())
+        repair(file_of(library), meanwhile, Limits(), SearchPriority())
 
     assert busy.value.message == "Something was decided about store 's' while it was repaired."
     assert library.upkeep.repair(OWNER, "s").done
@@ -387,7 +387,7 @@ def test_on_a_full_disk_the_store_stays_as_it_was(library: Library, pages: int) 
 def mend(ledger: Ledger, path: Path) -> None:
     """In a process of its own: a repair, which begins when it says so."""
     ledger.begins()
-    repair(path, lambda _: Hashing(), Limits(), Courtesy())
+    repair(path, lambda _: Hashing(), Limits(), SearchPriority())
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -150,22 +150,6 @@ def test_looking_whether_a_runner_works_does_not_keep_one_from_starting(
     assert paths(library) == ["a.md"]
 
 
-def test_two_that_look_at_once_do_not_take_each_other_for_a_runner(store: Store) -> None:
-    seen: list[bool] = []
-
-    def look() -> None:
-        seen.extend(store.running() for _ in range(300))
-
-    watchers = [threading.Thread(target=look) for _ in range(3)]
-    for watcher in watchers:
-        watcher.start()
-    for watcher in watchers:
-        watcher.join(WAIT_S)
-
-    assert len(seen) == 900
-    assert not any(seen)
-
-
 LOOK = """
 import sys
 from pathlib import Path
@@ -212,7 +196,7 @@ def test_looking_for_a_runner_leaves_no_lock_file(tmp_path: Path) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
+    monkeypatch.setattr("rag_core.store.lock._TIMEOUT_S", 0.05)
 
 
 UPKEEP: dict[lock.Work, str] = {
@@ -342,7 +326,7 @@ def test_cancel_stops_a_run_within_a_batch_and_the_next_one_finishes(
 def test_cancel_stops_a_run_between_two_files(
     library: Library, store: Store, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.index.runlog._NOTE_EVERY_S", 0.0)
+    monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
     for n in range(10):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     library.jobs.request(OWNER, "s")
@@ -396,18 +380,6 @@ def test_a_cancel_after_the_request_and_before_the_run_is_honoured(
     assert job is not None
     assert (job.state, job.texts_embedded) == ("cancelled", 0)
     assert not library.jobs.requested(OWNER, "s")
-
-
-def test_a_request_after_a_cancel_is_done(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.jobs.request(OWNER, "s")
-    library.jobs.cancel(OWNER, "s")
-    library.jobs.request(OWNER, "s")
-
-    job = library.jobs.run(OWNER, "s")
-
-    assert job is not None
-    assert (job.state, job.texts_embedded) == ("done", 1)
 
 
 def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.errors import Forbidden, InvalidInput, StoreBusy, Unreachable, VectorError
+from rag_core.errors import InvalidInput, StoreBusy, Unreachable, VectorError
 from rag_core.library import Library
 from rag_core.models.embedders.hashing import Hashing
 from rag_core.store import lock
@@ -17,7 +17,6 @@ from tests.conftest import index
 from tests.consistency import check_library
 from tests.remote_zoo import (
     ANIMALS,
-    GUEST,
     calls,
     cut_off,
     embedder_away,
@@ -156,11 +155,6 @@ def test_a_store_that_is_indexed_is_not_switched(local_zoo: Library) -> None:
     ):
         local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     assert local_zoo.stores.info(OWNER, "zoo").switching == ""
-
-
-def test_a_guest_switches_nothing(local_zoo: Library) -> None:
-    with pytest.raises(Forbidden):
-        local_zoo.placement.switch(GUEST, "zoo", "hashing:64")
 
 
 def test_vectors_move_to_a_remote_index_and_back(remote_zoo: Library, notes: Path, amazon: Server) -> None:

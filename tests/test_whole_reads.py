@@ -23,7 +23,7 @@ def two_folders(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     at."""
     first = datetime(2026, 1, 2, tzinfo=UTC)
     clock = map(timedelta(seconds=1).__mul__, count())
-    monkeypatch.setattr("rag_core.store.work.now", lambda: (first + next(clock)).isoformat())
+    monkeypatch.setattr("rag_core.store.jobs.now", lambda: (first + next(clock)).isoformat())
     write(tmp_path, {"one/a.md": "A zebra.\n", "two/b.md": "A walrus.\n"})
     index(library, "s", tmp_path / "one")
     index(library, "s", tmp_path / "two")
@@ -120,7 +120,7 @@ def test_the_page_says_the_time_of_the_last_run_through_all(
     indexing: Indexing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("rag_core.store.work.now", lambda: "2026-01-02T03:04:05+00:00")
+        patch.setattr("rag_core.store.jobs.now", lambda: "2026-01-02T03:04:05+00:00")
         indexing({"tea.md": "Green tea.\n"})
     deps.library().jobs.request_file(OWNER, "notes", "tea.md")
     assert deps.library().jobs.run(OWNER, "notes") is not None

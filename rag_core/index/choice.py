@@ -1,5 +1,4 @@
-"""What patterns choose in a folder: nothing at all, or nothing that another folder has not chosen already;
-and those that leave nothing out."""
+"""Checks of the patterns that choose files in a folder: those that choose nothing, or leave nothing out."""
 
 from __future__ import annotations
 
@@ -14,16 +13,16 @@ from rag_core.files import EVERYTHING, MANY_FILES, Preview, leaves_out, preview,
 from rag_core.types import Source
 from rag_core.wording import plural
 
-_A_LOOK = 10_000  # so many names are looked at for a hint
-_A_FEW = 1_000  # so many are enough, nearly always, to meet one that is chosen
+_A_LOOK = 10_000  # names looked at for a hint
+_A_FEW = 1_000  # names among which nearly always one is chosen
 _KINDS_SHOWN = 8
 _HINTS = 3  # each goes through the folder once or twice
 _CLASS = re.compile(r"\[[^\]]*\]")
 
 
 def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
-    """Raise InvalidInput for patterns that choose none of the files of a folder. A folder without files is
-    let pass: it may be filled later; so is one too large to be looked through here."""
+    """Raise InvalidInput for patterns that choose none of the files of a folder. An empty folder may be
+    filled later; one too large to look through passes."""
     for names in (_A_FEW, MANY_FILES):
         found = preview(root, include, exclude, max_files=names)
         if found.count:
@@ -33,7 +32,7 @@ def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] =
 
 
 def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> InvalidInput:
-    """That patterns choose no file of a folder, and what would."""
+    """The error for patterns that choose no file of a folder, with patterns that would."""
     said = f"No file below {str(root)!r} matches {' '.join(include)!r}"
     if open_ended := next(filter(_is_open, include), None):
         return InvalidInput(f"{said}.", _not_closed(open_ended))
@@ -56,8 +55,8 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
 
 
 def leave_nothing_out(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """A sentence for each pattern that was to leave something out of a folder and meets nothing there, for
-    the first few with what would. A folder too large to be looked through here is let pass."""
+    """A sentence for each pattern that should leave something out of a folder and does not, with hints for
+    the first few; none for a folder too large to look through."""
     idle = [glob for glob in exclude if not leaves_out(root, glob)]
     if not idle:
         return []
@@ -68,7 +67,7 @@ def leave_nothing_out(root: Path, include: Sequence[str], exclude: Sequence[str]
 
 
 def _instead(root: Path, include: Sequence[str], exclude: Sequence[str], glob: str, taken: Preview) -> str:
-    """What was meant by a pattern that leaves nothing out of the files ``taken``; '' where nobody knows."""
+    """A hint about a pattern that leaves nothing out of the files ``taken``; '' if there is none."""
     if _is_open(glob):
         return _not_closed(glob)
     if not (candidates := _perhaps_meant(root, (glob,))):
@@ -105,10 +104,8 @@ def _not_closed(glob: str) -> str:
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether ``outer``, in whose folder that of ``inner`` lies, takes every file that ``inner`` would.
-
-    Their patterns say so, for files that will come as well.
-    """
+    """Whether ``outer``, which holds the folder of ``inner``, takes every file that ``inner`` would, now and
+    later."""
     taken, left_out = _anywhere(outer.include), _anywhere(inner.exclude)
     if outer.paused or not {*outer.exclude} <= left_out:
         return False
@@ -122,5 +119,5 @@ def covers(outer: Source, inner: Source) -> bool:
 
 
 def _anywhere(globs: Sequence[str]) -> set[str]:
-    """Those that mean the same in every folder."""
+    """The globs that mean the same in every folder."""
     return {glob for glob in globs if glob.startswith("**/")}

@@ -10,13 +10,12 @@ import numpy as np
 
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable, VectorError
 from rag_core.index import outbox
-from rag_core.index.courtesy import Courtesy
-from rag_core.index.runlog import RunLog
+from rag_core.index.job_log import JobLog
+from rag_core.index.priority import SearchPriority
 from rag_core.models.embedders import Embedder
 from rag_core.models.servers.addresses import host_of, leaves
 from rag_core.store import Store, embeddings, identities, switch
 from rag_core.store import outbox as rows
-from rag_core.types import Vectors
 from rag_core.vectors import RemoteIndex
 from rag_core.wording import the_embedder, unreadable
 
@@ -32,7 +31,7 @@ OpenIndex = Callable[[str, int], RemoteIndex]
 
 
 def no_index(address: str, _dimension: int) -> RemoteIndex:
-    """For runs that know of no remote vector index."""
+    """The default of ``open_index``, for stores without a remote vector index."""
     raise VectorError(
         f"The vector index at {address!r} is not known here.", "Open the store with its library."
     )
@@ -40,17 +39,17 @@ def no_index(address: str, _dimension: int) -> RemoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How a run gets an embedder and a remote vector index, and how many texts it embeds at once,
-    and to whom it gives way."""
+    """How a run opens an embedder and a remote vector index, its batch size, and the searches it yields
+    to."""
 
     open_embedder: OpenEmbedder
     open_index: OpenIndex = no_index
     batch_size: int = BATCH
-    courtesy: Courtesy = field(default_factory=Courtesy)
+    priority: SearchPriority = field(default_factory=SearchPriority)
 
 
 class Embedding:
-    """What one run does about vectors. Made and used under the store's lock.
+    """The vectors of one run. Made and used under the store's lock.
 
     ``look`` is called between batches and may raise to stop; ``wait`` says that something else comes first.
     """
@@ -59,7 +58,7 @@ class Embedding:
         self,
         store: Store,
         tools: Tools,
-        log: RunLog,
+        log: JobLog,
         look: Callable[[], None],
         wait: Callable[[], bool],
     ) -> None:
@@ -73,7 +72,6 @@ class Embedding:
         self._index: RemoteIndex | None = None
         self._former: RemoteIndex | None = None  # which searches ask until a switch ends
         self._prepared = False
-        self._unsent = 0
         self._met_unreadable = False
 
     @property
@@ -82,8 +80,8 @@ class Embedding:
         return self._embedder.count_tokens if self._embedder else None
 
     def open(self, *, with_index: bool = True) -> None:
-        """Open the embedder, and make sure that it is the one the store's vectors are from; then the
-        remote index, if the store has one and it is wanted."""
+        """Open the embedder, if the store's vectors are from it; then the remote index, if there is one and
+        it is wanted."""
         try:
             embedder = self._tools.open_embedder()
             self._identity_id = _same_identity(self._store, embedder)
@@ -99,17 +97,18 @@ class Embedding:
         if not with_index:
             return
         with self._store.read() as db:
-            if switch.is_attached(db):
-                return
+            attached, known = switch.is_attached(db), identities.target_identity(db)
             address, former = rows.target(db), rows.address(db)
-            known = identities.target_identity(db)
-        if known:
-            self._index = self._opened(address, known.identity.dimension)
-            self._former = self._opened(former, 1) if former != address else None
+        if attached or not known:
+            return
+        if address:
+            self._index = self._open_index(address, known.identity.dimension)
+        if former not in ("", address):
+            self._former = self._open_index(former, 1)
 
-    def _opened(self, address: str, dimension: int) -> RemoteIndex | None:
+    def _open_index(self, address: str, dimension: int) -> RemoteIndex | None:
         try:
-            return self._tools.open_index(address, dimension) if address else None
+            return self._tools.open_index(address, dimension)
         except (VectorError, InvalidInput) as error:
             self._log.say(f"Vectors are not sent to {address} for now. {error}")
             return None
@@ -120,16 +119,16 @@ class Embedding:
         """Embed, newest first, until the queue is empty or something else comes first."""
         if self._embedder is None:
             return
-        keeps = keeps_private(self._store, self._embedder.server)
-        self._settle_private(self._embedder, keeps=keeps)
+        withholds = withholds_private(self._store, self._embedder.server)
+        self._settle_private(self._embedder, withholds=withholds)
         with self._store.read() as db:
             waiting = embeddings.pending_count(db)
         self._log.phase("embedding", waiting)
-        part = max(_SEND_EVERY, waiting // _PARTS)
+        part, unsent = max(_SEND_EVERY, waiting // _PARTS), 0
         while not self._wait():
             self._look()
             with self._store.read() as db:
-                batch = embeddings.pending(db, self._tools.batch_size, MAX_ATTEMPTS, private=not keeps)
+                batch = embeddings.pending(db, self._tools.batch_size, MAX_ATTEMPTS, private=not withholds)
             if not batch:
                 return
             try:
@@ -138,21 +137,22 @@ class Embedding:
                 self._log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
                 self._embedder = None
                 return
-            self._unsent += len(batch)
-            if self._unsent >= part:
-                self._flush(self._look_between)
+            unsent += len(batch)
+            if unsent >= part:
+                unsent = 0
+                self._flush(lambda _: self._look())
 
-    def _settle_private(self, embedder: Embedder, *, keeps: bool) -> None:
-        """Withhold the texts that only private documents hold, and say so, if the store ``keeps`` them."""
-        why = "It is private, and the embedder's server is not on this machine."
+    def _settle_private(self, embedder: Embedder, *, withholds: bool) -> None:
+        """Withhold the texts that only private documents hold, and say so; or release them."""
         with self._store.note() as db:
-            if not keeps:
+            if not withholds:
                 embeddings.release_private(db)
                 return
+            why = "It is private, and the embedder's server is not on this machine."
             count = embeddings.withhold_private(db, why)
         if count:
             are = "text is" if count == 1 else "texts are"
-            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}; words find them.")
+            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}: words find them.")
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
         """Embed a batch, and settle what the embedder or any model cannot read."""
@@ -167,13 +167,12 @@ class Embedding:
             self._embed_readable(embedder, readable)
 
     def _embed_readable(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch; what the embedder refuses is bisected out and recorded.
-
-        Raises ModelMissing or Unreachable when it is not the texts: a whole outage must not be taken
-        for so many bad ones.
-        """
+        """Embed a batch, yielding to searches where this process computes. What the embedder refuses is
+        bisected out and recorded. Raises ModelMissing or Unreachable when the texts are not at fault."""
+        texts = [item.text for item in batch]
         try:
-            vectors = self._vectors(embedder, [item.text for item in batch])
+            steps = [texts] if embedder.server else self._tools.priority.steps(texts)
+            vectors = np.concatenate([embedder.embed_documents(step) for step in steps])
         except (ModelMissing, Unreachable):
             raise
         except EmbedderError as error:
@@ -190,14 +189,6 @@ class Embedding:
         with self._store.write() as db:
             embeddings.put_vectors(db, self._identity_id, batch, vectors)
         self._log.embedded(len(batch))
-        self._log.step(count=len(batch))
-
-    def _vectors(self, embedder: Embedder, texts: list[str]) -> Vectors:
-        """The vectors of the texts; where this process computes them, in steps that give way to searches."""
-        if embedder.server:
-            return embedder.embed_documents(texts)
-        steps = self._tools.courtesy.steps(texts)
-        return np.concatenate([embedder.embed_documents(step) for step in steps])
 
     def say_unreadable(self) -> None:
         """Say how much of the store the embedder cannot read, if this run met any of it."""
@@ -209,8 +200,7 @@ class Embedding:
     # --- vectors → a remote index ---------------------------------------------------
 
     def send(self) -> None:
-        """Send what the remote vector index has still to learn; what cannot be sent waits for the next
-        run."""
+        """Send what is queued for the remote vector index; what cannot be sent waits for the next run."""
         with self._store.read() as db:
             waiting, doubtful = rows.backlog(db).queued, rows.wants_recheck(db)
         if waiting or doubtful:
@@ -218,42 +208,30 @@ class Embedding:
                 self._log.phase("sending", waiting)
             self._flush(lambda count: self._log.step(count=count))
 
-    def _look_between(self, _: int) -> None:
-        self._look()
-
     def _flush(self, progress: outbox.Progress) -> None:
-        self._unsent = 0
-        self._forget_in_former()
+        """Send what is queued. During a switch also remove what is gone or private by now from the former
+        index, which searches still ask."""
+        if self._former is not None:
+            try:
+                private = not withholds_private(self._store, self._former.server)
+                outbox.forget(self._store, self._former, private=private)
+            except VectorError as error:
+                self._log.say(f"Deleted passages are still in the former vector index. {error}")
+                self._former = None
         if self._index is None:
             return
         try:
-            self._prepare(self._index)
-            private = not keeps_private(self._store, self._index.server)
+            if not self._prepared:
+                if not self._index.owner():  # it is made anew, so nothing that was sent is there
+                    with self._store.note() as db:
+                        rows.queue_all(db)
+                self._index.prepare(self._store.id)
+                self._prepared = True
+            private = not withholds_private(self._store, self._index.server)
             outbox.flush(self._store, self._index, private=private, progress=progress)
         except VectorError as error:
-            self._log.say(f"What the vector index has still to learn waits for the next run. {error}")
+            self._log.say(f"Some changes wait for the next run to reach the vector index. {error}")
             self._index = None
-
-    def _prepare(self, index: RemoteIndex) -> None:
-        if self._prepared:
-            return
-        if not index.owner():  # it is made anew, so nothing that was sent is there
-            with self._store.note() as db:
-                rows.queue_all(db)
-        index.prepare(self._store.id)
-        self._prepared = True
-
-    def _forget_in_former(self) -> None:
-        """During a switch, remove what is gone or private by now also where searches find it still. What that
-        misses goes with the whole index in the end."""
-        if self._former is None:
-            return
-        try:
-            private = not keeps_private(self._store, self._former.server)
-            outbox.forget(self._store, self._former, private=private)
-        except VectorError as error:
-            self._log.say(f"What is gone is not removed yet from the former vector index. {error}")
-            self._former = None
 
     # --- the end --------------------------------------------------------------------
 
@@ -270,8 +248,8 @@ class Embedding:
         self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
 
     def drop_unused(self, *, text_was_dropped: bool) -> None:
-        """Remove the vectors that nobody needs any more, because their text is gone or a switch was ended or
-        abandoned, here and where they were kept before."""
+        """Remove the vectors that nothing needs, because their text is gone or a switch has ended, here and
+        in retired indexes."""
         with self._store.read() as db:
             was_switched = identities.has_unused(db)
             ids = embeddings.unused(db) if text_was_dropped or was_switched else []
@@ -283,19 +261,16 @@ class Embedding:
             with self._store.decide() as db:
                 identities.drop_unused_identities(db)
         for address in retired:
-            self._drop_index(address)
-
-    def _drop_index(self, address: str) -> None:
-        try:
-            self._tools.open_index(address, 1).drop(self._store.id)
-        except (VectorError, InvalidInput) as error:
-            self._log.say(f"The former vector index {address} is not deleted yet. {error}")
-            return
-        with self._store.note() as db:
-            switch.forget_retired(db, address)
+            try:
+                self._tools.open_index(address, 1).drop(self._store.id)
+            except (VectorError, InvalidInput) as error:
+                self._log.say(f"The former vector index {address} is not deleted yet. {error}")
+                continue
+            with self._store.note() as db:
+                switch.forget_retired(db, address)
 
 
-def keeps_private(store: Store, server: str) -> bool:
+def withholds_private(store: Store, server: str) -> bool:
     """Whether private notes of ``store`` may not go to ``server``, because it is not on this machine."""
     return leaves(server) and not store.sends_private
 
@@ -313,8 +288,8 @@ def _require_working(embedder: Embedder) -> None:
 def _same_identity(store: Store, embedder: Embedder) -> int:
     """The row id of the embedder's identity, which becomes the store's if it has none yet.
 
-    Raises EmbedderError when the store's vectors are from another model, or when the model
-    of this name now gives other vectors: search never mixes two.
+    Raises EmbedderError when the store's vectors are from another model, also one of this name: search never
+    mixes two.
     """
     canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
     with store.read() as db:

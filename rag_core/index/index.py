@@ -9,31 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Literal, TypeVar
+from typing import Literal
 
-from rag_core.errors import (
-    Cancelled,
-    FileGone,
-    NotText,
-    RagError,
-    Stopped,
-    StoreError,
-)
+from rag_core.errors import Cancelled, FileGone, NotText, RagError, Stopped, StoreError
 from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
 from rag_core.extract.chunk import cut
 from rag_core.extract.naming import title_of_name
 from rag_core.files import display, read_bytes
-from rag_core.index.courtesy import Courtesy
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
-from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan, forgetting, make_plan, taken_out
-from rag_core.index.runlog import EndState, Report, RunLog
-from rag_core.store import Store, chunks, embeddings, sources, work
+from rag_core.index.job_log import EndState, JobLog, Report
+from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
+from rag_core.index.priority import SearchPriority
+from rag_core.store import Store, chunks, embeddings, jobs, sources
 from rag_core.store import documents as write
+from rag_core.store.jobs import Request
 from rag_core.types import Extracted, FileResult, Job, Passage, Source
 
 _WARNINGS_SHOWN = 20
@@ -45,15 +41,14 @@ _UNSURE = (
 _ROWS_A_WRITE = 500
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
-_Row = TypeVar("_Row")
 _Read = Literal["added", "changed", "reread"]
 Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many texts are embedded at once, how large a file may be to be read, and how long a package may
-    take for one."""
+    """How many texts are embedded at once, the largest file to read, and how long a package may take for
+    one."""
 
     batch_size: int = BATCH
     max_file_bytes: int = MAX_FILE_BYTES
@@ -63,26 +58,26 @@ class Limits:
 def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = False) -> None:
     """Ask for a run over the sources ``source_ids`` (None: all that are not paused)."""
     with store.note() as db:
-        work.add_request(db, "index", source_ids, force=force)
+        jobs.add_request(db, "index", source_ids, force=force)
 
 
 def request_files(store: Store, source_id: int, paths: Sequence[bytes]) -> None:
     """Ask for files of a source to be read again, changed or not."""
     with store.note() as db:
-        work.request_files(db, source_id, paths)
+        jobs.request_files(db, source_id, paths)
 
 
 def requested(store: Store) -> bool:
-    """Whether somebody asks for something that is not done yet."""
+    """Whether a request is not done yet."""
     with store.read() as db:
-        return bool(work.requests_after(db, 0))
+        return bool(jobs.requests_after(db, 0))
 
 
 def cancel(store: Store) -> None:
-    """Ask the runner to stop after the file or batch it is at, or to take back what waits for one."""
+    """Ask the runner to stop after the current file or batch, or withdraw the requests if none runs."""
     if requested(store) or store.running():
         with store.note() as db:
-            work.add_request(db, "cancel")
+            jobs.add_request(db, "cancel")
 
 
 def run(
@@ -92,20 +87,19 @@ def run(
     limits: Limits = Limits(),
     stop: Stop | None = None,
     open_index: OpenIndex = no_index,
-    courtesy: Courtesy | None = None,
+    priority: SearchPriority | None = None,
 ) -> Job | None:
-    """Become the runner and work off every request; returns the last job, None if there was
-    nothing to do. ``report`` gets a snapshot several times a second, in this thread. When ``stop``
-    says so, the run ends as *interrupted* and leaves its requests for the next one. It gives
-    way to those who search by ``courtesy``.
+    """Become the runner and do every request; returns the last job, None if there was nothing to do.
 
-    Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when
-    nobody takes them, because the store is being mended, renamed or removed.
+    ``report`` gets a snapshot several times a second, in this thread. When ``stop`` returns True, the run
+    ends as *interrupted* and leaves its requests for the next one. It yields to the searches of ``priority``.
+    Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when the store is
+    being mended, renamed or removed, and nobody takes them.
     """
     job = None
     while requested(store) and not (stop and stop()):
         with store.hold("index"):
-            tools = Tools(open_embedder, open_index, limits.batch_size, courtesy or Courtesy())
+            tools = Tools(open_embedder, open_index, limits.batch_size, priority or SearchPriority())
             job = Runner(store, tools, limits, stop).run(report) or job
     return job
 
@@ -125,30 +119,29 @@ class Runner:
     ) -> None:
         self._store = store
         self._words_only = words_only
-        self._give_way = tools.courtesy.give_way
         self._stop = stop
         self._limits = limits
         self._tools = tools
         self._spec = store.spec
         self._last = 0  # the newest request seen
-        self._waiting: list[work.Request] = []  # seen, and not yet begun
+        self._waiting: list[Request] = []  # seen, and not yet begun
         self._left_over = False  # whether the run before may have left vectors that nobody needs
         self._worker = Worker(limits.extractor_timeout_s)  # where the extractors of packages work
         # How many files of each source were left alone, and whether all of them were looked at.
         self._counted: dict[int, tuple[dict[str, int], bool]] = {}
-        self._log: RunLog
+        self._log: JobLog
         self._embedding: Embedding
 
     def run(self, report: Report | None = None) -> Job | None:
-        """Work off the requests; the job that came of it, None when there were none."""
+        """Do the requests; returns the job, None when there were no requests."""
         job_id = self._start()
         if job_id is None:
             return None
         look = self._look_for_requests
-        self._log = RunLog(self._store, job_id, report, look)
+        self._log = JobLog(self._store, job_id, report, look)
         self._embedding = Embedding(self._store, self._tools, self._log, look, lambda: bool(self._waiting))
         try:
-            self._work()
+            self._do_requests()
             self._end("done")
         except Stopped as error:
             self._end("interrupted", str(error))
@@ -165,23 +158,23 @@ class Runner:
         return self._log.job
 
     def _start(self) -> int | None:
-        """Open a job for the requests that wait. A cancel voids what was asked before it, and is void
-        itself when something was asked behind it."""
+        """Open a job for the requests that wait. A cancel voids those before it, unless others came after
+        it."""
         with self._store.read() as db:
-            found = work.requests_after(db, 0)
+            found = jobs.requests_after(db, 0)
         cancelled = max((each.id for each in found if each.kind == "cancel"), default=0)
         asked = [each for each in found if each.kind == "index"]
         self._waiting = [each for each in asked if each.id > cancelled] or asked
         with self._store.note() as db:
             if not self._waiting:
-                work.drop_requests(db, found[-1].id if found else 0)
+                jobs.drop_requests(db, found[-1].id if found else 0)
                 return None
             self._last = self._waiting[-1].id
             embeddings.retry_failures(db)
-            self._left_over = not work.last_ended_well(db)
-            return work.start_job(db)
+            self._left_over = not jobs.last_ended_well(db)
+            return jobs.start_job(db)
 
-    def _work(self) -> None:
+    def _do_requests(self) -> None:
         self._look_for_requests()
         self._embedding.open(with_index=not self._words_only)
         while self._waiting:
@@ -198,13 +191,13 @@ class Runner:
         self._embedding.drop_unused(text_was_dropped=self._left_over or self._log.text_was_dropped())
 
     def _look_for_requests(self) -> None:
-        """See what was asked since the last look; raises Cancelled if that was to stop. What was
-        asked after the cancel waits for the next run. Raises Stopped when the process is to end."""
+        """Take the requests that came since the last look. Raises Cancelled for one that cancels; what came
+        after it waits for the next run. Raises Stopped when the process is to end."""
         if self._stop and self._stop():
             raise Stopped
-        self._give_way()
+        self._tools.priority.yield_to_searches()
         with self._store.read() as db:
-            found = work.requests_after(db, self._last)
+            found = jobs.requests_after(db, self._last)
         cancels = [asked.id for asked in found if asked.kind == "cancel"]
         if cancels:
             self._last = cancels[-1]
@@ -217,16 +210,16 @@ class Runner:
             self._log.say(message)
         try:
             self._log.end(state)
-        except StoreError:  # such as a full disk, where the log has room to give back
-            self._store.fold_log()
+        except StoreError:  # such as a full disk, where the write-ahead log has room to give back
+            self._store.checkpoint()
             self._log.end(state)
         if state != "interrupted":
             with self._store.note() as db:
-                work.drop_requests(db, self._last)
+                jobs.drop_requests(db, self._last)
 
     # --- words ----------------------------------------------------------------------
 
-    def _read(self, requests: Sequence[work.Request]) -> None:
+    def _read(self, requests: Sequence[Request]) -> None:
         """Bring every source that is asked for up to date, once however often it is."""
         with self._store.read() as db:
             every = sources.all_sources(db)
@@ -235,29 +228,30 @@ class Runner:
         again: dict[int, Source] = {}  # those that may take what one behind them gave up
         for source in every:
             asked = [request for request in requests if request.wants(source)]
-            if not source.removed and any(request.forget for request in asked):
+            forget = [request.id for request in asked if request.forget]
+            if forget and not source.removed:
                 with self._store.note() as db:
                     sources.forget_whole_read(db, source.id)
                 self._apply(forgetting(self._store, source))
-                asked = _since_forgotten(asked)
+                asked = [request for request in asked if request.id > max(forget)]  # it voids those before
             whole = [request for request in asked if request.paths is None]
-            parts = [request for request in asked if request.paths is not None]
+            paths = [request.paths for request in asked if request.paths is not None]
             if whole:
                 if self._source(source, force=any(request.force for request in whole)):
                     again |= {each.id: each for each in read if sources.overlap(each, source)}
                 read.append(source)
-            if parts:
-                paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
-                self._source(source, force=any(request.force for request in parts), only=paths)
+            if paths:
+                force = any(request.force for request in asked if request.paths is not None)
+                self._source(source, force=force, only=frozenset[bytes]().union(*paths))
         for source in again.values():
             self._source(source, force=False)
         if every and not read and any(request.sources is None for request in requests):
             self._log.say(_ALL_PAUSED)
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
-        """Bring a source up to date, or ``only`` some files of it; whether it gave any up.
+        """Bring a source up to date, or ``only`` some files of it; returns whether it lost any.
 
-        What is gone when it is to be read is looked for by another scan: it may have another name now.
+        A file that is gone before it is read may have another name now, so there is another scan.
         """
         gave_up = False
         for scans in range(_MOST_SCANS):
@@ -271,7 +265,7 @@ class Runner:
                 raise
             except RagError as error:
                 self._failed_source(source, error)
-                plan = taken_out(self._store, source, only)  # also while its disk is not there
+                plan = forgetting_excluded(self._store, source, only)  # also while its disk is not there
                 self._apply(plan)
                 return gave_up or bool(plan.deleted)
             if not scans:
@@ -292,8 +286,7 @@ class Runner:
         return gave_up
 
     def _count_left_alone(self, source: Source, plan: Plan, *, is_whole: bool) -> None:
-        """Count the files of a source that stay as they are, each once: a second look finds the same ones,
-        and a look at all of them those of a part."""
+        """Count the files of a source that stay as they are, each once, also if there are several scans."""
         known, is_done = self._counted.get(source.id, ({}, False))
         if is_done or (any(known.values()) and not is_whole):
             return
@@ -309,103 +302,84 @@ class Runner:
             self._log.result(db, result)
         self._log.count(result)
 
-    def _apply(self, plan: Plan) -> bool:
-        """Do what the plan says, a document a transaction, the ones that only moved first. Whether nothing
-        of it was gone by then."""
-        root = Path(plan.source.root)
-        for warning in plan.warnings[:_WARNINGS_SHOWN]:
-            self._log.say(warning)
-        self._log.phase("reading", len(plan.rows()))
-        for moves in _batches(plan.touched):
-            with self._store.write() as db:
-                for move in moves:
-                    write.touch(db, move.known.id, move.file)
-        for move in plan.moved:
-            self._move(move)
-        for known in plan.deleted:
-            result = FileResult(known.display, "success", plan.why_gone(known))
-            with self._store.write() as db:
-                write.remove(db, known.id)
-                self._log.result(db, result)
-            self._log.count(result)
-            self._log.step(known.display)
-        there = [self._file(root, file, "added") for file in plan.new]
-        there += [self._file(root, file, "changed") for file in plan.changed]
-        there += [self._file(root, file, "reread") for file in plan.again]
-        return all(there) and not plan.is_partial
-
-    def _move(self, move: Move) -> None:
-        named = move.known.title_from == "file name"
-        title = title_of_name(PurePosixPath(move.file.display)) if named else None
-        file = replace(move.file, file_hash=move.known.file_hash)
-        result = FileResult(file.display, "success", "moved", message=f"from {move.known.display}")
+    @contextmanager
+    def _recorded(self, result: FileResult) -> Iterator[sqlite3.Connection]:
+        """A write transaction that ends with ``result``, which is then counted as a step."""
         with self._store.write() as db:
-            write.move(db, move.known.id, file, title)
+            yield db
             self._log.result(db, result)
         self._log.count(result)
-        self._log.step(file.display)
+        self._log.step(result.source_file)
+
+    def _apply(self, plan: Plan) -> bool:
+        """Do what the plan says, a document a transaction. Returns whether every file was still there."""
+        for warning in plan.warnings[:_WARNINGS_SHOWN]:
+            self._log.say(warning)
+        self._log.phase("reading", plan.row_count())
+        for start in range(0, len(plan.touched), _ROWS_A_WRITE):
+            with self._store.write() as db:
+                for move in plan.touched[start : start + _ROWS_A_WRITE]:
+                    write.touch(db, move.known.id, move.file)
+        for move in plan.moved:
+            named = move.known.title_from == "file name"
+            title = title_of_name(PurePosixPath(move.file.display)) if named else None
+            file = replace(move.file, file_hash=move.known.file_hash)
+            result = FileResult(file.display, "success", "moved", message=f"from {move.known.display}")
+            with self._recorded(result) as db:
+                write.move(db, move.known.id, file, title)
+        for known in plan.deleted:
+            result = FileResult(known.display, "success", plan.why_gone(known))
+            with self._recorded(result) as db:
+                write.remove(db, known.id)
+        to_read: tuple[tuple[_Read, tuple[write.FileRecord, ...]], ...]
+        to_read = (("added", plan.new), ("changed", plan.changed), ("reread", plan.again))
+        root = Path(plan.source.root)
+        there = [self._file(root, file, outcome) for outcome, files in to_read for file in files]
+        return all(there) and not plan.is_partial
 
     def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> bool:
-        """Read one file and store it whole, or the reason why not; False when it is gone, and nothing is
-        stored."""
-        self._give_way()
+        """Read one file and store it whole, or the reason why not. Returns False when the file is gone."""
+        self._tools.priority.yield_to_searches()
         started = time.monotonic()
         try:
-            data = read_bytes(root, file.path, self._limits.max_file_bytes)
+            data = read_bytes(root, file.stat.path, self._limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, PurePosixPath(file.display), self._worker)
             passages = cut(doc, self._spec, self._embedding.count_tokens)
             self._put(file, doc, passages, outcome, started)
         except FileGone:
             return False
-        except NotText as error:
-            self._unread(file, "skipped", error.message, started)
         except StoreError:  # a full disk is no fault of this file
             raise
         except Exception as error:  # one bad file is one failed row, whatever is wrong with it
-            self._unread(file, "failed", _reason(error), started)
+            self._unread(file, error, started)
         self._log.step(file.display)
         return True
 
     def _put(
-        self,
-        file: write.FileRecord,
-        doc: Extracted,
-        passages: list[Passage],
-        outcome: _Read,
-        started: float,
+        self, file: write.FileRecord, doc: Extracted, passages: list[Passage], outcome: _Read, started: float
     ) -> None:
-        notes = " ".join(doc.warnings)
         rows = chunks.rows(file.display, doc, passages)
+        extractor = extractor_number(PurePosixPath(file.display))
         with self._store.write() as db:
-            change = write.put(db, file, doc, rows, _number(file))
-            result = FileResult(
-                file.display, "success", outcome, change.added, change.skipped, notes, _ms(started)
-            )
+            added = write.put(db, file, doc, rows, extractor)
+            notes, took = " ".join(doc.warnings), _ms_since(started)
+            result = FileResult(file.display, "success", outcome, added, rows.skipped, notes, took)
             self._log.result(db, result)
         self._log.count(result)
-        if any(warning.startswith(private.UNSURE) for warning in doc.warnings):
-            self._log.say(_UNSURE)
+        for warning in doc.warnings:
+            if warning.startswith(private.UNSURE):
+                self._log.say(_UNSURE)
 
-    def _unread(
-        self, file: write.FileRecord, state: Literal["failed", "skipped"], reason: str, started: float
-    ) -> None:
-        status: Literal["success", "failure"] = "failure" if state == "failed" else "success"
-        result = FileResult(file.display, status, state, 0, 0, reason, _ms(started))
+    def _unread(self, file: write.FileRecord, error: Exception, started: float) -> None:
+        state: Literal["failed", "skipped"] = "skipped" if isinstance(error, NotText) else "failed"
+        status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
+        reason = _reason(error)
+        result = FileResult(file.display, status, state, 0, 0, reason, _ms_since(started))
         with self._store.write() as db:
-            write.put_unread(db, file, state, reason, _number(file))
+            write.put_unread(db, file, state, reason, extractor_number(PurePosixPath(file.display)))
             self._log.result(db, result)
         self._log.count(result)
-
-
-def _since_forgotten(asked: Sequence[work.Request]) -> list[work.Request]:
-    """What was asked after the last request to forget, which voids those before it."""
-    last = max(request.id for request in asked if request.forget)
-    return [request for request in asked if request.id > last]
-
-
-def _number(file: write.FileRecord) -> int:
-    return extractor_number(PurePosixPath(file.display))
 
 
 def _reason(error: Exception) -> str:
@@ -416,16 +390,11 @@ def _reason(error: Exception) -> str:
     return f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
 
 
-def _ms(started: float) -> int:
+def _ms_since(started: float) -> int:
     return round((time.monotonic() - started) * 1000)
 
 
-def _batches(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
-    """Rows in parts that one short transaction takes."""
-    return (rows[start : start + _ROWS_A_WRITE] for start in range(0, len(rows), _ROWS_A_WRITE))
-
-
 def low_priority() -> None:
-    """Let this thread give way to searches, where the system can lower one thread (Linux)."""
+    """Lower the priority of this thread, where the system can (Linux)."""
     if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
         os.setpriority(os.PRIO_PROCESS, 0, 10)

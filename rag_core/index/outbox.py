@@ -1,4 +1,4 @@
-"""Keeping a remote vector index like its store: send what is queued, compare, mend.
+"""Keeping a remote vector index like its store: send what is queued, compare, and send the differences.
 
 Only the store's runner flushes, under its lock, so two never send at once. Searches go on meanwhile,
 by words where the index cannot be reached.
@@ -23,8 +23,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """How many copies were put and deleted, and how many the index refused; what waits for its vector
-    is still queued."""
+    """How many copies were put, deleted and refused; what waits for its vector is still queued."""
 
     put: int = 0
     deleted: int = 0
@@ -33,7 +32,7 @@ class Flushed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What an index lacks and what it has too much, by key, apart from what is queued."""
+    """The keys that an index lacks and those that it should not have, apart from what is queued."""
 
     missing: tuple[str, ...]
     extra: tuple[str, ...]
@@ -49,11 +48,8 @@ class Comparison:
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
 ) -> Flushed:
-    """Send all that is queued by now. ``progress`` hears after each request how many copies are settled;
-    what it raises ends the flush and loses nothing.
-
-    Raises VectorsUnreachable or VectorError with what was settled settled, and the rest still queued.
-    """
+    """Send all that is queued by now. ``progress`` gets the number of settled copies after each request; what
+    it raises ends the flush. Raises VectorError; what was settled stays settled, the rest queued."""
     with store.read() as db:
         is_doubtful = rows.wants_recheck(db)
     if is_doubtful:
@@ -69,11 +65,8 @@ def flush(
 
 
 def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove from ``index``, if it is the store's, what is gone or private by now. The outbox keeps it for
-    another index.
-
-    Raises VectorError.
-    """
+    """Remove from ``index``, if it is the store's, what is gone or private by now. The rows stay, for another
+    index. Raises VectorError."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:
@@ -89,7 +82,7 @@ class _Sending:
         self._action = action
         self._private = private
         self._progress = progress
-        self._under_way: dict[str, int] = {}
+        self._ids: dict[str, int] = {}  # of what is being sent, by key
 
     def __iter__(self) -> Iterator[rows.Entry]:
         with self._store.read() as db:
@@ -103,12 +96,13 @@ class _Sending:
             last = page[-1].id
             for entry in page:
                 if entry.action == self._action:
-                    self._under_way[entry.key] = entry.id
+                    self._ids[entry.key] = entry.id
                     yield entry
 
     def settled(self, receipt: Receipt) -> None:
-        done = [self._under_way.pop(key) for key in receipt.sent]
-        refused = {self._under_way.pop(key): reason for key, reason in receipt.refused.items()}
+        """Take off the outbox what the index received, and note what it refused."""
+        done = [self._ids.pop(key) for key in receipt.sent]
+        refused = {self._ids.pop(key): reason for key, reason in receipt.refused.items()}
         with self._store.note() as db:
             rows.settle(db, done, refused)
         if self._progress is not None:
@@ -117,45 +111,32 @@ class _Sending:
 
 def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:
     chunk, vector = entry.chunk, entry.vector
-    assert chunk is not None  # noqa: S101 - so it is for every put
-    assert vector is not None  # noqa: S101
-    return VectorRecord(
-        key=entry.key,
-        vector=vector,
-        text=chunk["text"],
-        doc=rows.doc(chunk, maker),
-        metadata=metadata(
-            chunk["display"],
-            file_type=chunk["file_type"],
-            folded_tags=entry.folded_tags,
-            date=chunk["date"],
-            private=bool(chunk["private"]),
-            anchor_type=chunk["anchor_type"],
-            anchor_ref=chunk["anchor_ref"],
-        ),
+    assert chunk is not None and vector is not None  # noqa: S101, PT018 - so it is for every put
+    about = metadata(
+        chunk["display"],
+        file_type=chunk["file_type"],
+        folded_tags=entry.folded_tags,
+        date=chunk["date"],
+        private=bool(chunk["private"]),
+        anchor_type=chunk["anchor_type"],
+        anchor_ref=chunk["anchor_ref"],
     )
+    return VectorRecord(entry.key, vector, chunk["text"], rows.doc(chunk, maker), about)
 
 
 def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """What ``index`` holds against what it should. It lists the whole index; changes nothing."""
+    """Compare what ``index`` holds with what it should. It lists the whole index and changes nothing."""
     there = {*index.keys()}
     with store.read() as db:
-        wanted = rows.expected(db, private=private)
-        queued = rows.queued(db)
+        wanted, queued = rows.expected(db, private=private), rows.queued(db)
         waiting = rows.backlog(db)
-    return Comparison(
-        missing=tuple(sorted(wanted - there - queued)),
-        extra=tuple(sorted(there - wanted - queued)),
-        queued=waiting.queued,
-        refused=waiting.refused,
-    )
+    missing, extra = sorted(wanted - there - queued), sorted(there - wanted - queued)
+    return Comparison(tuple(missing), tuple(extra), waiting.queued, waiting.refused)
 
 
 def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Send what is missing, remove what is too much, try again what was refused; returns what it found.
-
-    Raises VectorError when the index is another owner's.
-    """
+    """Send what is missing, remove what should not be there, and try refused copies again; returns what it
+    found. Raises VectorError when the index is another owner's."""
     if index.owner() != store.id:
         raise VectorError(
             f"The vector index of store {store.name!r} belongs to another installation.",
@@ -169,7 +150,7 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
 
 
 def _queue_differences(store: Store, index: RemoteIndex, private: bool) -> Comparison:
-    """Queue what the index lacks and what it has too much; returns that."""
+    """Queue the differences between the index and the store; returns them."""
     found = compare(store, index, private=private)
     with store.note() as db:
         rows.queue(db, (*found.missing, *found.extra))

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -24,24 +24,19 @@ from rag_core.wording import plural
 
 MAX_FILE_BYTES = 64_000_000
 _STRAYS = 10  # so many times fewer files than documents may lie where a disk should be
-HashOf = Callable[[FileRecord], str]
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
+
+_HashOf = Callable[[FileRecord], str]
 
 
 class Known(NamedTuple):
     """What the store remembers of a file. A tuple, for there are as many as files."""
 
     id: int
-    path: bytes
     display: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    scanned_ns: int
+    stat: FileStat
     file_hash: str
     state: str
-    reason: str
     title_from: str
     extractor: int
 
@@ -56,10 +51,13 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The difference between a source's files and its documents; ``again`` are the files that are to be
-    read once more although nothing says that they changed, ``excluded`` the paths of those among the
-    ``deleted`` that the owner took out. ``still_skipped`` have not changed since they were skipped.
-    ``is_partial`` says that a folder vanished during the scan, so that another scan may find more."""
+    """The difference between a source's files and its documents.
+
+    ``again``: files to read once more although nothing says that they changed. ``touched``: files with a new
+    stat and the same bytes. ``excluded``: the paths of those among the ``deleted`` that the owner excluded.
+    ``still_skipped``: how many were skipped and have not changed since. ``is_partial``: a folder vanished
+    during the scan, so that another scan may find more.
+    """
 
     source: Source
     new: tuple[FileRecord, ...] = ()
@@ -76,9 +74,15 @@ class Plan:
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
         """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
-        rows: list[tuple[Outcome, str, str]] = [_to_read("added", f) for f in self.new]
-        rows += [_to_read("changed", f) for f in self.changed]
-        rows += [_to_read("reread", f) for f in self.again]
+        rows: list[tuple[Outcome, str, str]] = []
+        to_read: tuple[tuple[Outcome, tuple[FileRecord, ...]], ...]
+        to_read = (("added", self.new), ("changed", self.changed), ("reread", self.again))
+        for outcome, files in to_read:
+            for file in files:
+                if hardly_text(file.display):
+                    rows.append(("skipped", file.display, "will probably be skipped"))
+                else:
+                    rows.append((outcome, file.display, ""))
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
@@ -89,44 +93,27 @@ class Plan:
         return sum(map(len, kinds))
 
     def why_gone(self, known: Known) -> Literal["deleted", "excluded"]:
-        """What becomes of one of the ``deleted``."""
-        return "excluded" if known.path in self.excluded else "deleted"
+        """The outcome of one of the ``deleted``."""
+        return "excluded" if known.stat.path in self.excluded else "deleted"
 
     def counts(self) -> dict[str, int]:
-        """How many files have each outcome; ``skipped`` are those to read that probably will be, by their
-        names: pictures, archives, …"""
+        """How many files have each outcome; ``skipped`` are those that probably will be, by their names."""
         counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
-        counts |= Counter[str](became for became, _, _ in self.rows())
+        counts |= Counter[str](outcome for outcome, _, _ in self.rows())
         return {**counts, **self.left_alone()}
 
     def left_alone(self) -> dict[str, int]:
-        """How many files stay as they are; those that were skipped are told apart, where there are any."""
-        touched = Counter[str](move.known.state for move in self.touched)
+        """How many files stay as they are; those that were skipped are counted apart, if there are any."""
+        touched = Counter[str]([move.known.state for move in self.touched])
         skipped = self.still_skipped + touched["skipped"]
         unchanged = self.unchanged + touched.total() - touched["skipped"]
         return {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
 
     def expected(self) -> dict[str, int]:
-        """As `counts`, for people, who are told that nobody is sure what will be skipped."""
+        """As `counts`, with ``unlikely`` in place of ``skipped``, which nobody knows for certain."""
         counts = self.counts()
         unlikely = counts.pop("skipped", 0)
         return {**counts, "unlikely": unlikely}
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A plan in the making."""
-
-    new: list[FileRecord] = field(default_factory=list)
-    changed: list[FileRecord] = field(default_factory=list)
-    again: list[FileRecord] = field(default_factory=list)
-    touched: list[Move] = field(default_factory=list)
-
-
-def _to_read(became: Outcome, file: FileRecord) -> tuple[Outcome, str, str]:
-    if hardly_text(file.display):
-        return "skipped", file.display, "will probably be skipped"
-    return became, file.display, ""
 
 
 def make_plan(
@@ -138,19 +125,18 @@ def make_plan(
     max_bytes: int = MAX_FILE_BYTES,
     on_progress: Callable[[int], None] | None = None,
 ) -> Plan:
-    """Walk a source and compare. Reads a file only when its stat says it may have changed,
-    or when it may be the new place of a document whose file is gone.
+    """Walk a source and compare. Reads a file only when its stat says it may have changed, or when it may be
+    the new place of a document whose file is gone.
 
-    ``force`` takes every file to be read; ``only`` looks at no other files than these, and for where
-    they have moved to. A source that was removed has no file any more. Raises InvalidInput when the
-    folder is gone or unreadable, StoreError when nothing is there any more of what a folder held and hardly
-    anything else (an unmounted disk looks like that); files that the owner took out are forgotten without a
-    look at it.
+    ``force`` takes every file to be read; ``only`` looks at these files and where they may have moved to.
+    Raises InvalidInput when the folder is gone or unreadable, StoreError when it has hardly any files and
+    none that it held: an unmounted disk looks like that. Excluded files are forgotten whatever is on the
+    disk.
     """
-    forgotten = _forgotten(store, source, only)
-    if forgotten is not None:
-        out = frozenset() if source.removed else frozenset(known.path for known in forgotten)
-        return Plan(source, deleted=tuple(forgotten), excluded=out)
+    if source.removed:
+        return forgetting(store, source)
+    if only is not None and only <= (out := forgetting_excluded(store, source, only)).excluded:
+        return out
     started_ns = time.time_ns()
     root = Path(source.root)
     walk = scan(root, source.include, source.exclude, on_progress=on_progress)
@@ -158,61 +144,61 @@ def make_plan(
         sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes)
 
     def hash_of(file: FileRecord) -> str:
+        """sha256 of the file's bytes, or ``''`` when they cannot be read (the run will say why)."""
         if on_progress:
             on_progress(len(walk.files))
-        return file_hash(root, file, max_bytes)
+        try:
+            return hashlib.sha256(read_bytes(root, file.stat.path, max_bytes)).hexdigest()
+        except (ExtractError, OSError):
+            return ""
 
-    draft = _Draft()
+    found: dict[str, list[FileRecord]] = {"new": [], "changed": [], "again": [], "touched": []}
     for stat in sides.unsettled:
-        file = _record(stat, source, started_ns)
-        _compare(draft, hash_of, sides.known.get(stat.path), file, force=force)
+        file = FileRecord(source.id, shown_path(source.label, stat.path), stat, started_ns)
+        found[_became(sides.known.get(stat.path), file, hash_of, force=force)].append(file)
     gone = _gone(sides, walk)
-    beside = [_record(stat, source, started_ns) for stat in sides.beside]
-    moved = _pair_moves(hash_of, gone, draft.new + beside)
+    beside = [FileRecord(source.id, shown_path(source.label, f.path), f, started_ns) for f in sides.beside]
+    moved = _pair_moves(hash_of, gone, found["new"] + beside) if gone else []
     if not moved and len(walk.files) * _STRAYS <= sides.documents:
         _refuse_emptied(store, source, walk)
-    old, placed = {move.known.path for move in moved}, {move.file.path for move in moved}
+    old, placed = {move.known.stat.path for move in moved}, {move.file.stat.path for move in moved}
     return Plan(
         source=source,
-        new=tuple(file for file in draft.new if file.path not in placed),
-        changed=tuple(draft.changed),
-        again=(*draft.again, *(move.file for move in moved if not _is_current(move.known))),
+        new=tuple([file for file in found["new"] if file.stat.path not in placed]),
+        changed=tuple(found["changed"]),
+        again=(*found["again"], *[move.file for move in moved if not _is_current(move.known)]),
         moved=tuple(moved),
-        touched=tuple(draft.touched),
-        deleted=tuple(known for known in gone if known.path not in old),
-        excluded=sides.excluded & {known.path for known in gone} - old,
+        touched=tuple([Move(sides.known[file.stat.path], file) for file in found["touched"]]),
+        deleted=tuple([known for known in gone if known.stat.path not in old]),
+        excluded=sides.excluded & {known.stat.path for known in gone} - old,
         unchanged=len(sides.files) - len(sides.unsettled) - sides.still_skipped,
         still_skipped=sides.still_skipped,
         is_partial=bool(walk.vanished),
-        warnings=(*_nothing_matches(root, source, walk), *_warnings(walk, only)),
+        warnings=tuple(_warnings(root, source, walk, only)),
     )
 
 
 def forgetting(store: Store, source: Source) -> Plan:
-    """To forget every document of a source, whatever is on the disk."""
+    """The plan that forgets every document of a source, whatever is on the disk."""
     with store.read() as db:
         return Plan(source, deleted=tuple(_known(db, source.id).values()))
 
 
-def taken_out(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
-    """What can be done without a look at the disk: to forget the documents that the owner took out."""
+def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
+    """The plan that forgets the documents that the owner excluded, and needs no look at the disk."""
     with store.read() as db:
-        gone = tuple(_taken_out(db, source, only))
-    return Plan(source, deleted=gone, excluded=frozenset(known.path for known in gone))
-
-
-def _taken_out(db: sqlite3.Connection, source: Source, only: Set[bytes] | None) -> list[Known]:
-    out = excluded_below(db, source.root).keys()
-    wanted = out if only is None else out & only
-    return [known for known in _known(db, source.id).values() if known.path in wanted] if wanted else []
+        excluded = excluded_below(db, source.root).keys()
+        wanted = frozenset(excluded if only is None else excluded & only)
+        known = _known(db, source.id) if wanted else {}
+    gone = tuple([each for path, each in known.items() if path in wanted])
+    return Plan(source, deleted=gone, excluded=wanted)
 
 
 class _Sides(NamedTuple):
     """The files of a source that are looked at, and what the store remembers of them.
 
-    ``unsettled`` are those that may have changed, ``still_skipped`` of the others were skipped; ``known`` is
-    empty where nothing can have.
-    ``beside`` are the files where one that is looked at may have moved to.
+    ``unsettled`` are those that may have changed; ``still_skipped`` of the others were skipped; ``known`` is
+    empty where nothing can have changed. ``beside`` are the files that one of those may have become.
     """
 
     files: list[FileStat]
@@ -245,18 +231,18 @@ def _sides(
         passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
         unsettled = [file for file in left if file not in passed_over]
         skipped = len(left) - len(unsettled)
-    count = _count(db, source.id)
-    known = _known(db, source.id) if unsettled or len(files) < count else {}
-    if only is None:
-        return _Sides(files, unsettled, skipped, known, [], excluded, count)
-    others = known.keys() | left_out | only
-    beside = [file for file in walk.files if file.path not in others]
-    asked = {path: row for path, row in known.items() if path in only}
-    return _Sides(files, unsettled, skipped, asked, beside, excluded, count)
+    row = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
+    known = _known(db, source.id) if unsettled or len(files) < row[0] else {}
+    beside: list[FileStat] = []
+    if only is not None:
+        others = known.keys() | left_out | only
+        beside = [file for file in walk.files if file.path not in others]
+        known = {path: each for path, each in known.items() if path in only}
+    return _Sides(files, unsettled, skipped, known, beside, excluded, row[0])
 
 
 def _gone(sides: _Sides, walk: Walk) -> list[Known]:
-    """The documents whose file is not there any more, or was taken out by the owner."""
+    """The documents whose file is not there any more, or was excluded by the owner."""
     present = {file.path for file in sides.files} if sides.known else set()
     unknown = [*walk.unreadable, *walk.vanished]
     return [
@@ -266,26 +252,18 @@ def _gone(sides: _Sides, walk: Walk) -> list[Known]:
     ]
 
 
-def _forgotten(store: Store, source: Source, only: Set[bytes] | None) -> list[Known] | None:
-    """The documents to forget whatever is on the disk, where there is nothing else to do: those of a
-    removed source, or those asked for when the owner took all of them out."""
-    with store.read() as db:
-        if source.removed:
-            return list(_known(db, source.id).values())
-        if only is None or not only <= excluded_below(db, source.root).keys():
-            return None
-        return _taken_out(db, source, only)
-
-
-def _warnings(walk: Walk, only: Set[bytes] | None) -> list[str]:
-    """A sentence for every path that was passed over, if it matters for the files asked for."""
+def _warnings(root: Path, source: Source, walk: Walk, only: Set[bytes] | None) -> list[str]:
+    """A sentence for each path that was passed over and asked for; for a source without files what would
+    match."""
+    said: list[str] = []
+    if not (walk.files or walk.unreadable or walk.vanished):
+        said.append(str(no_match(root, source.include, source.exclude)))
     skipped = [(path, why) for path, why in walk.skipped if only is None or path in only]
-    skipped += [
-        (folder, "the folder cannot be listed")
-        for folder in walk.unreadable
-        if only is None or any(_below(path, [folder]) for path in only)
+    relevant = [
+        each for each in walk.unreadable if only is None or any(_below(path, [each]) for path in only)
     ]
-    return [f"Passed over {display(path)}: {why}." for path, why in skipped]
+    skipped += [(folder, "the folder cannot be listed") for folder in relevant]
+    return said + [f"Passed over {display(path)}: {why}." for path, why in skipped]
 
 
 def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
@@ -303,27 +281,22 @@ def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
     )
 
 
-def _nothing_matches(root: Path, source: Source, walk: Walk) -> list[str]:
-    """Two sentences for a source without files: what it was asked for, and what would match."""
-    if walk.files or walk.unreadable or walk.vanished:
-        return []
-    return [str(no_match(root, source.include, source.exclude))]
-
-
 def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
     rows = db.execute(
-        "SELECT id, path, display, size, mtime_ns, ctime_ns, inode, scanned_ns, file_hash, state, reason,"
-        " title_from, extractor FROM documents WHERE source_id = ?",
+        "SELECT path, size, mtime_ns, ctime_ns, inode, id, display, file_hash, state, title_from, extractor"
+        " FROM documents WHERE source_id = ?",
         (source_id,),
     )
-    return {known.path: known for known in map(Known._make, rows)}
+    return {
+        path: Known(number, shown, FileStat(path, size, mtime_ns, ctime_ns, inode), *rest)
+        for path, size, mtime_ns, ctime_ns, inode, number, shown, *rest in rows
+    }
 
 
 def _settled(
     db: sqlite3.Connection, source_id: int, state: Literal["indexed", "skipped"], max_bytes: int
 ) -> set[tuple[Any, ...]]:
-    """What a scan finds again of the files in ``state`` that had been as they were for a while when they
-    were read; also of those that are too large (skipped without a look at their bytes)."""
+    """The stats of files in ``state`` that were some time old when they were read, or too large to read."""
     current, numbers = current_sql()
     cursor = db.cursor()
     cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
@@ -336,11 +309,6 @@ def _settled(
             (source_id, state, _FRESH_NS, *numbers, max_bytes),
         )
     )
-
-
-def _count(db: sqlite3.Connection, source_id: int) -> int:
-    row = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source_id,)).fetchone()
-    return int(row[0])
 
 
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
@@ -356,70 +324,45 @@ def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
     return found
 
 
-def _record(stat: FileStat, source: Source, scanned_ns: int) -> FileRecord:
-    return FileRecord(
-        source_id=source.id,
-        path=stat.path,
-        display=shown_path(source.label, stat.path),
-        size=stat.size,
-        mtime_ns=stat.mtime_ns,
-        ctime_ns=stat.ctime_ns,
-        inode=stat.inode,
-        scanned_ns=scanned_ns,
-        file_hash="",
-    )
-
-
-def _compare(draft: _Draft, hash_of: HashOf, known: Known | None, file: FileRecord, *, force: bool) -> None:
+def _became(
+    known: Known | None, file: FileRecord, hash_of: _HashOf, *, force: bool
+) -> Literal["new", "changed", "again", "touched"]:
+    """What a file is to the document that the store has at its path; one that may have changed is hashed."""
     if known is None:
-        draft.new.append(file)
-    elif force or known.state == "failed" or not _is_current(known):
-        (draft.again if _is_as_read(hash_of, known, file) else draft.changed).append(file)
-    elif known.file_hash and hash_of(file) == known.file_hash:
-        draft.touched.append(Move(known, file))
-    else:
-        draft.changed.append(file)
+        return "new"
+    if force or known.state == "failed" or not _is_current(known):
+        is_same = known.stat == file.stat or (bool(known.file_hash) and hash_of(file) == known.file_hash)
+        return "again" if is_same else "changed"
+    return "touched" if known.file_hash and hash_of(file) == known.file_hash else "changed"
 
 
 def _is_current(known: Known) -> bool:
     return is_current(known.extractor, PurePosixPath(known.display))
 
 
-def _is_as_read(hash_of: HashOf, known: Known, file: FileRecord) -> bool:
-    then = (known.size, known.mtime_ns, known.ctime_ns, known.inode)
-    if then == (file.size, file.mtime_ns, file.ctime_ns, file.inode):
-        return True
-    return bool(known.file_hash) and hash_of(file) == known.file_hash
-
-
-def file_hash(root: Path, file: FileRecord, max_bytes: int = MAX_FILE_BYTES) -> str:
-    """sha256 of the file's bytes, or ``''`` when they cannot be read (the run will say why)."""
-    try:
-        return hashlib.sha256(read_bytes(root, file.path, max_bytes)).hexdigest()
-    except (ExtractError, OSError):
-        return ""
-
-
 def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _pair_moves(hash_of: HashOf, gone: list[Known], new: list[FileRecord]) -> list[Move]:
+def _pair_moves(hash_of: _HashOf, gone: list[Known], new: list[FileRecord]) -> list[Move]:
     """Pair documents whose file is gone with new files of the same content and type; equal ones
     by name where they can be."""
     left: dict[tuple[str, str], list[Known]] = {}
     for known in gone:
         if known.state == "indexed" and known.file_hash:
             left.setdefault((known.file_hash, _type(known)), []).append(known)
-    sizes = {known.size for group in left.values() for known in group}
-    candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in new if file.size in sizes]
+    sizes = {known.stat.size for group in left.values() for known in group}
+    same_size = [file for file in new if file.stat.size in sizes]
+    candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in same_size]
     moves: list[Move] = []
     for file, group in candidates:
         if best := next((known for known in group if _name(known) == _name(file)), None):
             group.remove(best)
             moves.append(Move(best, file))
-    paired = {move.file.path for move in moves}
-    moves += [Move(group.pop(0), file) for file, group in candidates if group and file.path not in paired]
+    paired = {move.file.stat.path for move in moves}
+    for file, group in candidates:
+        if group and file.stat.path not in paired:
+            moves.append(Move(group.pop(0), file))
     return moves
 
 

@@ -1,9 +1,9 @@
-"""Making a damaged store anew: a new file from its folders, in place of the old one.
+"""Repair of a damaged store: a new file from its folders takes the place of the old one.
 
-The folders are read by an ordinary run into a file that nobody sees yet. The old file gives the vectors that
-are as they were written, so none of their texts is embedded again; the copy beside it gives the owner's
-decisions. When all is there, the new file takes the name of the old one, which is kept beside it.
-Killed at any moment, the store is the old one or the new one.
+An ordinary run reads the folders into a file that nobody sees yet. The old file gives the vectors whose
+checksum fits, so none of their texts is embedded again; the copy beside it gives the owner's decisions. When
+all is there, the new file takes the name of the old one, which is kept beside it. Killed at any moment, the
+store is the old one or the new one.
 """
 
 from __future__ import annotations
@@ -18,31 +18,30 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
-from rag_core.index.courtesy import Courtesy
 from rag_core.index.embedding import Tools
 from rag_core.index.index import Limits, Runner
+from rag_core.index.priority import SearchPriority
 from rag_core.models.embedders import Embedder
-from rag_core.reports import Health, Repair
-from rag_core.store import Store, decisions, embeddings, lock, outbox, sources, work
-from rag_core.store.connection import blames_file, connect
+from rag_core.reports import Repair
+from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, sources
+from rag_core.store.connection import connect
 from rag_core.store.decisions import Decisions
-from rag_core.store.errors import not_written
+from rag_core.store.errors import blames_file, not_written
 from rag_core.store.file import new_file, remove_log, take_place, unmet_generation
 from rag_core.store.health import DECISIONS, any_text, check, is_whole_vector
-from rag_core.store.work import is_request
 from rag_core.store.workroom import require_space, sync, workroom
 from rag_core.types import Job
 from rag_core.wording import plural
 
 _LAST_ID = 2**48  # no store gets there, but a damaged page may say so
-_DELETE = "Delete the store, then import its export or index its folders again."
 _FOLDER = "Nothing was changed. Make the folder available, or remove it from the store; then repair again."
+_IS_REQUEST = "kind = 'index' AND CASE WHEN json_valid(payload) THEN json_type(payload) = 'object' END"
 
 
 @dataclass(frozen=True, slots=True)
-class Old:
-    """What a damaged store tells beside the owner's decisions: the paths of the documents of each folder
-    (None where they cannot be read), what was asked of it, which remote indexes are to be deleted."""
+class _Old:
+    """What can be read of a damaged store, beside the owner's decisions: the paths of the documents of each
+    folder (None where they cannot be read), its requests, and the remote indexes to be deleted."""
 
     paths: dict[int, list[bytes]] | None
     requests: list[tuple[Any, ...]]
@@ -50,57 +49,36 @@ class Old:
 
 
 def repair(
-    path: Path,
-    open_embedder: Callable[[Store], Embedder],
-    limits: Limits,
-    courtesy: Courtesy,
+    path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, priority: SearchPriority
 ) -> Repair:
-    """Make the store ``path`` anew if it is damaged; what was done is there to be read, nothing when sound.
+    """Make the store ``path`` anew if it is damaged; the result says what was done, nothing when it is sound.
 
     Raises StoreBusy while it is indexed or changed, InUpkeep while others mend or move it, StoreError when
-    it cannot be made anew now, because its folders are not there or the disk is full. It is then as it was.
+    its folders are not there or the disk is full. It is then as it was.
     """
     started = time.perf_counter()
-    with lock.hold(path, "repair"), _explained(path):
-        done, to_embed = _mended(path, open_embedder, limits, courtesy)
+    with lock.hold(path, "repair"):
+        try:
+            faults = _faults(path)
+            done: tuple[str, ...] = ()
+            to_embed = 0
+            if faults == [DECISIONS] and decisions.kept(path) is None:  # only the copy is damaged
+                _keep_decisions(path)
+                done = ("The copy of your decisions beside the store was written anew.",)
+            elif faults != []:
+                done, to_embed = _renew(path, open_embedder, limits, priority)
+        except (OSError, sqlite3.Error) as error:
+            raise not_written(path.stem, "repaired", path.parent, error, "the store is as it was") from error
     return Repair(path.stem, done, to_embed, (time.perf_counter() - started) * 1000)
 
 
-def _mended(
-    path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, courtesy: Courtesy
-) -> tuple[tuple[str, ...], int]:
-    """What was done, and how many texts are to be embedded."""
-    health = _health(path)
-    if health and health.sound:
-        return (), 0
-    if health and _only_copy_is_damaged(path, health):
-        _keep_decisions(path)
-        return ("The copy of your decisions beside the store was written anew.",), 0
-    return _renew(path, open_embedder, limits, courtesy)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        if isinstance(error, sqlite3.Error) and blames_file(error):  # a mistake in the program
-            raise
-        raise not_written(path.stem, "repaired", path.parent, error, "the store is as it was") from error
-
-
-def _health(path: Path) -> Health | None:
-    """What the checks of a store find; None when it is too damaged for them."""
+def _faults(path: Path) -> list[str] | None:
+    """The checks that a store fails; None when it is too damaged for them."""
     try:
         with closing(Store(path)) as store:
-            return check(store)
+            return [finding.check for finding in check(store).findings if finding.severity == "fault"]
     except StoreDamaged:
         return None
-
-
-def _only_copy_is_damaged(path: Path, health: Health) -> bool:
-    faults = [finding.check for finding in health.findings if finding.severity == "fault"]
-    return faults == [DECISIONS] and decisions.kept(path) is None
 
 
 def _keep_decisions(path: Path) -> None:
@@ -109,9 +87,10 @@ def _keep_decisions(path: Path) -> None:
 
 
 def _renew(
-    path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, courtesy: Courtesy
+    path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, priority: SearchPriority
 ) -> tuple[tuple[str, ...], int]:
-    """Put a new file in the place of a damaged one; gives what ``_mended`` does."""
+    """Put a new file in the place of a damaged one; returns what was done, and how many texts are to be
+    embedded."""
     decided = _decisions(path)
     old = _old(path)
     _require_folders(path.stem, decided, old)
@@ -120,12 +99,22 @@ def _renew(
         new = room / path.name
         taken = _begin(new, path, decided, old)
         with closing(Store(new)) as store:
-            unread = _ask(store, old)
-            tools = Tools(lambda: open_embedder(store), courtesy=courtesy)
+            unread = _request_all(store, old)
+            tools = Tools(lambda: open_embedder(store), priority=priority)
             _require_read(store, path.stem, old, Runner(store, tools, limits, words_only=True).run())
-            to_embed, read = _end(store, old)
-        _fold(new)
-        kept = _take_place(new, path, decided)
+            to_embed, read = _take_requests(store, old)
+        with closing(connect(new, "rw")) as db:  # all of it in its own file, on the disk
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        remove_log(new)
+        sync(new)
+        with _unwritten(path):
+            if (decisions.kept(path) or decided) != decided:
+                raise StoreBusy(
+                    f"Something was decided about store {path.stem!r} while it was repaired.",
+                    "Nothing was changed; repair it again.",
+                )
+            kept = take_place(new, path)
+        sync(path.parent)
     _keep_decisions(path)
     done = [
         f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} taken over.",
@@ -155,24 +144,24 @@ def _decisions(path: Path) -> Decisions:
     raise StoreError(
         f"Store {path.stem!r} is damaged beyond repair: neither it nor the copy of your decisions beside it"
         " can be read.",
-        _DELETE,
+        "Delete the store, then import its export or index its folders again.",
     )
 
 
-def _old(path: Path) -> Old:
+def _old(path: Path) -> _Old:
     try:
         db = connect(path, "ro")
     except StoreDamaged:
-        return Old(None, [], [])
+        return _Old(None, [], [])
     with closing(db):
         found = _rows(db, "SELECT source_id, path FROM documents NOT INDEXED")
-        requests = _rows(db, "SELECT kind, payload, created_at FROM requests WHERE kind = 'index'")
+        requests = _rows(db, f"SELECT kind, payload, created_at FROM requests WHERE {_IS_REQUEST}")
         retired = _rows(db, "SELECT key, value FROM meta WHERE key GLOB 'retired *'")
-    paths: dict[int, list[bytes]] | None = None if found is None else {}
+    paths: dict[int, list[bytes]] = {}
     for source_id, file in found or ():
-        if paths is not None and isinstance(file, bytes):
+        if isinstance(file, bytes):
             paths.setdefault(source_id, []).append(file)
-    return Old(paths, [row for row in requests or () if is_request(row[1])], retired or [])
+    return _Old(None if found is None else paths, requests or [], retired or [])
 
 
 def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
@@ -186,9 +175,9 @@ def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
 
 
 def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """(identity, text hash, vector, checksum) of each vector that is as it was written.
+    """(identity, text hash, vector, checksum) of each vector whose checksum fits.
 
-    Behind what cannot be read it looks ever further on, and so passes over at most as many as are lost.
+    After rows that cannot be read it tries ids ever further on, so it misses at most as many as are lost.
     """
     try:
         db = connect(path, "ro")
@@ -213,7 +202,7 @@ def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int
                 after, step = after + step, step * 2
 
 
-def _require_folders(name: str, decided: Decisions, old: Old) -> None:
+def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
     """Raise StoreError unless everything that the store was read from is there to be read again."""
     if decisions.settings(decided).get("attached") == "1":
         raise StoreError(
@@ -232,8 +221,8 @@ def _require_folders(name: str, decided: Decisions, old: Old) -> None:
 # --- the new file -----------------------------------------------------------------------
 
 
-def _begin(new: Path, path: Path, decided: Decisions, old: Old) -> int:
-    """Make a file with the decisions and the whole vectors of a store; how many vectors these are."""
+def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
+    """Make a file with the decisions and the whole vectors of a store; returns how many vectors."""
     new.touch(mode=0o600)
     dimensions = {row[0]: row[4] for row in decided["identities"]}
     with closing(new_file(new)) as db:
@@ -254,22 +243,22 @@ def _begin(new: Path, path: Path, decided: Decisions, old: Old) -> int:
     return int(taken)
 
 
-def _ask(store: Store, old: Old) -> list[str]:
-    """Ask for all folders to be read, of a paused one the files that are known; the folders that are left."""
+def _request_all(store: Store, old: _Old) -> list[str]:
+    """Request all folders, and of a paused one the files that are known; returns the folders left out."""
     unread = []
     with store.note() as db:
-        work.add_request(db, "index")
+        jobs.add_request(db, "index")
         for source in sources.all_sources(db):
             if source.removed or not source.paused:
                 continue
             if old.paths is None:
                 unread.append(source.root)
             elif source.id in old.paths:
-                work.request_files(db, source.id, old.paths[source.id])
+                jobs.request_files(db, source.id, old.paths[source.id])
     return unread
 
 
-def _require_read(store: Store, name: str, old: Old, job: Job | None) -> None:
+def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
     """Raise StoreError when a folder could not be read, or looks like a disk that is not mounted."""
     message = job.message if job else ""
     if job and job.state != "done":  # such as a full disk
@@ -283,38 +272,17 @@ def _require_read(store: Store, name: str, old: Old, job: Job | None) -> None:
         raise StoreError(f"Store {name!r} is damaged, and not all of it can be read again. {why}", _FOLDER)
 
 
-def _end(store: Store, old: Old) -> tuple[int, int]:
-    """Take over what was asked of the old store; how many texts are to be embedded, how many documents are
+def _take_requests(store: Store, old: _Old) -> tuple[int, int]:
+    """Take over the requests of the old store; returns how many texts are to be embedded and documents were
     read."""
     with store.note() as db:
         waiting = embeddings.pending_count(db)
-        rows = old.requests
-        db.executemany("INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)", rows)
+        requests = old.requests
+        db.executemany("INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)", requests)
         if waiting or outbox.backlog(db).queued:
-            work.add_request(db, "index", [])
+            jobs.add_request(db, "index", [])
         read = db.execute("SELECT count(*) FROM documents WHERE state = 'indexed'").fetchone()[0]
     return waiting, int(read)
-
-
-def _fold(path: Path) -> None:
-    """Have all of a closed store in its own file, on the disk."""
-    with closing(connect(path, "rw")) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    remove_log(path)
-    sync(path)
-
-
-def _take_place(new: Path, path: Path, decided: Decisions) -> Path:
-    """Put the new file in the place of the old one while nobody else writes to that; where that is kept."""
-    with _unwritten(path):
-        if (decisions.kept(path) or decided) != decided:
-            raise StoreBusy(
-                f"Something was decided about store {path.stem!r} while it was repaired.",
-                "Nothing was changed; repair it again.",
-            )
-        kept = take_place(new, path)
-    sync(path.parent)
-    return kept
 
 
 @contextmanager

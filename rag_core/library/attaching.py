@@ -22,12 +22,11 @@ import numpy as np
 from rag_core.errors import EmbedderError, StoreError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
 from rag_core.extract.chunk import chunk_spec
-from rag_core.files import display
+from rag_core.files import FileStat, display
 from rag_core.models.embedders import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
-from rag_core.store.connection import blames_file
 from rag_core.store.documents import FileRecord, storable
-from rag_core.store.errors import not_written
+from rag_core.store.errors import blames_file, not_written
 from rag_core.store.file import put_in_place
 from rag_core.store.workroom import sync, workroom
 from rag_core.text.tags import bounded
@@ -187,7 +186,7 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
     for kind, names in _FIELDS.items():
         for name in names.split():
             value: Any = record.doc.get(name, kind())
-            fits = type(value) is kind and (kind is not int or 0 <= value < _MOST)
+            fits = type(value) is kind and (not isinstance(value, int) or 0 <= value < _MOST)
             if not fits or (kind is list and not all(isinstance(each, str) for each in value)):
                 raise _not_ours(address, f"has a record with a wrong {name!r}")
             found[name] = value.encode("utf-8", "replace").decode() if kind is str else value
@@ -265,7 +264,7 @@ def _put(
     docs = [json.loads(row["doc"]) for row in group]
     passages = [_passage(doc, row["text"]) for doc, row in zip(docs, group, strict=True)]
     extracted, size, digest = _extracted(docs[0]), docs[0]["size"], docs[0]["file_hash"]
-    file = FileRecord(source_id, os.fsencode(path), path, size, 0, 0, 0, 0, digest)
+    file = FileRecord(source_id, path, FileStat(os.fsencode(path), size, 0, 0, 0), file_hash=digest)
     rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
     documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
     return {chunks.embed_hash(p.embedded): row["vector"] for p, row in zip(passages, group, strict=True)}

@@ -17,7 +17,7 @@ from rag_core.files import display, expanded, with_sep
 from rag_core.library import places
 from rag_core.library.freshness import file_state_by_hash, file_states
 from rag_core.library.service import Service
-from rag_core.store import documents, find, sources, work
+from rag_core.store import documents, find, jobs, sources
 from rag_core.types import Document, FileState, Viewer
 
 _LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
@@ -36,7 +36,7 @@ class Files(Service):
         with opened.decide() as db:
             for source_id, raw in found:
                 sources.exclude_file(db, source_id, raw, reason or "It was taken out by hand.")
-                work.request_files(db, source_id, [raw])
+                jobs.request_files(db, source_id, [raw])
 
     def take_back(self, viewer: Viewer, store: str, path: str) -> None:
         """Let the patterns decide on an excluded file again, and ask for it to be read. Raises NotFound."""
@@ -51,7 +51,7 @@ class Files(Service):
         with opened.decide() as db:
             for each in found:
                 sources.take_back_file(db, each.source_id, each.path)
-                work.request_files(db, each.source_id, [each.path])
+                jobs.request_files(db, each.source_id, [each.path])
 
     def all(self, viewer: Viewer, store: str, *, compared: bool = True) -> list[Document]:
         """Every file of a store by path, its ``state`` a FileState compared with the disk just now,

@@ -13,7 +13,7 @@ from rag_core.index import index
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import Asked, Problem
-from rag_core.store import problems, sources, work
+from rag_core.store import jobs, problems, sources
 from rag_core.types import FileResult, Job, Viewer
 
 
@@ -84,7 +84,7 @@ class Jobs(Service):
             for (source, raw), paths in asked:
                 whole = recursive and not raw
                 if paths:
-                    work.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
+                    jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
 
     def requested(self, viewer: Viewer, store: str) -> bool:
         """Whether somebody asks for a run that is not done yet."""
@@ -93,7 +93,7 @@ class Jobs(Service):
     def requests(self, viewer: Viewer, store: str) -> list[Asked]:
         """What is asked of a store and not done yet, each once, the oldest first."""
         with self._stores.open(viewer, store).store.read() as db:
-            waiting = work.requests_after(db, 0)
+            waiting = jobs.requests_after(db, 0)
             roots = {source.id: source.root for source in sources.all_sources(db)}
         return list(dict.fromkeys(_asked(each, roots) for each in waiting if each.kind == "index"))
 
@@ -124,7 +124,7 @@ class Jobs(Service):
             self._shared.limits(),
             stop,
             lambda address, dimension: self._stores.own_remote(opened, address, dimension),
-            self._shared.courtesy,
+            self._shared.priority,
         )
         return replace(job, results=tuple(self.results(viewer, store, job.id))) if job else None
 
@@ -136,11 +136,11 @@ class Jobs(Service):
         """The newest runs of a store first; at most one of them is running."""
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
-            found = work.jobs(db, store, running=True, limit=limit)
+            found = jobs.newest(db, store, running=True, limit=limit)
         if not any(job.state == "running" for job in found) or opened.running():
             return found
         with opened.read() as db:  # it ended between the two looks, or its process died
-            return work.jobs(db, store, running=False, limit=limit)
+            return jobs.newest(db, store, running=False, limit=limit)
 
     def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
         """When the last run through all of each folder of these stores had begun, in ISO time: of the folder
@@ -155,11 +155,11 @@ class Jobs(Service):
     def results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
         """What became of each file of a run, failures first; unchanged ones are only counted."""
         with self._stores.open(viewer, store).store.read() as db:
-            return work.results(db, job_id, limit)
+            return jobs.results(db, job_id, limit)
 
     def get(self, viewer: Viewer, store: str, job_id: int) -> Job:
         """One run with what became of each of its files. Raises NotFound."""
-        found = {job.id: job for job in self.all(viewer, store, work.KEPT_JOBS + 1)}
+        found = {job.id: job for job in self.all(viewer, store, jobs.KEPT_JOBS + 1)}
         if job_id not in found:
             known = f"There are {min(found)} to {max(found)}." if found else "It had none yet."
             raise NotFound(f"Store {store!r} has no run with the number {job_id}.", known)
@@ -193,6 +193,6 @@ class Jobs(Service):
             self.request_files(viewer, store, files)
 
 
-def _asked(request: work.Request, roots: dict[int, str]) -> Asked:
+def _asked(request: jobs.Request, roots: dict[int, str]) -> Asked:
     folders = None if request.sources is None else tuple(roots[i] for i in request.sources if i in roots)
     return Asked(folders, len(request.paths or ()), request.force)

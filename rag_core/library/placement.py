@@ -8,7 +8,7 @@ from functools import partial
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.extract.chunk import chunk_spec
 from rag_core.index import index, outbox
-from rag_core.index.embedding import keeps_private
+from rag_core.index.embedding import withholds_private
 from rag_core.library import attaching
 from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
@@ -207,7 +207,7 @@ class Placement(Service):
             remote = self._stores.target(store)
             if remote is None:
                 return False
-            private = not keeps_private(store, remote.server)
+            private = not withholds_private(store, remote.server)
             with store.read() as db:
                 waits = not switch.is_attached(db) and rows.is_sendable(db, private=private)
             return waits and remote.owner() == store.id
@@ -228,7 +228,7 @@ class Placement(Service):
                 return Health(name, now(), (), (), 0.0)
             answered(remote.owner, remote.server or name)
             remote.prepare(store.id)
-            found = outbox.heal(store, remote, private=not keeps_private(store, remote.server))
+            found = outbox.heal(store, remote, private=not withholds_private(store, remote.server))
         return Health(name, now(), (VECTOR_INDEX,), tuple(_findings(found)), 0.0)
 
 
@@ -247,7 +247,7 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
         if owner != store.id:
             whose = "belongs to another installation" if owner else "is not there"
             return (Finding(VECTOR_INDEX, "fault", f"The vector index {whose}.", 1),)
-        private = not keeps_private(store, remote.server)
+        private = not withholds_private(store, remote.server)
         return tuple(_findings(outbox.compare(store, remote, private=private)))
     except (VectorError, InvalidInput) as error:
         return (Finding(VECTOR_INDEX, "note", f"The vector index cannot be compared now. {error}", 1),)

@@ -9,7 +9,7 @@ from rag_core.errors import InvalidInput
 from rag_core.files import validate_globs
 from rag_core.library.service import Service
 from rag_core.reports import Privacy
-from rag_core.store import embeddings, outbox, privacy, work
+from rag_core.store import embeddings, jobs, outbox, privacy
 from rag_core.types import Viewer
 
 Change = Callable[[tuple[str, ...]], tuple[str, ...]]
@@ -60,7 +60,7 @@ class PrivateRules(Service):
             changed = privacy.put_rules(db, change(privacy.rules(db)))
             due = changed > 0 and _concerns_others(db)
             if due:
-                work.add_request(db, "index", [])
+                jobs.add_request(db, "index", [])
         with opened.read() as db:
             return _privacy(db, store, due=due)
 

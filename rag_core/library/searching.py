@@ -67,7 +67,7 @@ class Searching(Service):
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = is_pasted(text)
-        with self._shared.courtesy.searching():
+        with self._shared.priority.searching():
             ranked = rarest(query, [each.store for each in opened], viewer) if long else query
             answer = search(scopes, ranked, options, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)

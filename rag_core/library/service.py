@@ -9,8 +9,8 @@ from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
-from rag_core.index.courtesy import Courtesy
 from rag_core.index.index import Limits
+from rag_core.index.priority import SearchPriority
 from rag_core.library.people import People
 from rag_core.library.store_files import StoreFiles
 from rag_core.models.embedders import EmbedderOptions, known_facts
@@ -38,7 +38,7 @@ class Shared:
         self.people = People(settings.data_dir, settings.busy_timeout_s)
         self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.people)
         self.embedders = SharedEmbedders(embedder_options(settings))
-        self.courtesy = Courtesy()
+        self.priority = SearchPriority()
 
     def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
         """The vector index at ``address``. Raises VectorError, InvalidInput."""

@@ -31,7 +31,7 @@ from rag_core.index.plan import Plan
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import SourceInfo
-from rag_core.store import sources, work
+from rag_core.store import jobs, sources
 from rag_core.types import Source, Viewer
 
 _LONGEST: Final = 60  # letters of a folder's name that become a store's: a number may follow
@@ -126,7 +126,7 @@ class Sources(Service):
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
             heirs = [heir.id for heir in sources.overlapping(db, source) if not heir.paused]
-            work.add_request(db, "index", [source_id, *heirs])
+            jobs.add_request(db, "index", [source_id, *heirs])
         return source
 
     def get(self, viewer: Viewer, store: str, source_id: int) -> Source:

@@ -25,7 +25,7 @@ from rag_core.library.store_files import no_store
 from rag_core.models.embedders import dimension_of, full_name, reading_limit, with_dimension
 from rag_core.models.servers.patience import answered
 from rag_core.reports import Status
-from rag_core.store import Store, outbox, sources, work
+from rag_core.store import Store, jobs, outbox, sources
 from rag_core.store.file import generation
 from rag_core.types import METRICS, Job, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
@@ -305,7 +305,7 @@ class Stores(Service):
             kept = [source for source in sources.all_sources(db) if not source.removed]
             for source in kept:
                 sources.change_source(db, replace(source, paused=True))
-            work.add_request(db, "index", [source.id for source in kept], forget=True)
+            jobs.add_request(db, "index", [source.id for source in kept], forget=True)
             return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 

@@ -65,7 +65,7 @@ class Upkeep(Service):
             self._stores.path(store),
             lambda new: self._embedders.renewed(new.target_embedder),
             self._shared.limits(),
-            self._shared.courtesy,
+            self._shared.priority,
         )
 
     def explain(

@@ -1,7 +1,7 @@
-"""CRC32 sums of what a store holds, so that a damaged byte is noticed: one for each vector, one for each
-document with its passages, tags, names and links.
+"""CRC32 sums that show a damaged byte: one for each vector, and one for each document with its passages,
+tags, names and links.
 
-What is sealed here is what an answer shows. A change of it needs a migration that seals every document anew.
+A change of the columns here needs a migration that seals every document anew.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _OF_DOCUMENT = (
 
 
 def of_vector(text_hash: bytes, vector: bytes) -> int:
-    """The sum of a stored vector and of the hash of the text that it belongs to."""
+    """The CRC32 of a stored vector and of the hash of its text."""
     return zlib.crc32(vector, zlib.crc32(text_hash))
 
 
 def of_document(db: sqlite3.Connection, document_id: int) -> int:
-    """The sum of all that an answer may show of a document."""
+    """The CRC32 of all that an answer may show of a document."""
     crc = 0
     for sql in _OF_DOCUMENT:
         for row in db.execute(sql, (document_id,)):
@@ -36,6 +36,5 @@ def of_document(db: sqlite3.Connection, document_id: int) -> int:
 
 
 def seal(db: sqlite3.Connection, document_id: int) -> None:
-    """Keep the sum of a document as it is now, at the end of the transaction that changes it."""
-    crc = of_document(db, document_id)
-    db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (crc, document_id))
+    """Store the CRC32 of a document, at the end of the transaction that changes it."""
+    db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (of_document(db, document_id), document_id))

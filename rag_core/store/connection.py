@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
-from rag_core.errors import RagError, StoreDamaged, StoreError
+from rag_core.errors import StoreDamaged, StoreError
 from rag_core.store.decisions import copy_path
+from rag_core.store.errors import MEND, cannot_write, is_damage, is_outside, raise_unreadable, sqlite_name
 from rag_core.store.migrations import APPLICATION_ID
 from rag_core.store.rows import Reading
 from rag_core.text.words import has_phrase
@@ -28,86 +29,19 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
-_FOLD_PATIENCE_MS = 100
+_CHECKPOINT_TIMEOUT_MS = 100
 
-# Searches are no faster with what a run needs, and four readers would hold 48 MB more: the system keeps the
-# file in memory anyway, once for all.
+# Larger ones make no search faster: the system keeps the file in memory anyway, once for all.
 _READER_CACHE_KB = 4_000
 _WRITER_CACHE_KB = 16_000
 
-# What can go wrong outside the program; anything else is a mistake in it and stays loud.
-_OUTSIDE = (
-    "SQLITE_FULL",
-    "SQLITE_READONLY",
-    "SQLITE_IOERR",
-    "SQLITE_BUSY",
-    "SQLITE_LOCKED",
-    "SQLITE_CANTOPEN",
-    "SQLITE_CORRUPT",
-    "SQLITE_NOTADB",
-)
-
-
-def _is_outside(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorname", "").startswith(
-        _OUTSIDE
-    )
-
-
-def _is_read_only(error: BaseException) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith("SQLITE_READONLY")
-
-
-def is_damage(error: BaseException) -> bool:
-    """Whether an error, or the one that a StoreError came from, says that the file is damaged."""
-    name = getattr(error.__cause__ or error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
-
-
-def blames_file(error: BaseException) -> bool:
-    """Whether an error of SQLite, or the one that a StoreError came from, is about what the file holds, and
-    not about the disk, the rights or another process."""
-    cause = error.__cause__ or error
-    return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not _is_outside(cause))
-
-
-_UNDECODED = "Could not decode to UTF-8"
-_UNREADABLE = "what is in it is damaged"  # what SQLite and Python say of that quotes notes
-
-
-def damage(db: sqlite3.Connection, error: Exception) -> str:
-    """What is wrong with the file that ``error`` came up in; '' where nothing is, so that it is the disk's or
-    a mistake in the program. Nobody can say what else comes of rows that are not as they were written."""
-    if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
-        return ""
-    if isinstance(error, sqlite3.Error) and not blames_file(error):
-        return ""
-    if isinstance(error, ValueError) or str(error).startswith(_UNDECODED):  # text, JSON, vectors
-        return _UNREADABLE
-    if isinstance(error, sqlite3.Error):
-        return str(error)
-    try:
-        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    except (sqlite3.Error, UnicodeDecodeError):
-        return "it is damaged"
-    return "" if found == "ok" else "it is damaged"
-
-
 Mode = Literal["rw", "ro", "ro&immutable=1"]
-STILL: Mode = "ro&immutable=1"  # takes no locks and makes no file: for what nobody writes
-
-MEND = (
-    "Check the disk, then repair the store. Where that fails, delete it, and import its export or index its"
-    " folders again."
-)
-"""What to do about a store that is damaged."""
+STILL: Mode = "ro&immutable=1"
+"""For a file that nobody writes: takes no locks and makes no file."""
 
 
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open ``path`` in autocommit, rows as sqlite3.Row.
-
-    Raises StoreError when it is missing, unreadable or not a store.
-    """
+    """Open ``path`` in autocommit. Raises StoreError when it is missing, unreadable or not a store."""
     opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=Reading)
     try:
         db = opened(
@@ -120,7 +54,17 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
     except sqlite3.Error as error:
         raise _cannot_open(path, error) from error
     try:
-        _prepare(db, path, _WRITER_CACHE_KB if mode == "rw" else _READER_CACHE_KB)
+        db.row_factory = sqlite3.Row
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KB if mode == 'rw' else _READER_CACHE_KB}")
+        db.create_function("has_phrase", 2, has_phrase, deterministic=True)
+        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            if copy_path(path).exists():  # so it was a store
+                raise StoreDamaged(f"Store {path.stem!r} is damaged: it is not a store any more.", MEND)
+            raise StoreError(
+                f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder."
+            )
     except BaseException as error:
         db.close()
         if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # also an error that is no text
@@ -129,23 +73,11 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
     return db
 
 
-def _prepare(db: sqlite3.Connection, path: Path, cache_kb: int) -> None:
-    db.row_factory = sqlite3.Row
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute(f"PRAGMA cache_size = -{cache_kb}")
-    db.create_function("has_phrase", 2, has_phrase, deterministic=True)
-    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        if copy_path(path).exists():  # so it was one
-            raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no store any more.", MEND)
-        raise StoreError(f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder.")
-
-
 def _cannot_open(path: Path, error: Exception) -> StoreError:
     said, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
     if _has_log(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
         advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
-    elif _is_outside(error) and not is_damage(error):
+    elif is_outside(error) and not is_damage(error):
         advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
     else:
         return StoreDamaged(said, f"{MEND} {rest}")
@@ -156,13 +88,11 @@ def _cannot_open(path: Path, error: Exception) -> StoreError:
 
 
 def is_still(path: Path) -> bool:
-    """Whether this account can write nothing beside the store file ``path``, and nobody has it open.
-
-    Such a file is read as it stands: SQLite would need a file beside it to see what others write.
-    """
+    """Whether this account can write nothing beside the store file ``path``, and nobody has it open. SQLite
+    could not see what others write, so such a file is read as it stands."""
     if can_be_written(path.parent):
         return False
-    return not _has_log(path) and not (_beside(path, "-wal").exists() and _beside(path, "-shm").exists())
+    return not _has_log(path) and not (beside(path, "-wal").exists() and beside(path, "-shm").exists())
 
 
 def can_be_written(path: Path) -> bool:
@@ -171,29 +101,28 @@ def can_be_written(path: Path) -> bool:
 
 
 def _has_log(path: Path) -> bool:
-    log = _beside(path, "-wal")
+    log = beside(path, "-wal")
     return log.exists() and log.stat().st_size > 0
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def beside(path: Path, suffix: str) -> Path:
+    """The file of SQLite that belongs to the store ``path``: ``-wal``, its log, or ``-shm``."""
     return path.with_name(path.name + suffix)
 
 
-class _Rights(NamedTuple):
-    """How a file can be read just now. A connection that was opened otherwise is of no use: one to a still
-    file does not see what others write, and one without rights keeps the whole process from writing."""
+_Rights = tuple[bool, bool, int, int]
+"""How a file can be read just now: whether it is still and can be written; of a still one its size and time.
 
-    is_still: bool
-    can_be_written: bool
-    size: int = 0
-    mtime_ns: int = 0
+A connection that was opened otherwise is of no use: one to a still file does not see what others write, and
+one without rights keeps the whole process from writing.
+"""
 
 
 def _rights(path: Path) -> _Rights:
     if not is_still(path):
-        return _Rights(is_still=False, can_be_written=can_be_written(path))
+        return False, can_be_written(path), 0, 0
     status = path.stat()
-    return _Rights(True, False, status.st_size, status.st_mtime_ns)
+    return True, False, status.st_size, status.st_mtime_ns
 
 
 # --- lending connections ----------------------------------------------------------------
@@ -201,8 +130,8 @@ def _rights(path: Path) -> _Rights:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """The store file at ``path`` as it was opened: another one may have the name later. ``busy_timeout_s`` is
-    how long to wait for another process that writes it."""
+    """The store file that was opened at ``path``: another one may have the name later. ``busy_timeout_s`` is
+    how long to wait for another writer."""
 
     path: Path
     inode: int
@@ -222,8 +151,8 @@ class OpenedFile:
         return StoreError(f"Store {self.path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
 
 
-class _Lendable(NamedTuple):
-    """A connection for reading, and what there was to read when it was opened."""
+class _Reader(NamedTuple):
+    """A connection for reading, and how the file could be read when it was opened."""
 
     db: sqlite3.Connection
     rights: _Rights
@@ -236,7 +165,7 @@ class Readers:
         self._file = file
         self._free = threading.Semaphore(READERS)
         self._lock = threading.Lock()  # guards what follows
-        self._idle: list[_Lendable] = []
+        self._idle: list[_Reader] = []
         self._closed = False
         self._lent = threading.local()
 
@@ -244,40 +173,51 @@ class Readers:
     def borrow(self) -> Iterator[sqlite3.Connection]:
         """A connection inside one read transaction: everything read belongs together.
 
-        Raises StoreDamaged when the file or the disk is, StoreError once the pool is closed or another file
-        has the name.
+        Raises StoreError, which names the store: the file or the disk is damaged, the pool is closed or
+        another file has the name.
         """
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
-        with self._free:
-            lent = self._take()
-            db = lent.db
-            self._lent.one = True  # a second one could be the one that everybody waits for
-            try:
-                db.execute("BEGIN")
-                yield db
-            except Exception as error:
-                if refusal := self._refusal(db, error):
-                    raise refusal from (None if _UNREADABLE in refusal.message else error)
-                raise
-            finally:
-                self._lent.one = False
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                with self._lock:
+        try:
+            with self._free:
+                reader = self._take()
+                self._lent.one = True  # a second one could be the one that everybody waits for
+                try:
+                    reader.db.execute("BEGIN")
+                    yield reader.db
+                except Exception as error:
+                    raise_unreadable(reader.db, self._file.path, error)
+                    raise
+                finally:
+                    self._lent.one = False
+                    if reader.db.in_transaction:
+                        reader.db.execute("ROLLBACK")
+                    with self._lock:
+                        self._idle.append(reader)
                     if self._closed:
-                        db.close()
-                    else:
-                        self._idle.append(lent)
+                        self.close()
+        except StoreError as error:
+            error.store = self._file.path.stem
+            raise
 
-    def _refusal(self, db: sqlite3.Connection, error: Exception) -> StoreError | None:
-        said = f"Store {self._file.path.stem!r} cannot be read"
-        if what := damage(db, error):
-            return StoreDamaged(f"{said}: {what}.", MEND)
-        if isinstance(error, sqlite3.Error) and _is_outside(error):
-            advice = f"Check the disk, and who may read in {str(self._file.path.parent)!r}; then try again."
-            return StoreError(f"{said}: {error}.", advice)
-        return None
+    def _take(self) -> _Reader:
+        rights = _rights(self._file.path)
+        with self._lock:
+            if self._closed:
+                raise self._file.gone()
+            while self._idle:
+                known = self._idle.pop()
+                if known.rights == rights:
+                    return known
+                known.db.close()
+        still, *_ = rights
+        db = connect(self._file.path, STILL if still else "ro", self._file.busy_timeout_s)
+        try:
+            self._file.require()
+        except StoreError:
+            db.close()
+            raise
+        return _Reader(db, rights)
 
     def drop_stale(self) -> None:
         """Close what was opened when there were other rights on the file."""
@@ -288,24 +228,6 @@ class Readers:
         for each in stale:
             each.db.close()
 
-    def _take(self) -> _Lendable:
-        rights = _rights(self._file.path)
-        with self._lock:
-            if self._closed:
-                raise self._file.gone()
-            while self._idle:
-                known = self._idle.pop()
-                if known.rights == rights:
-                    return known
-                known.db.close()
-        db = connect(self._file.path, STILL if rights.is_still else "ro", self._file.busy_timeout_s)
-        try:
-            self._file.require()
-        except StoreError:
-            db.close()
-            raise
-        return _Lendable(db, rights)
-
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
         with self._lock:
@@ -314,20 +236,9 @@ class Readers:
                 self._idle.pop().db.close()
 
 
-def cannot_write(path: Path, error: BaseException) -> StoreError:
-    """The error for a store that cannot be written because of ``error``."""
-    why = (error.strerror if isinstance(error, OSError) else None) or error
-    said = f"Store {path.stem!r} cannot be written: {why}."
-    if blames_file(error):
-        return StoreDamaged(said, MEND)
-    return StoreError(
-        said, f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
-    )
-
-
 class Writer:
-    """The one connection of this process that writes to a file; a transaction at a time. ``make_way`` is
-    called before it is opened, and closes those that would keep it from writing."""
+    """The one connection of this process that writes to a file. ``make_way`` is called before it is opened,
+    to close readers that would keep it from writing."""
 
     def __init__(self, file: OpenedFile, make_way: Callable[[], None]) -> None:
         self._file = file
@@ -337,16 +248,22 @@ class Writer:
         self._db: sqlite3.Connection | None = None
 
     @contextmanager
-    def transaction(self, *, lasting: bool = False) -> Iterator[sqlite3.Connection]:
-        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. What is ``lasting`` is on the disk when it
-        ends; a power cut may take back the last ones of the others, all of them or a few.
+    def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. A power cut may take back the last ones,
+        but none that is ``durable``.
 
-        Raises StoreError when the disk is full, read-only or damaged or another writer does not finish, and
-        once it is closed or another file has the name.
+        Raises StoreError when the disk is full, read-only or damaged, another writer does not finish, or the
+        file is closed or replaced.
         """
         with self._lock:
-            db = self._connected()
-            db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
+            if self._closed:
+                raise self._file.gone()
+            if self._db is None:
+                self._make_way()
+                self._db = connect(self._file.path, "rw", self._file.busy_timeout_s)
+            db = self._db
+            self._file.require()
+            db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             try:
                 db.execute("BEGIN IMMEDIATE")
                 self._file.require()  # a repair may have put another one there while this waited
@@ -355,34 +272,21 @@ class Writer:
             except BaseException as error:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-                if _is_read_only(error):
+                if sqlite_name(error).startswith("SQLITE_READONLY"):
                     self._db = None
                     db.close()  # it stays so, whatever rights there are later
-                if _is_outside(error) or isinstance(error, sqlite3.OperationalError):  # a table may be gone
+                if is_outside(error) or isinstance(error, sqlite3.OperationalError):  # a table may be gone
                     raise cannot_write(self._file.path, error) from error
                 raise
 
-    def _connected(self) -> sqlite3.Connection:
-        if self._db is None and not self._closed:
-            self._make_way()
-            self._db = connect(self._file.path, "rw", self._file.busy_timeout_s)
-        if self._db is None:
-            raise self._file.gone()
-        self._file.require()
-        return self._db
-
-    def fold_log(self, longest: int) -> None:
-        """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it just now
-        and the disk has room for that.
-
-        SQLite does so by itself only when nobody reads; with searches all the time the log would
-        outgrow the store.
-        """
+    def checkpoint(self, longest: int) -> None:
+        """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it and the
+        disk has room. SQLite does so only when nobody reads."""
         with self._lock:
-            log = _beside(self._file.path, "-wal")
+            log = beside(self._file.path, "-wal")
             if self._db is None or not log.exists() or log.stat().st_size < longest:
                 return
-            self._db.execute(f"PRAGMA busy_timeout = {_FOLD_PATIENCE_MS}")
+            self._db.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_TIMEOUT_MS}")
             try:
                 with suppress(sqlite3.OperationalError):  # it is as good unfolded
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

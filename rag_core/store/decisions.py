@@ -1,4 +1,4 @@
-"""What only its owner can say of a store: settings, embedders, folders, excluded files and private rules.
+"""The owner's decisions about a store: settings, embedders, folders, excluded files and private rules.
 
 All of it is in the store's file. A copy stands beside it (``NAME.decisions.json``), so that no damaged page
 can undo a decision: ``verify`` compares the two, and ``repair`` makes a new store from the copy.
@@ -43,6 +43,11 @@ _NAMES = {
 }
 
 
+def files(store: Path) -> tuple[Path, Path]:
+    """The files beside a store that hold its decisions, there or not: the copy, and the next one."""
+    return copy_path(store), _next_path(store)
+
+
 def copy_path(store: Path) -> Path:
     """Where the copy of the decisions about the store file ``store`` is."""
     return store.with_suffix(".decisions.json")
@@ -50,11 +55,6 @@ def copy_path(store: Path) -> Path:
 
 def _next_path(store: Path) -> Path:
     return store.with_suffix(".decisions.next")
-
-
-def files(store: Path) -> tuple[Path, Path]:
-    """The files beside a store that hold its decisions, there or not."""
-    return copy_path(store), _next_path(store)
 
 
 # --- in the store -----------------------------------------------------------------------
@@ -65,11 +65,8 @@ def read(db: sqlite3.Connection) -> Decisions:
     found: Decisions = {}
     for table, columns in _TABLES.items():
         where = f" WHERE key IN {_SETTINGS}" if table == "meta" else ""
-        sql = f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY 1, 2"
-        found[table] = [
-            [_written(column, value) for column, value in zip(columns, row, strict=True)]
-            for row in db.execute(sql)
-        ]
+        rows = db.execute(f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY 1, 2")
+        found[table] = [list(map(_to_json, columns, row)) for row in rows]
     return found
 
 
@@ -77,22 +74,17 @@ def write(db: sqlite3.Connection, found: Decisions) -> None:
     """Put decisions into a new store, which has none."""
     for table, columns in _TABLES.items():
         marks = ", ".join("?" * len(columns))
-        db.executemany(
-            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})",
-            [
-                [_stored(column, value) for column, value in zip(columns, row, strict=True)]
-                for row in found[table]
-            ],
-        )
+        rows = [list(map(_from_json, columns, row)) for row in found[table]]
+        db.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
 
-def _written(column: str, value: Any) -> Any:
+def _to_json(column: str, value: Any) -> Any:
     if column in _PATHS:
         return os.fsdecode(value)
     return value.hex() if isinstance(value, bytes) else value
 
 
-def _stored(column: str, value: Any) -> Any:
+def _from_json(column: str, value: Any) -> Any:
     if column in _PATHS:
         return os.fsencode(value)
     return bytes.fromhex(value) if column == "canary" else value
@@ -134,7 +126,8 @@ def announce(store: Path, found: Decisions) -> None:
     """Write down decisions that are about to be committed. Raises OSError."""
     path = _next_path(store)
     unfinished = path.with_name(f"{path.name}.part")
-    with open(unfinished, "w", encoding="ascii", opener=_for_the_owner) as file:
+    only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(only_for_the_owner, "w", encoding="ascii") as file:
         json.dump({"version": 1, "crc32": _crc(found), "decisions": found}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
@@ -142,12 +135,8 @@ def announce(store: Path, found: Decisions) -> None:
     sync(path.parent)  # a power cut may not leave a decision without it
 
 
-def _for_the_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def publish(store: Path, found: Decisions) -> None:
-    """Let the copy be what the store says, while nobody else writes to it. Raises OSError."""
+    """Make ``found`` the copy, while nobody else writes to the store. Raises OSError."""
     if _load(_next_path(store)) != found:
         announce(store, found)
     _next_path(store).replace(copy_path(store))
@@ -159,8 +148,7 @@ def is_settled(store: Path) -> bool:
 
 
 def settle(store: Path, found: Decisions) -> None:
-    """Make the copy where a killed process did not come to it; a damaged store overwrites none. Raises
-    OSError."""
+    """Make the copy that a killed process did not make; a damaged store overwrites none. Raises OSError."""
     if not copy_path(store).exists() or _load(_next_path(store)) == found:
         publish(store, found)
 
@@ -172,7 +160,5 @@ def differences(store: Path, db: sqlite3.Connection) -> Iterator[str]:
     copy, found = kept(store), read(db)
     if copy is None:
         yield "the copy of them beside the store is damaged"
-    else:
-        yield from (
-            f"{name} are not as decided" for table, name in _NAMES.items() if copy[table] != found[table]
-        )
+        return
+    yield from (f"{name} are not as decided" for table, name in _NAMES.items() if copy[table] != found[table])

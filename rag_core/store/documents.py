@@ -19,35 +19,37 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from rag_core.extract.naming import date_of_name
+from rag_core.files import FileStat
 from rag_core.store import chunks, privacy
 from rag_core.store.checksums import seal
 from rag_core.store.file import now
-from rag_core.types import Extracted, Link
+from rag_core.types import Extracted
 
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file as found on disk: where it is, what its stat said, what its bytes hash to."""
+    """A file as found on disk: shown path, stat, time of the look, and sha256 ('' if unread)."""
 
     source_id: int
-    path: bytes
     display: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    scanned_ns: int
-    file_hash: str
+    stat: FileStat
+    scanned_ns: int = 0
+    file_hash: str = ""
 
     @property
     def folder(self) -> str:
-        """All of the path but the name; ``''`` at the root."""
+        """The shown path without the name; ``''`` at the root."""
         return posixpath.dirname(self.display)
 
     @property
     def date(self) -> str:
         """The ISO date in its name, else that of its last change; ``''`` where no calendar has it."""
-        return date_of_name(PurePosixPath(self.display)) or _day(self.mtime_ns)
+        if day := date_of_name(PurePosixPath(self.display)):
+            return day
+        try:
+            return datetime.fromtimestamp(self.stat.mtime_ns / 1e9, UTC).date().isoformat()
+        except (OverflowError, ValueError, OSError):
+            return ""
 
 
 class NameKind(IntEnum):
@@ -58,33 +60,17 @@ class NameKind(IntEnum):
     TITLE = 2
 
 
-def _day(time_ns: int) -> str:
-    try:
-        return datetime.fromtimestamp(time_ns / 1e9, UTC).date().isoformat()
-    except (OverflowError, ValueError, OSError):
-        return ""
-
-
 def name_key(name: str) -> str:
-    """A name as links and tags compare it: NFC, no case."""
+    """A name as links and tags are compared: NFC, without case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
 
 
 # --- a document that was read -----------------------------------------------------------
 
 
-def put(
-    db: sqlite3.Connection,
-    file: FileRecord,
-    doc: Extracted,
-    rows: chunks.Rows,
-    version: int,
-) -> chunks.Change:
-    """Store a document as read: its row, chunks, words, tags, names, links and queue entries.
-
-    ``rows`` are its chunks, ready before the transaction; ``version`` is the extractor's. Returns how
-    many chunks are new and how many were skipped because the document holds the same passage already.
-    """
+def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int) -> int:
+    """Store a document as read: its row, chunks, words, tags, names, links and queue entries. Returns how
+    many chunks are new; ``extractor`` is the version that read it."""
     about = {
         "state": "indexed",
         "reason": "",
@@ -94,50 +80,49 @@ def put(
         "title_from": doc.title_from,
         "date": doc.date or file.date,
         "date_from": "front matter" if doc.date else "file",
-        "private": privacy.bits(db, file.source_id, file.path, by_note=doc.private),
+        "private": privacy.bits(db, file.source_id, file.stat.path, by_note=doc.private),
         "metadata": json.dumps(doc.metadata, ensure_ascii=False),
         "warnings": json.dumps(doc.warnings, ensure_ascii=False),
-        "extractor": version,
+        "extractor": extractor,
     }
     document_id, known_as = _put_row(db, file, about)
-    change = chunks.put(db, document_id, rows)
-    put_tags(db, document_id, doc.tags)
-    _put_names(db, document_id, NameKind.PATH, path_names(file.display, doc.file_type))
-    _put_names(db, document_id, NameKind.ALIAS, doc.aliases)
-    _put_names(db, document_id, NameKind.TITLE, [doc.title])
-    _put_links(db, document_id, doc.links)
+    added = chunks.put(db, document_id, rows)
+    _put_tags(db, document_id, doc.tags)
+    paths = path_names(file.display, doc.file_type)
+    _put_names(
+        db, document_id, {NameKind.PATH: paths, NameKind.ALIAS: doc.aliases, NameKind.TITLE: [doc.title]}
+    )
+    db.execute("DELETE FROM links WHERE document_id = ?", (document_id,))
+    links = [
+        (document_id, x.type, x.target, link_key(file.folder, x.target), x.heading, x.label, x.start)
+        for x in doc.links
+    ]
+    columns = "document_id, type, target, key, heading, label, start"
+    db.executemany(f"INSERT INTO links ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", links)
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
-    return change
+    return added
 
 
 _NOTHING_READ = {
-    "file_type": "",
-    "encoding": "",
-    "title": "",
-    "title_from": "",
-    "date": "",
-    "date_from": "",
+    **dict.fromkeys(("file_type", "encoding", "title", "title_from", "date", "date_from"), ""),
     "metadata": "{}",
     "warnings": "[]",
 }
 
 
 def put_unread(
-    db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, version: int
+    db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, extractor: int
 ) -> None:
-    """Record a file that could not be read, and why.
-
-    A *skipped* file holds no text, so what it held before is removed; a *failed* one keeps
-    its last good text until it can be read again.
-    """
+    """Record a file that could not be read. A *skipped* file holds no text, so what it held before is
+    removed; a *failed* one keeps its last good text until it can be read again."""
     holds_text = state == "failed"
-    by_note = holds_text and privacy.said_by_note(db, file.source_id, file.path)
+    by_note = holds_text and privacy.said_by_note(db, file.source_id, file.stat.path)
     about = {
         "state": state,
         "reason": reason,
-        "extractor": version,
-        "private": privacy.bits(db, file.source_id, file.path, by_note=by_note),
+        "extractor": extractor,
+        "private": privacy.bits(db, file.source_id, file.stat.path, by_note=by_note),
     }
     document_id, known_as = _put_row(db, file, about if holds_text else about | _NOTHING_READ)
     if not holds_text:
@@ -149,11 +134,10 @@ def put_unread(
 def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, set[str]]:
     """Insert or update the row; returns its id and the names it was known by."""
     row = {**_place_columns(file), "indexed_at": now(), **about}
-    columns = ", ".join(row)
-    values = ", ".join(f":{column}" for column in row)
-    updates = ", ".join(f"{column} = excluded.{column}" for column in row)
+    values = ", ".join([f":{column}" for column in row])
+    updates = ", ".join([f"{column} = excluded.{column}" for column in row])
     document_id = db.execute(
-        f"INSERT INTO documents ({columns}) VALUES ({values})"
+        f"INSERT INTO documents ({', '.join(row)}) VALUES ({values})"
         f" ON CONFLICT (source_id, path) DO UPDATE SET {updates} RETURNING id",
         row,
     ).fetchone()[0]
@@ -163,11 +147,11 @@ def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) ->
 def _place_columns(file: FileRecord) -> dict[str, Any]:
     return {
         "source_id": file.source_id,
-        "path": file.path,
         "display": file.display,
         "folder": file.folder,
         "file_hash": file.file_hash,
-        **_stat_columns(file),
+        "scanned_ns": file.scanned_ns,
+        **file.stat._asdict(),
     }
 
 
@@ -176,46 +160,36 @@ def stored_inode(inode: int) -> int:
     return inode & 0x7FFF_FFFF_FFFF_FFFF
 
 
-def _stat_columns(file: FileRecord) -> dict[str, int]:
-    return {
-        "size": file.size,
-        "mtime_ns": file.mtime_ns,
-        "ctime_ns": file.ctime_ns,
-        "inode": stored_inode(file.inode),
-        "scanned_ns": file.scanned_ns,
-    }
+def _update(db: sqlite3.Connection, document_id: int, row: dict[str, Any]) -> None:
+    columns = ", ".join([f"{column} = ?" for column in row])
+    db.execute(f"UPDATE documents SET {columns} WHERE id = ?", (*row.values(), document_id))
 
 
-def _update(db: sqlite3.Connection, table: str, row_id: int, row: dict[str, Any]) -> None:
-    columns = ", ".join(f"{column} = ?" for column in row)
-    db.execute(f"UPDATE {table} SET {columns} WHERE id = ?", (*row.values(), row_id))
-
-
-def put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> None:
-    """Let a document have these tags and no others."""
-    db.execute("DELETE FROM tags WHERE document_id = ?", (document_id,))
-    rows = tag_rows(tags).items()
-    db.executemany("INSERT INTO tags VALUES (?, ?, ?)", [(document_id, folded, tag) for folded, tag in rows])
-
-
-def tag_rows(tags: Iterable[str]) -> dict[str, str | None]:
-    """Each tag as it is compared → as written; None for the parents of a nested one."""
-    rows: dict[str, str | None] = {}
+def _put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> None:
+    """Give a document these tags and no others, with the parents of nested ones, which have no spelling."""
+    folded: dict[str, str | None] = {}
     for tag in tags:
-        parts = name_key(tag).split("/")
-        for depth in range(1, len(parts)):
-            rows.setdefault("/".join(parts[:depth]), None)
-        rows[name_key(tag)] = tag
-    return rows
+        key = name_key(tag)
+        for end, letter in enumerate(key):
+            if letter == "/":
+                folded.setdefault(key[:end], None)
+        folded[key] = tag
+    db.execute("DELETE FROM tags WHERE document_id = ?", (document_id,))
+    rows = [(document_id, key, tag) for key, tag in folded.items()]
+    db.executemany("INSERT INTO tags VALUES (?, ?, ?)", rows)
 
 
 # --- names and links --------------------------------------------------------------------
 
 
-def _put_names(db: sqlite3.Connection, document_id: int, kind: NameKind, names: Iterable[str]) -> None:
-    db.execute("DELETE FROM names WHERE document_id = ? AND kind = ?", (document_id, kind))
-    keys = dict.fromkeys(name_key(name) for name in names)
-    db.executemany("INSERT INTO names VALUES (?, ?, ?)", [(document_id, key, kind) for key in keys if key])
+def _put_names(
+    db: sqlite3.Connection, document_id: int, names: dict[NameKind, list[str] | tuple[str, ...]]
+) -> None:
+    """Give a document these names and no others of these kinds."""
+    for kind, some in names.items():
+        db.execute("DELETE FROM names WHERE document_id = ? AND kind = ?", (document_id, kind))
+        rows = {(document_id, name_key(name), kind): None for name in some if name_key(name)}
+        db.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
 
 
 def path_names(display: str, file_type: str) -> list[str]:
@@ -231,28 +205,8 @@ def _names(db: sqlite3.Connection, document_id: int) -> set[str]:
     return {row[0] for row in db.execute("SELECT key FROM names WHERE document_id = ?", (document_id,))}
 
 
-def _put_links(db: sqlite3.Connection, document_id: int, links: Iterable[Link]) -> None:
-    folder = db.execute("SELECT folder FROM documents WHERE id = ?", (document_id,)).fetchone()[0]
-    db.execute("DELETE FROM links WHERE document_id = ?", (document_id,))
-    db.executemany(
-        "INSERT INTO links (document_id, type, target, key, heading, label, start)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (document_id, x.type, x.target, link_key(folder, x.target), x.heading, x.label, x.start)
-            for x in links
-        ],
-    )
-
-
-def _put_link_keys(db: sqlite3.Connection, document_id: int, folder: str) -> None:
-    """Follow a document to another folder, where its relative links start."""
-    found = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
-    keys = [(link_key(folder, row["target"]), row["id"]) for row in found]
-    db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
-
-
 def link_key(folder: str, target: str) -> str:
-    """What the target of a link in a note of ``folder`` is called among the names."""
+    """The target of a link in a note of ``folder`` as a key of ``names``."""
     if target.startswith(("./", "../")):
         target = posixpath.normpath(posixpath.join(folder, target))
     return name_key(target.strip("/"))
@@ -272,8 +226,8 @@ BEST_TARGET = best_target()
 def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[str] = ()) -> None:
     """Point the links of a document, and those that may mean it, at the best match.
 
-    A path outranks an alias, the linking note's own folder outranks others, then the
-    shortest path wins, as in Obsidian. ``known_as`` are names it had before.
+    A path outranks an alias, the linking note's own folder outranks others, then the shortest path wins, as
+    in Obsidian. ``known_as`` are names that the document had before.
     """
     keys = [*_names(db, document_id).union(known_as)]
     db.execute(
@@ -284,7 +238,7 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[s
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
-    """The documents that are shown as ``display``: one, unless two paths look the same."""
+    """The ids of the documents that are shown as ``display``: one, unless two paths look the same."""
     rows = db.execute("SELECT id FROM documents WHERE display = ?", (storable(display),))
     return [row[0] for row in rows]
 
@@ -296,12 +250,12 @@ def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
 
 
 def storable(text: str) -> str:
-    """``text`` without halves of characters: no database takes them, and no path or key holds one."""
+    """``text`` without lone surrogates, which no database takes and no path or key holds."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
-    """The paths of at most ``limit`` documents called ``name``: a tail of the path, an alias, the title."""
+    """The paths of at most ``limit`` documents with this name: a tail of the path, an alias or the title."""
     rows = db.execute(
         "SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?"
         " ORDER BY n.kind, length(d.display), d.display LIMIT ?",
@@ -327,39 +281,35 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document a new path; its chunks, keys and embeddings stay.
-
-    ``title`` is the new title of a document that is named after its file, else None.
-    """
+    """Give a document a new path, and a new ``title`` if it is named after its file; chunks, keys and vectors
+    stay."""
     row = db.execute(
         "SELECT file_type, title, private FROM documents WHERE id = ?", (document_id,)
     ).fetchone()
     known_as = _names(db, document_id)
-    new_title = row["title"] if title is None else title
+    title = row["title"] if title is None else title
     by_note = bool(row["private"] & privacy.BY_NOTE)
-    private = privacy.bits(db, file.source_id, file.path, by_note=by_note)
-    _update(db, "documents", document_id, {**_place_columns(file), "title": new_title, "private": private})
+    private = privacy.bits(db, file.source_id, file.stat.path, by_note=by_note)
+    _update(db, document_id, {**_place_columns(file), "title": title, "private": private})
     _put_date(db, document_id, file)
     tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
+    terms = chunks.title_terms(title, tags[0] if tags else "", file.display)
     db.execute(
         "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?",
-        (
-            file.display,
-            new_title,
-            chunks.title_terms(new_title, tags[0] if tags else "", file.display),
-            document_id,
-        ),
+        (file.display, title, terms, document_id),
     )
-    _put_names(db, document_id, NameKind.PATH, path_names(file.display, row["file_type"]))
-    _put_names(db, document_id, NameKind.TITLE, [new_title])
-    _put_link_keys(db, document_id, file.folder)
+    paths = path_names(file.display, row["file_type"])
+    _put_names(db, document_id, {NameKind.PATH: paths, NameKind.TITLE: [title]})
+    links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
+    keys = [(link_key(file.folder, link["target"]), link["id"]) for link in links]  # relative to the folder
+    db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
 
 
 def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
     """Note a new stat of a file whose bytes did not change."""
-    _update(db, "documents", document_id, _stat_columns(file))
+    _update(db, document_id, {**file.stat._asdict(), "scanned_ns": file.scanned_ns})
     _put_date(db, document_id, file)
     seal(db, document_id)
 
@@ -394,11 +344,11 @@ ALL_TAKEN_OUT = (
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Remove chunks from their documents, which say so until their files are read again."""
     for document_id in chunks.take_out(db, ids):
-        _say_taken_out(db, document_id)
+        _warn_taken_out(db, document_id)
         seal(db, document_id)
 
 
-def _say_taken_out(db: sqlite3.Connection, document_id: int) -> None:
+def _warn_taken_out(db: sqlite3.Connection, document_id: int) -> None:
     row = db.execute(
         "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
         " FROM documents d WHERE id = ? AND state = 'indexed'",
@@ -407,11 +357,10 @@ def _say_taken_out(db: sqlite3.Connection, document_id: int) -> None:
     if row is None:  # the text of a failed file is its last good one; its row says why
         return
     if row["has_text"]:
-        said = json.loads(row["warnings"])
-        warnings = said if TAKEN_OUT in said else [*said, TAKEN_OUT]
-        _update(db, "documents", document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
+        warnings = [each for each in json.loads(row["warnings"]) if each != TAKEN_OUT] + [TAKEN_OUT]
+        _update(db, document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
         return
     known_as = _names(db, document_id)
-    _update(db, "documents", document_id, {**_NOTHING_READ, "state": "skipped", "reason": ALL_TAKEN_OUT})
+    _update(db, document_id, {**_NOTHING_READ, "state": "skipped", "reason": ALL_TAKEN_OUT})
     _forget_contents(db, document_id)
     resolve_links(db, document_id, known_as)

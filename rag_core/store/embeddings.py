@@ -1,4 +1,4 @@
-"""Vectors by content: what was embedded once with an embedder is never embedded again."""
+"""Vectors by content: no text is embedded twice with one embedder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHARED = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.documen
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A text that waits for the embedder. ``is_data``: it is for machines alone, and no model reads it."""
+    """A text in the queue. ``is_data``: it is for machines alone, and no model reads it."""
 
     hash: bytes
     text: str
@@ -29,8 +29,8 @@ class Pending:
 
 
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
-    """The newest ``limit`` texts to embed that were tried fewer than ``attempts`` times; none that is
-    withheld, nor without ``private`` one that became private since."""
+    """The newest ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld; without
+    ``private`` none that only private documents hold."""
     rows = db.execute(
         f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
                SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
@@ -61,43 +61,43 @@ def any_queued(db: sqlite3.Connection) -> bool:
 
 
 def lacking(db: sqlite3.Connection) -> str:
-    """SQL for a row ``q`` of the queue that searches by meaning miss: during a switch most have an old
-    vector, else none has one, and none needs to be looked up."""
+    """SQL for a row ``q`` of the queue that searches by meaning miss. Only during a switch most rows have a
+    vector, the old one."""
     switching = db.execute("SELECT 1 FROM meta WHERE key = 'next_identity_id'").fetchone()
     found = f"SELECT 1 FROM embeddings e WHERE e.hash = q.hash AND e.identity_id = {ACTIVE}"
     return f"NOT EXISTS ({found})" if switching else "1"
 
 
 def lacking_count(db: sqlite3.Connection) -> int:
-    """How many texts that wait for the embedder are not found by meaning meanwhile."""
+    """How many of the waiting texts are not found by meaning until then."""
     sql = f"SELECT count(*) FROM queue q WHERE attempts >= 0 AND {lacking(db)}"
     return int(db.execute(sql).fetchone()[0])
 
 
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
     """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue."""
-    rows = [row.tobytes() for row in vectors.astype("<f2")]
-    _put(db, identity_id, [(item.hash, row) for item, row in zip(batch, rows, strict=True)])
+    _put(db, identity_id, batch, [row.tobytes() for row in vectors.astype("<f2")])
 
 
-def put_unreadable(db: sqlite3.Connection, identity_id: int, items: Sequence[Pending]) -> None:
-    """Settle texts that the embedder cannot read, or no model: they get an empty vector and are found by
-    words."""
-    _put(db, identity_id, [(item.hash, b"") for item in items])
+def put_unreadable(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending]) -> None:
+    """Settle texts that the embedder cannot read, or that are for machines: they get an empty vector."""
+    _put(db, identity_id, batch, [b""] * len(batch))
 
 
-def _put(db: sqlite3.Connection, identity_id: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
-    """Keep (text hash, vector) rows and take their texts off the queue."""
+def _put(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: list[bytes]) -> None:
     db.executemany(
         "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
-        [(identity_id, text, vector, checksums.of_vector(text, vector)) for text, vector in rows],
+        [
+            (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector))
+            for item, vector in zip(batch, vectors, strict=True)
+        ],
     )
-    db.executemany("DELETE FROM queue WHERE hash = ?", [(text,) for text, _ in rows])
+    db.executemany("DELETE FROM queue WHERE hash = ?", [(item.hash,) for item in batch])
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
-    """How many passages whose document ``d`` fits ``condition`` have no vector of ``identity`` (both SQL),
-    because the embedder cannot read them."""
+    """How many passages of documents ``d`` that fit ``condition`` the embedder ``identity`` (both SQL) cannot
+    read."""
     sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
               JOIN documents d ON d.id = c.document_id
               WHERE e.identity_id = {identity} AND e.vector = x'' AND c.anchor_type <> '{DATA}'
@@ -111,7 +111,7 @@ def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
 
 
 def withhold_private(db: sqlite3.Connection, reason: str) -> int:
-    """Withhold the texts that only private documents hold, and no others; returns how many."""
+    """Withhold exactly the texts that only private documents hold; returns how many."""
     release_private(db)
     return db.execute(
         f"UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT {_SHARED}",
@@ -120,18 +120,17 @@ def withhold_private(db: sqlite3.Connection, reason: str) -> int:
 
 
 def release_private(db: sqlite3.Connection) -> None:
-    """Let the texts that were withheld wait like any other."""
+    """Queue the withheld texts like any other."""
     db.execute(f"UPDATE queue SET error = '', attempts = 0 WHERE attempts = {_WITHHELD}")
 
 
 def retry_failures(db: sqlite3.Connection) -> None:
-    """Let every refused text be tried again."""
+    """Try every refused text again."""
     db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
 
 
 def unused(db: sqlite3.Connection) -> list[int]:
-    """The ids of the vectors that no chunk needs, or no search and no run. It looks at every vector:
-    read, then ``drop``."""
+    """The ids of vectors that no chunk needs, or no search and no run. It looks at every vector."""
     sql = f"""SELECT id FROM embeddings WHERE identity_id NOT IN ({ACTIVE}, {TARGET})
               OR NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"""
     return [row[0] for row in db.execute(sql)]

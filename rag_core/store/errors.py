@@ -1,16 +1,104 @@
-"""What is said of a store's file that cannot be read or written, and to whom."""
+"""Errors of a store's file: whose fault one is, and what is said of it to whom."""
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
-from rag_core.errors import RagError, StoreError
+from rag_core.errors import RagError, StoreDamaged, StoreError
 from rag_core.types import Viewer
+
+MEND = (
+    "Check the disk, then repair the store. Where that fails, delete it, and import its export or index its"
+    " folders again."
+)
+"""What to do about a store that is damaged."""
+
+_UNREADABLE = "what is in it is damaged"  # in place of what SQLite and Python say, which quotes notes
+
+# What can go wrong outside the program; anything else is a mistake in it and stays loud.
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_OUTSIDE = (
+    *_DAMAGE,
+    *("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN"),
+)
+
+
+def sqlite_name(error: BaseException) -> str:
+    """SQLite's name of an error, ``SQLITE_FULL`` for instance; '' for an error of another kind."""
+    return getattr(error, "sqlite_errorname", "")
+
+
+def is_outside(error: BaseException) -> bool:
+    """Whether an error of SQLite is about the file, the disk, the rights or another process."""
+    return sqlite_name(error).startswith(_OUTSIDE)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error, or the one that a StoreError came from, says that the file is damaged."""
+    return sqlite_name(error.__cause__ or error).startswith(_DAMAGE)
+
+
+def blames_file(error: BaseException) -> bool:
+    """Whether an error of SQLite, or the cause of a StoreError, is about what the file holds, and not about
+    the disk, the rights or another process."""
+    cause = error.__cause__ or error
+    return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not is_outside(cause))
+
+
+def damage(db: sqlite3.Connection, error: Exception) -> str:
+    """What is wrong with the file that ``error`` came up in; '' where the disk or the program is at fault. A
+    damaged row can lead to any error."""
+    if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return ""
+    if isinstance(error, sqlite3.Error) and not blames_file(error):
+        return ""
+    if isinstance(error, ValueError) or str(error).startswith("Could not decode to UTF-8"):
+        return _UNREADABLE
+    if isinstance(error, sqlite3.Error):
+        return str(error)
+    try:
+        is_sound = db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    except (sqlite3.Error, UnicodeDecodeError):
+        is_sound = False
+    return "" if is_sound else "it is damaged"
+
+
+def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> None:
+    """Raise StoreError for a store that cannot be read because of ``error``; not for a mistake in the
+    program."""
+    said = f"Store {path.stem!r} cannot be read"
+    if what := damage(db, error):
+        raise StoreDamaged(f"{said}: {what}.", MEND) from (None if what == _UNREADABLE else error)
+    if is_outside(error):
+        advice = f"Check the disk, and who may read in {str(path.parent)!r}; then try again."
+        raise StoreError(f"{said}: {error}.", advice) from error
+
+
+def cannot_write(path: Path, error: BaseException) -> StoreError:
+    """The error for a store that cannot be written because of ``error``."""
+    why = (error.strerror if isinstance(error, OSError) else None) or error
+    said = f"Store {path.stem!r} cannot be written: {why}."
+    if blames_file(error):
+        return StoreDamaged(said, MEND)
+    return StoreError(
+        said, f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
+    )
+
+
+def not_written(name: str, what: str, folder: Path, error: Exception, kept: str = "") -> StoreError:
+    """The error for a store that cannot be ``what`` (made, exported …) because of the disk or the rights of
+    ``folder``; ``kept`` tells what was saved."""
+    why = (error.strerror if isinstance(error, OSError) else None) or error
+    return StoreError(
+        f"Store {name!r} cannot be {what}: {why}.",
+        f"Check that {str(folder)!r} can be written and its disk is not full{'; ' if kept else ''}{kept}.",
+    )
 
 
 def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
-    """What ``viewer`` is told of an error of the store ``name``. What is wrong with its file is for the owner
-    alone: it may hold paths, and bits of what nobody else may see."""
+    """The error of the store ``name`` as ``viewer`` is told it. Only the owner learns the details: they may
+    hold paths and parts of private notes."""
     if not isinstance(error, StoreError):
         return error
     error.store = name
@@ -20,13 +108,3 @@ def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
     for_guests.store = name
     for_guests.__cause__ = error
     return for_guests
-
-
-def not_written(name: str, what: str, folder: Path, error: Exception, kept: str = "") -> StoreError:
-    """The error for a store that cannot be ``what`` (made, exported …) because of the disk or the rights of
-    ``folder``; ``kept`` says what became of all that was there."""
-    why = (error.strerror if isinstance(error, OSError) else None) or error
-    return StoreError(
-        f"Store {name!r} cannot be {what}: {why}.",
-        f"Check that {str(folder)!r} can be written and its disk is not full{'; ' if kept else ''}{kept}.",
-    )

@@ -9,36 +9,24 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.store import connection, decisions, lock, migrations
-from rag_core.store.connection import (
-    BUSY_TIMEOUT_S,
-    MEND,
-    STILL,
-    OpenedFile,
-    Readers,
-    Writer,
-    blames_file,
-    can_be_written,
-    connect,
-    is_damage,
-    is_still,
-)
-from rag_core.store.errors import not_written
+from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, beside, connect
+from rag_core.store.errors import MEND, blames_file, cannot_write, is_damage, not_written, sqlite_name
 from rag_core.store.workroom import workroom
 from rag_core.types import ChunkSpec
 
 _PAGE_SIZE = 8192
-_RENAME_PATIENCE_MS = 1000
+_RENAME_TIMEOUT_MS = 1000
 _DAMAGED = ".damaged-"
 
 
 def nothing_in_the_way() -> None:
-    """For a name that nothing is known of."""
+    """No preparation: the default of ``make_room``."""
 
 
 def generation(db: sqlite3.Connection) -> int:
@@ -46,12 +34,11 @@ def generation(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
 
-def _move_on(db: sqlite3.Connection) -> None:
-    db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+_RAISE_GENERATION = "UPDATE meta SET value = value + 1 WHERE key = 'generation'"
 
 
 def unmet_generation() -> str:
-    """A generation that no cache has met, should a store of the same name have been here before."""
+    """A generation that no cache knows, even if there was a store of the same name before."""
     return str(time.time_ns() // 1000)
 
 
@@ -61,22 +48,28 @@ def now() -> str:
 
 
 class Store:
-    """An open store. Reading and writing go through borrowed connections; what is read and
-    written is the business of the other modules of this package.
-    """
+    """An open store. The other modules of this package read and write through its connections."""
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        """Open the store file ``path`` and bring its schema up to date. Raises StoreError.
-
-        ``busy_timeout_s`` is how long to wait for another process that writes.
-        """
+        """Open the store file ``path`` and bring its schema up to date. Raises StoreError."""
         self.path = path
-        self._file = OpenedFile(path, _inode(path), busy_timeout_s)
+        try:
+            inode = path.stat().st_ino
+        except OSError as error:
+            raise StoreError(
+                f"Store {path.stem!r} cannot be opened: {error.strerror}.",
+                "Check that its file is still there and who may read it.",
+            ) from error
+        self._file = OpenedFile(path, inode, busy_timeout_s)
         self._migrate(busy_timeout_s)
         self._readers = Readers(self._file)
         self._writer = Writer(self._file, self._readers.drop_stale)
         try:
-            self._describe()
+            meta = self._meta()
+            self.id = meta["id"]
+            self.created_at = meta["created_at"]
+            self.metric = meta["metric"]
+            _ = meta["embedder"], meta["backend"], _spec(meta)  # the rest can be read as well
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
             raise StoreDamaged(
@@ -84,47 +77,39 @@ class Store:
             ) from error
         self.settle_decisions()
 
-    def _describe(self) -> None:
-        """Read what was decided for good when the store was made, and see that the rest can be read."""
-        meta = self._meta()
-        self.id = meta["id"]
-        self.created_at = meta["created_at"]
-        self.metric = meta["metric"]
-        _ = meta["embedder"], meta["backend"], _spec(meta)
-
     def _meta(self) -> dict[str, str]:
         with self.read() as db:
             return dict(db.execute("SELECT key, value FROM meta").fetchall())
 
     @property
     def embedder(self) -> str:
-        """The name of the embedder that searches use. A switch changes it, in any process."""
+        """The name of the embedder that searches use; a switch changes it."""
         return self._meta()["embedder"]
 
     @property
     def target_embedder(self) -> str:
-        """The name of the embedder that runs embed with: during a switch the one that comes."""
+        """The name of the embedder that runs embed with: during a switch the new one."""
         meta = self._meta()
         return meta.get("next_embedder", meta["embedder"])
 
     @property
     def backend(self) -> str:
-        """Where the vectors are that searches use: ``local``, or the kind of a remote index."""
+        """Where searches find the vectors: ``local``, or the kind of a remote index."""
         return self._meta()["backend"]
 
     @property
     def spec(self) -> ChunkSpec:
-        """How its documents are cut."""
+        """How its documents are cut into passages."""
         return _spec(self._meta())
 
     @property
     def sends_private(self) -> bool:
-        """Whether private notes may go to servers on other machines, which the owner has to allow."""
+        """Whether the owner allows that private notes go to servers on other machines."""
         return self._meta().get("sends_private") == "1"
 
     @property
     def name(self) -> str:
-        """The store's name, which is its file's."""
+        """The store's name, from its file's."""
         return self.path.stem
 
     @classmethod
@@ -139,16 +124,26 @@ class Store:
         facts: Mapping[str, str] = {},
         make_room: Callable[[], None] = nothing_in_the_way,
     ) -> Store:
-        """Make a new store file and open it; it appears whole or not at all. ``facts`` is what else it says
-        of itself; ``make_room`` is called when all is ready, just before it appears.
-
-        Raises StoreError when ``path`` exists or cannot be written.
-        """
+        """Make a new store file and open it; it appears whole or not at all. ``facts`` are further rows of
+        ``meta``; ``make_room`` is called just before it appears. Raises StoreError."""
         try:
             with workroom(path.parent) as room:
                 unfinished = room / path.name
                 unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
-                _write_new(unfinished, embedder, spec, backend, metric, facts)
+                with closing(new_file(unfinished)) as db:
+                    about = {
+                        "id": str(uuid.uuid4()),
+                        "generation": unmet_generation(),
+                        "created_at": now(),
+                        "embedder": embedder,
+                        "backend": backend,
+                        "metric": metric,
+                        "max_tokens": str(spec.max_tokens),
+                        "chunk_sizes": json.dumps(spec.sizes),
+                        **facts,
+                    }
+                    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
+                    db.execute("PRAGMA journal_mode = WAL")  # last: a log that cannot be folded is lost
                 make_room()
                 put_in_place(unfinished, path)
         except (OSError, sqlite3.Error) as error:
@@ -158,101 +153,84 @@ class Store:
         return cls(path)
 
     def _migrate(self, busy_timeout_s: float) -> None:
-        still = is_still(self.path)
+        still = connection.is_still(self.path)
         db = connect(self.path, STILL if still else "rw", busy_timeout_s)
         try:
-            if not still:
-                self._write_ahead(db)
+            if not still and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                # An import and a rename leave the log off. It goes by the name of the file, which an open log
+                # keeps; without one only the lock does.
+                with self.hold("make"):
+                    db.execute("PRAGMA journal_mode = WAL")
+            elif not still:
+                self._file.require()
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise self._out_of_date(error, still=still) from error
+            if still and not is_damage(error):
+                said = f"Store {self.name!r} cannot be brought up to date: {error}."
+                raise StoreError(said, "Copy the file to a folder that can be written.") from error
+            if isinstance(error, sqlite3.Error) and not blames_file(error):
+                folder, kept = self.path.parent, "nothing was lost"
+                raise not_written(self.name, "brought up to date", folder, error, kept) from error
+            raise StoreDamaged(f"Store {self.name!r} is damaged: {error}.", MEND) from error
         finally:
             db.close()
 
-    def _out_of_date(self, error: Exception, *, still: bool) -> StoreError:
-        if still and not is_damage(error):
-            said = f"Store {self.name!r} cannot be brought up to date: {error}."
-            return StoreError(said, "Copy the file to a folder that can be written.")
-        if isinstance(error, sqlite3.Error) and not blames_file(error):
-            return not_written(self.name, "brought up to date", self.path.parent, error, "nothing was lost")
-        return StoreDamaged(f"Store {self.name!r} is damaged: {error}.", MEND)
-
-    def _write_ahead(self, db: sqlite3.Connection) -> None:
-        """Have a write-ahead log, which an import and a rename leave the store without.
-
-        It goes by the name of the file, so that must not change meanwhile: with a log, ``db`` sees to
-        that itself; without one only the lock does.
-        """
-        if db.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-            self._file.require()
-            return
-        with self.hold("make"):
-            db.execute("PRAGMA journal_mode = WAL")
-
     @contextmanager
     def hold(self, work: lock.Work) -> Iterator[None]:
-        """Be the one that works on this store.
-
-        Raises StoreBusy, InUpkeep, and StoreError when another file has its name by now.
-        """
+        """Hold the lock of this store. Raises StoreBusy, InUpkeep, and StoreError when another file has its
+        name."""
         with lock.hold(self.path, work):
             self._file.require()
             yield
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> AbstractContextManager[sqlite3.Connection]:
         """A read-only connection in one consistent snapshot."""
-        try:
-            with self._readers.borrow() as db:
-                yield db
-        except StoreError as error:
-            error.store = self.name
-            raise
+        return self._readers.borrow()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction that moves ``generation`` on, so that caches see it."""
+        """A write transaction that raises ``generation``, so that caches see it."""
         with self._writer.transaction() as db:
             yield db
-            _move_on(db)
+            db.execute(_RAISE_GENERATION)
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """``write`` for what nothing but its owner could say again: not even a power cut takes it back, and
-        the copy of the decisions beside the store follows."""
-        with self._writer.transaction(lasting=True) as db:
+        """``write`` for the owner's decisions: a power cut does not take them back, and their copy
+        follows."""
+        with self._writer.transaction(durable=True) as db:
             yield db
-            _move_on(db)
+            db.execute(_RAISE_GENERATION)
             try:
                 decisions.announce(self.path, decisions.read(db))
             except OSError as error:
-                raise connection.cannot_write(self.path, error) from error
-        with suppress(OSError, StoreError):  # or who opens it next does it
+                raise cannot_write(self.path, error) from error
+        with suppress(OSError, StoreError):  # else the next one that opens the store does it
             self.keep_decisions()
 
     def keep_decisions(self) -> None:
-        """Let the copy of the owner's decisions be what the store says. Raises OSError, StoreError."""
+        """Copy the owner's decisions to the file beside the store. Raises OSError, StoreError."""
         with self._writer.transaction() as db:
             decisions.publish(self.path, decisions.read(db))
 
     def settle_decisions(self) -> None:
-        """Make the copy of the owner's decisions where there is none yet, or a killed process left it
-        unfinished; a store that cannot be written goes without."""
-        if decisions.is_settled(self.path) or not can_be_written(self.path.parent):
+        """Make the copy of the owner's decisions where there is none or a killed process left it
+        unfinished."""
+        if decisions.is_settled(self.path) or not connection.can_be_written(self.path.parent):
             return
         with suppress(OSError, StoreError), self._writer.transaction() as db:
             decisions.settle(self.path, decisions.read(db))
 
     @contextmanager
     def note(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction about work (progress, requests), which changes no answer."""
+        """A write transaction about progress and requests, which changes no answer."""
         with self._writer.transaction() as db:
             yield db
-        self._writer.fold_log(connection.LOG_LIMIT)
+        self._writer.checkpoint(connection.LOG_LIMIT)
 
-    def fold_log(self) -> None:
-        """Give back the room that the write-ahead log takes, as far as can be."""
-        self._writer.fold_log(0)
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log into the file, as far as can be, to free its space."""
+        self._writer.checkpoint(0)
 
     def generation(self) -> int:
         """A number that differs whenever an answer might."""
@@ -270,27 +248,12 @@ class Store:
 
 
 def _spec(meta: dict[str, str]) -> ChunkSpec:
-    sizes = json.loads(meta["chunk_sizes"])
-    return ChunkSpec(
-        int(meta["max_tokens"]), {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()}
-    )
-
-
-def _inode(path: Path) -> int:
-    try:
-        return path.stat().st_ino
-    except OSError as error:
-        raise StoreError(
-            f"Store {path.stem!r} cannot be opened: {error.strerror}.",
-            "Check that its file is still there and who may read it.",
-        ) from error
+    sizes = {kind: (size, overlap) for kind, (size, overlap) in json.loads(meta["chunk_sizes"]).items()}
+    return ChunkSpec(int(meta["max_tokens"]), sizes)
 
 
 def put_in_place(unfinished: Path, path: Path) -> None:
-    """Let a whole store file appear as ``path``; raises FileExistsError where there is one.
-
-    The lock keeps others from making one of this name meanwhile.
-    """
+    """Let a whole store file appear as ``path``, under the lock of that name. Raises FileExistsError."""
     with lock.hold(path, "make"):
         if not path.exists():  # what a store that was deleted by hand left is not this one's
             _remove_beside(path)
@@ -298,10 +261,8 @@ def put_in_place(unfinished: Path, path: Path) -> None:
 
 
 def remove(path: Path, close: Callable[[], None]) -> None:
-    """Remove the files of the store ``path``, sound or damaged; ``close`` lets go of it in this process.
-
-    Raises StoreBusy while a runner is at work on it.
-    """
+    """Remove the files of the store ``path``, sound or damaged; ``close`` closes it in this process. Raises
+    StoreBusy."""
     with lock.hold(path, "delete"):
         close()
         path.unlink(missing_ok=True)
@@ -314,11 +275,11 @@ def rename(
     close: Callable[[], None],
     make_room: Callable[[], None] = nothing_in_the_way,
 ) -> None:
-    """Give the store file ``path`` the name ``target``; ``close`` lets go of it in this process,
-    ``make_room`` is called when all is ready.
+    """Give the store file ``path`` the name ``target``; ``close`` closes it in this process, ``make_room`` is
+    called when all is ready.
 
-    Raises StoreBusy while a runner or another process is at work on it, StoreError when there is a
-    store of that name by now, the file is damaged or the folder cannot be written.
+    Raises StoreBusy while another process uses it, StoreError when ``target`` exists, the file is damaged or
+    the folder cannot be written.
     """
     with lock.hold(path, "rename"), ExitStack() as held:
         if target.name.casefold() != path.name.casefold():  # else both may be one file, and one lock
@@ -332,14 +293,14 @@ def rename(
 def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
     db = connect(path, "rw")
     try:
-        db.execute(f"PRAGMA busy_timeout = {_RENAME_PATIENCE_MS}")
+        db.execute(f"PRAGMA busy_timeout = {_RENAME_TIMEOUT_MS}")
         db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
         db.execute("BEGIN EXCLUSIVE")
         make_room()
         path.rename(target)
         _rename_beside(path, target)
     except (sqlite3.DatabaseError, OSError) as error:
-        if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise StoreBusy(
                 f"Store {path.stem!r} is in use by another process, such as a running app.",
                 "Nothing was renamed: stop it and try again, or rename the store on the app's own Stores"
@@ -351,16 +312,13 @@ def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
 
 
 def take_place(new: Path, path: Path) -> Path:
-    """Let the closed store file ``new`` be the store ``path`` from now on, which the caller holds; returns
-    where the damaged file is kept that was there before.
-
-    Others that have it open are told to open it again. Raises OSError.
-    """
+    """Replace the store ``path``, which the caller holds, by the closed file ``new``; returns where the old
+    one is kept. Others that have it open must open it again. Raises OSError."""
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     os.link(path, kept)
-    log = path.with_name(f"{path.name}-wal")
+    log = beside(path, "-wal")
     if log.exists() and log.stat().st_size:
-        shutil.copyfile(log, kept.with_name(f"{kept.name}-wal"))
+        shutil.copyfile(log, beside(kept, "-wal"))
     remove_log(path)  # or SQLite would take it for that of the new file
     new.replace(path)
     return kept
@@ -369,7 +327,7 @@ def take_place(new: Path, path: Path) -> Path:
 def remove_log(path: Path) -> None:
     """Remove the write-ahead log of a store that nobody has open."""
     for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+        beside(path, suffix).unlink(missing_ok=True)
 
 
 def _remove_beside(path: Path) -> None:
@@ -386,25 +344,6 @@ def _rename_beside(path: Path, target: Path) -> None:
             name.unlink(missing_ok=True)
     for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
         file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
-
-
-def _write_new(
-    path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str, facts: Mapping[str, str]
-) -> None:
-    with closing(new_file(path)) as db:
-        about = {
-            "id": str(uuid.uuid4()),
-            "generation": unmet_generation(),
-            "created_at": now(),
-            "embedder": embedder,
-            "backend": backend,
-            "metric": metric,
-            "max_tokens": str(spec.max_tokens),
-            "chunk_sizes": json.dumps(spec.sizes),
-            **facts,
-        }
-        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
-        db.execute("PRAGMA journal_mode = WAL")  # not before: a log that close cannot fold in would be lost
 
 
 def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:

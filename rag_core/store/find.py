@@ -1,4 +1,4 @@
-"""Reading for a search: what a viewer may find, the filters of queries, and the rows behind a hit.
+"""Reading for a search: what may be found, the filters of queries, and the rows behind a hit.
 
 ``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL.
 Every read joins ``chunks c`` with ``documents d`` under it, so that a private document or a
@@ -53,15 +53,13 @@ class Filter:
 
 
 def _types(values: tuple[str, ...]) -> _Condition:
-    types = tuple(type_of_suffix(f".{name}") or name for name in values)  # a suffix names its type
-    return f"d.file_type IN ({_marks(types)})", types
+    types = [type_of_suffix(f".{name}") or name for name in values]  # a suffix names its type
+    return f"d.file_type IN ({_marks(types)})", tuple(types)
 
 
-def _tags(values: tuple[str, ...]) -> _Condition:
-    return (
-        f"d.id IN (SELECT document_id FROM tags WHERE folded IN ({_marks(values)}))",
-        tuple(map(name_key, values)),
-    )
+def _keys(sql: str) -> Callable[[tuple[str, ...]], _Condition]:
+    """A condition whose ``{}`` takes values that are compared like names."""
+    return lambda values: (sql.format(_marks(values)), tuple(map(name_key, values)))
 
 
 def _paths(values: tuple[str, ...]) -> _Condition:
@@ -79,11 +77,6 @@ def _path(path: str) -> _Condition:
     return "d.display = ? COLLATE NOCASE OR d.display LIKE ? ESCAPE '\\'", (path, below)
 
 
-def _files(values: tuple[str, ...]) -> _Condition:
-    known = f"SELECT document_id FROM names WHERE kind = 0 AND key IN ({_marks(values)})"
-    return f"d.id IN ({known})", tuple(map(name_key, values))
-
-
 def _pages(values: tuple[str, ...]) -> _Condition:
     return f"c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({_marks(values)})", values
 
@@ -91,6 +84,9 @@ def _pages(values: tuple[str, ...]) -> _Condition:
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
+
+_tags = _keys("d.id IN (SELECT document_id FROM tags WHERE folded IN ({}))")
+_files = _keys("d.id IN (SELECT document_id FROM names WHERE kind = 0 AND key IN ({}))")
 
 FILTERS = (
     Filter(
@@ -109,13 +105,18 @@ FILTERS = (
 )  # fmt: skip
 
 
-# --- who may be found -------------------------------------------------------------------
+def _filter_conditions(filters: Filters) -> list[_Condition]:
+    given = [(each, getattr(filters, each.field)) for each in FILTERS]
+    return [each.sql((value,) if each.is_day else value) for each, value in given if value]
+
+
+# --- what may be found -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """A condition on ``c`` (chunks) and ``d`` (documents) with its bound values. ``narrows``: whether it
-    leaves out anything that ``viewer`` may see."""
+    """A condition on ``c`` (chunks) and ``d`` (documents). ``narrows``: it excludes something that ``viewer``
+    may see."""
 
     sql: str
     values: tuple[Any, ...]
@@ -147,14 +148,14 @@ def visible(viewer: Viewer) -> Eligible:
 
 
 def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
-    """Whether nothing is hidden from ``viewer``: what is counted of all is then theirs, too."""
+    """Whether nothing is hidden from ``viewer``, so that counts of everything hold for them."""
     return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
 
 
 _ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
 
 
-def _must_hold(phrase: str) -> tuple[str, tuple[Any, ...]]:
+def _must_hold(phrase: str) -> _Condition:
     exact = f"has_phrase({_ALL_TEXT}, ?)"
     match = match_all(phrase)
     if not match:
@@ -163,7 +164,7 @@ def _must_hold(phrase: str) -> tuple[str, tuple[Any, ...]]:
     return f"+c.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND {exact}", (match, phrase)
 
 
-def _must_lack(phrase: str) -> tuple[str, tuple[Any, ...]]:
+def _must_lack(phrase: str) -> _Condition:
     """A single word is left out with its inflections, as it would be found; anything else exactly."""
     if is_spaced_word(phrase):
         return "+c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)
@@ -192,8 +193,7 @@ def has_eligible(db: sqlite3.Connection, path: str, allowed: Eligible) -> bool:
 
 
 def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5) -> list[int]:
-    """The first chunk of each eligible document that is called ``name``: its title, an alias,
-    its file name or its path."""
+    """The first chunk of each eligible document whose title, alias, file name or path is ``name``."""
     rows = db.execute(
         f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
             WHERE d.id IN (SELECT document_id FROM names WHERE key = ?) AND {allowed.sql}
@@ -226,8 +226,8 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
 
 
 def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[Filter, str]]:
-    """The filters with their values among ``filters`` that nothing ``viewer`` may see fits, but for days. A
-    pattern or the root among the paths may well hold nothing."""
+    """The filters, each with a value of ``filters``, that match nothing ``viewer`` may see; days, patterns
+    and the root folder may well match nothing."""
     found: list[tuple[Filter, str]] = []
     for each in FILTERS:
         for value in getattr(filters, each.field) if each.lacks else ():
@@ -240,7 +240,7 @@ def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tu
 
 
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
-    """What the newest files are called that ``viewer`` may see, without their folders."""
+    """The names of the newest files that ``viewer`` may see, without their folders."""
     allowed = visible(viewer)
     rows = db.execute(
         f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
@@ -275,8 +275,8 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
 
 
 class Candidate(NamedTuple):
-    """What a passage is judged by: all its searchable words but its folders and suffix, folded; what tells
-    it from others (its text, or its key where it has none); and whether it is for machines alone."""
+    """What a passage is ranked by: all its searchable words but its folders and suffix, folded; its identity
+    (its text, or its key where it has none); and whether it is for machines alone."""
 
     text: str
     identity: str
@@ -321,8 +321,8 @@ _DOCUMENT = """SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d
 def documents(
     db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[Document]:
-    """Documents by path: all that ``viewer`` may see, or those among ``ids``. For the owner that is
-    every file; for others what has text, which may be the last good one of a file that failed."""
+    """Documents by path: all that ``viewer`` may see, or those among ``ids``. The owner sees every file;
+    others see what has text, which may be the last good one of a file that failed."""
     return as_documents(document_rows(db, viewer, ids), store, viewer)
 
 
@@ -330,16 +330,16 @@ def document_rows(
     db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[sqlite3.Row]:
     """The rows of what ``documents`` gives, each with the ``root`` of its source."""
-    condition, values = ("1", ()) if viewer.is_owner else ("NOT d.private AND chunk_count > 0", ())
+    condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
+    values: list[str] = []
     if ids is not None:
         condition += " AND d.id IN (SELECT value FROM json_each(?))"
-        values = (json.dumps(list(ids)),)  # type: ignore[assignment]
+        values = [json.dumps(list(ids))]
     return db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values).fetchall()
 
 
 def stat_rows(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[sqlite3.Row]:
-    """What `freshness` compares with the disk, of every document or of ``ids``: its place, and its file as it
-    was read."""
+    """The place and the stat of every document or of ``ids``, which `freshness` compares with the disk."""
     among = "" if ids is None else " WHERE d.id IN (SELECT value FROM json_each(?))"
     return db.execute(
         f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
@@ -399,8 +399,7 @@ def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
 
 
 def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:
-    """How many documents have each type, each tag or one below it, and each folder: ``{"types", "tags",
-    "folders"}``."""
+    """How many documents have each type, each tag or one below it, and each folder."""
     allowed = visible(viewer)
     found = f"SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'"
     statements = {

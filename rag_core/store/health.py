@@ -1,6 +1,6 @@
-"""Whether a store is sound: each check looks at one promise, however damaged the file is.
+"""The health of a store: each check looks for one kind of fault, however damaged the file is.
 
-What can be told from the rows themselves is told by checksums; the others are what rows promise each other.
+Checksums show rows that are not as they were written; the other checks compare rows with each other.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from rag_core.files import read_bytes
 from rag_core.reports import Finding, Health, Severity
 from rag_core.store import checksums, decisions, privacy, schema
 from rag_core.store.chunks import embed_hash
-from rag_core.store.connection import blames_file, can_be_written, damage
+from rag_core.store.connection import can_be_written
 from rag_core.store.documents import BEST_TARGET, storable
+from rag_core.store.errors import blames_file, damage
 from rag_core.store.file import Store, now
 from rag_core.store.identities import TARGET
 from rag_core.wording import plural
@@ -30,12 +31,12 @@ DECISIONS = "decisions"
 _WORDS = "words"
 
 Find = Callable[[sqlite3.Connection], Iterator[str]]
-"""Names what breaks a promise, one text for each fault."""
+"""Names each fault in a short text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One promise. What breaks it is said as ``3 {noun}s {fault}.``"""
+    """One kind of fault, reported as ``3 {noun}s {fault}.``"""
 
     name: str
     noun: str
@@ -47,26 +48,25 @@ class Check:
 def check(store: Store, *, files: bool = False, report: Callable[[int, int], None] | None = None) -> Health:
     """Make every check of ``store``; ``files`` also compares its documents with their files.
 
-    ``report`` gets the number of checks made so far and of all before each one; what it raises ends them.
-    Raises StoreError when the file cannot be read at all.
+    ``report`` gets (checks made, all checks) before each one; what it raises ends them. Raises StoreError
+    when the file cannot be read at all.
     """
     started = time.perf_counter()
     store.settle_decisions()
     found: list[Finding | None] = []
     with store.read() as db, any_text(db):
         has_tables = not schema.lost_tables(db)
-        wanted = (*CHECKS, _decided(store)) if has_tables else CHECKS[:1]
-        wanted += (FILES,) if has_tables and files else ()
+        wanted = (*CHECKS, _decided(store), *([FILES] if files else [])) if has_tables else CHECKS[:1]
         for number, each in enumerate(wanted):
             if report:
                 report(number, len(wanted))
             found.append(_look(each, db))
-    names = tuple(each.name for each in wanted)
+    names = [each.name for each in wanted]
     if has_tables:
-        names += (_WORDS,)
+        names.append(_WORDS)
         found.append(_words(store))
-    findings = tuple(finding for finding in found if finding)
-    return Health(store.name, now(), names, findings, (time.perf_counter() - started) * 1000)
+    findings = tuple(filter(None, found))
+    return Health(store.name, now(), tuple(names), findings, (time.perf_counter() - started) * 1000)
 
 
 def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
@@ -88,7 +88,7 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
 
 @contextmanager
 def any_text(db: sqlite3.Connection) -> Iterator[None]:
-    """Let ``db`` give also text whose bytes are no UTF-8, with lone surrogates for those."""
+    """Let ``db`` also read text that is no UTF-8, with lone surrogates for the wrong bytes."""
     db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     try:
         yield
@@ -97,20 +97,15 @@ def any_text(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _rows(sql: str) -> Find:
-    """A finder that is one statement, whose rows name what is wrong."""
+    """Finds faults by one statement, whose rows name them."""
     return lambda db: (str(row[0]) for row in db.execute(sql, {"nothing": embed_hash("")}))
 
 
 # --- the file ---------------------------------------------------------------------------
 
 
-def _schema(db: sqlite3.Connection) -> Iterator[str]:
-    return (f"{each.kind} {each.name}: {each.what}" for each in schema.differences(db))
-
-
 def _structure(db: sqlite3.Connection) -> Iterator[str]:
-    """What SQLite finds broken in its own file. Newer versions look at the words, too, which have a check
-    of their own here."""
+    """What SQLite's own checks find, but for the index of words, which has its own check."""
     rows = (row[0] for row in db.execute("PRAGMA integrity_check"))
     yield from (text for text in rows if text != "ok" and "FTS5" not in text)
     for table, row_id, parent, _ in db.execute("PRAGMA foreign_key_check"):
@@ -118,7 +113,7 @@ def _structure(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _words(store: Store) -> Finding | None:
-    """Let FTS5 compare its words with those of every passage, which only a writer may ask for."""
+    """Let FTS5 compare its words with those of every passage, which takes a writing connection."""
     try:
         with store.note() as db:
             db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
@@ -136,10 +131,8 @@ def _words(store: Store) -> Finding | None:
 
 
 def _decided(store: Store) -> Check:
-    def find(db: sqlite3.Connection) -> Iterator[str]:
-        return decisions.differences(store.path, db)
-
-    return Check(DECISIONS, "kind", "of decisions that differ from the copy beside the store", find)
+    fault = "of decisions that differ from the copy beside the store"
+    return Check(DECISIONS, "kind", fault, lambda db: decisions.differences(store.path, db))
 
 
 def _is_not(kind: str, column: str) -> str:
@@ -158,7 +151,7 @@ _JSON = {
 
 
 def _values(db: sqlite3.Connection) -> Iterator[str]:
-    """Rows that hold another kind of value than they must, and text that is no UTF-8."""
+    """Rows with a value of the wrong kind, and text that is no UTF-8."""
     for table, columns in _JSON.items():
         wrong = " OR ".join(_is_not(kind, column) for column, kind in columns.items())
         yield from (f"{table} {row[0]}" for row in db.execute(f"SELECT id FROM {table} WHERE {wrong}"))
@@ -172,14 +165,10 @@ def _values(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _documents(db: sqlite3.Connection) -> Iterator[str]:
-    """Documents that are not as they were written: any of their passages, tags, names and links."""
+    """Documents whose checksum does not fit, with their passages, tags, names and links."""
     for document_id, display, crc32 in db.execute("SELECT id, display, crc32 FROM documents").fetchall():
         if checksums.of_document(db, document_id) != crc32:
             yield display
-
-
-def _private(db: sqlite3.Connection) -> Iterator[str]:
-    return (each.display for each in privacy.misjudged(db))
 
 
 _places = _rows(
@@ -197,7 +186,7 @@ _links = _rows(
 
 
 def _vectors(db: sqlite3.Connection) -> Iterator[str]:
-    """Vectors that are not as they were stored. An empty one stands for a text that cannot be embedded."""
+    """Vectors whose checksum does not fit. An empty one stands for a text that cannot be embedded."""
     rows = db.execute(
         "SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e"
         " LEFT JOIN identities i ON i.id = e.identity_id"
@@ -250,15 +239,25 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("schema", "part", "of the schema missing, altered or unknown", _schema),
+    Check(
+        "schema",
+        "part",
+        "of the schema missing, altered or unknown",
+        lambda db: (f"{each.kind} {each.name}: {each.what}" for each in schema.differences(db)),
+    ),
     Check("structure", "fault", "in the structure of the file", _structure),
     Check("values", "row", "with a value that cannot be read", _values),
-    Check("documents", "document", "with other content than was written", _documents),
-    Check("places", "document", "with passages at a place that cannot be", _places),
-    Check("private", "document", "with another mark than the rules for private notes give", _private),
+    Check("documents", "document", "with damaged content", _documents),
+    Check("places", "document", "with passages at an impossible place", _places),
+    Check(
+        "private",
+        "document",
+        "not marked as the rules for private notes say",
+        lambda db: (each.display for each in privacy.misjudged(db)),
+    ),
     Check("links", "link", "that should lead elsewhere", _links),
-    Check("vectors", "vector", "with other numbers than were written", _vectors),
+    Check("vectors", "vector", "with damaged numbers", _vectors),
     Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),
-    Check("leftovers", "vector", "no passage needs; a later run drops them", _leftovers, "note"),
+    Check("leftovers", "vector", "that no passage needs; a later run drops them", _leftovers, "note"),
 )
-FILES = Check("files", "file", "no longer as it was read; the next run sees to it", _files, "note")
+FILES = Check("files", "file", "changed since it was read; the next run reads it", _files, "note")

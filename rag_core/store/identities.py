@@ -1,4 +1,4 @@
-"""Which embedder a store's vectors are from: the one that searches use, and the one that runs embed with.
+"""The embedder that a store's vectors are from: the active one of searches and the target of runs.
 
 They differ only during a switch; see ``switch``.
 """
@@ -23,7 +23,7 @@ TARGET = "(SELECT value FROM meta WHERE key IN ('identity_id', 'next_identity_id
 
 
 class Known(NamedTuple):
-    """An identity as a store keeps it: its row, and the vector that it gave the canary."""
+    """An identity as a store keeps it: its row id, and the vector of its canary."""
 
     id: int
     identity: EmbedderIdentity
@@ -36,26 +36,23 @@ def active_identity(db: sqlite3.Connection) -> Known | None:
 
 
 def target_identity(db: sqlite3.Connection) -> Known | None:
-    """The identity that texts are embedded for, if an embedder was ever at work."""
+    """The identity that texts are embedded for, if an embedder was ever used."""
     return _known(db, TARGET)
 
 
 def _known(db: sqlite3.Connection, which: str) -> Known | None:
-    row = db.execute(
-        f"""SELECT id, canary, provider, model, digest, dimension, prompts FROM identities
-            WHERE id = {which}"""
-    ).fetchone()
-    if row is None:
+    sql = f"SELECT id, canary, provider, model, digest, dimension, prompts FROM identities WHERE id = {which}"
+    if (row := db.execute(sql).fetchone()) is None:
         return None
     number, canary, *identity = row
     return Known(number, EmbedderIdentity(*identity), np.frombuffer(canary, np.float32))
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Let the store know an embedder; returns its row id.
+    """Add an embedder to the store, unless it is there; returns its row id.
 
-    One that it knows already keeps its row. If that gave the canary another vector, it was another model of
-    this name, and is known by another digest from now on: it cannot be had again to compare it.
+    If the known one gave the canary another vector, it was another model of this name: that row gets the
+    digest ``former N``.
     """
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
     known = db.execute(
@@ -63,11 +60,10 @@ def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vec
         " = (?, ?, ?, ?, ?)",
         columns,
     ).fetchone()
-    if known is not None and same_canary(np.frombuffer(known["canary"], np.float32), canary):
-        return int(known["id"])
     if known is not None:
-        former = f"former {known['id']}"
-        db.execute("UPDATE identities SET digest = ? WHERE id = ?", (former, known["id"]))
+        if same_canary(np.frombuffer(known["canary"], np.float32), canary):
+            return int(known["id"])
+        db.execute("UPDATE identities SET digest = ? WHERE id = ?", (f"former {known['id']}", known["id"]))
     row = db.execute(
         "INSERT INTO identities (provider, model, digest, dimension, prompts, canary)"
         " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
@@ -89,13 +85,13 @@ def same_canary(known: Vectors, now: Vectors) -> bool:
 
 
 def has_unused(db: sqlite3.Connection) -> bool:
-    """Whether the store knows an embedder that is at work no more: its vectors may be here still."""
-    row = db.execute(f"SELECT 1 FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET}) LIMIT 1").fetchone()
-    return row is not None
+    """Whether the store knows an embedder that is not used any more: its vectors may still be here."""
+    sql = f"SELECT 1 FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET}) LIMIT 1"
+    return db.execute(sql).fetchone() is not None
 
 
 def drop_unused_identities(db: sqlite3.Connection) -> None:
-    """Forget the embedders that no vector is from, but for those at work."""
+    """Remove the embedders that no vector is from, but for the active and the target."""
     db.execute(
         f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
             AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""

@@ -5,8 +5,8 @@ FTS5 scores every passage with any of the words, and a common word is in a third
 Management 31, 1995) gives the same best passages: a word adds no more to a score than its weight
 allows, so a passage with only such words as stay together below the last of the best is none.
 
-Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Guests are given
-none of them: `search.rank.text_score` scores what they may see by the counts of `frequencies`.
+Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Guests get none of
+these scores: `search.rank.text_score` uses the counts of `frequencies`.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligibl
 
 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
-    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or
-    a pair) occurs: a score must not tell whether a private note holds a word."""
+    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or a pair)
+    occurs: a score must not tell whether a private note holds a word."""
     total, every = count(db, "SELECT 1 FROM chunks"), holders(db, units)
     if sees_all(db, viewer):
         return total, every

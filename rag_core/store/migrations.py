@@ -238,7 +238,7 @@ def _version_1(db: sqlite3.Connection) -> None:
 
 
 def _version_2(db: sqlite3.Connection) -> None:
-    """A source that was removed stays until a run has forgotten its documents, however often it is killed."""
+    """A removed source stays until a run has forgotten its documents, however often that is killed."""
     db.execute("ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0")
 
 
@@ -280,19 +280,18 @@ END;
 
 
 def _version_3(db: sqlite3.Connection) -> None:
-    """What a remote vector index has still to learn is queued where it changes; see store/outbox.py."""
+    """Changes for a remote index are queued in the transaction that makes them; see store/outbox.py."""
     for statement in _statements(_VERSION_3):
         db.execute(statement)
 
 
 def _version_4(db: sqlite3.Connection) -> None:
-    """The texts that an embedder cannot read are counted without a look at every vector."""
+    """Unreadable texts are counted without a look at every vector."""
     db.execute("CREATE INDEX embeddings_unreadable ON embeddings (identity_id, hash) WHERE vector = x''")
 
 
 def _version_5(db: sqlite3.Connection) -> None:
-    """What a remote vector index knows of a document stands with its first chunk, so that is sent again, too,
-    where only a later one changed."""
+    """The first chunk of a document carries its facts to a remote index, so it is sent when those change."""
     db.execute(
         """CREATE TRIGGER outbox_document_read AFTER UPDATE ON documents
         WHEN (old.file_hash, old.size, old.encoding, old.title_from, old.date_from)
@@ -307,7 +306,7 @@ def _version_5(db: sqlite3.Connection) -> None:
 
 
 def _version_6(db: sqlite3.Connection) -> None:
-    """Whether anything is private is known, and what, without a look at every document."""
+    """Private documents are found without a look at every document."""
     db.execute("CREATE INDEX documents_private ON documents (id) WHERE private")
 
 
@@ -322,22 +321,14 @@ def _version_7(db: sqlite3.Connection) -> None:
 
 
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _version_1,
-    _version_2,
-    _version_3,
-    _version_4,
-    _version_5,
-    _version_6,
-    _version_7,
+    *(_version_1, _version_2, _version_3, _version_4, _version_5, _version_6, _version_7),
 )
 VERSION = len(MIGRATIONS)
 
 
 def migrate(db: sqlite3.Connection, name: str) -> None:
-    """Bring the open store ``name`` to the newest version, one recorded transaction a step.
-
-    ``db`` is in autocommit mode. Raises StoreError when the file is newer than this program.
-    """
+    """Bring the open store ``name`` to the newest version, one recorded transaction a step. Raises StoreError
+    when the file is newer than this program."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise StoreError(

@@ -1,4 +1,4 @@
-"""What a remote vector index has still to learn: one row for each chunk whose copy there is not right.
+"""The changes that a remote vector index does not have yet: one row for each chunk whose copy there is wrong.
 
 Triggers write the rows in the transaction that changes the chunk, so a process that is killed leaves no
 change without one, whoever made it. A row says only *which* chunk; what to do is read from the store
@@ -25,8 +25,6 @@ import numpy as np
 from rag_core.store.identities import TARGET, target_identity
 from rag_core.types import Vectors
 
-_REMOTE = "remote"
-_RECHECK = "recheck"
 _MAX_FRONT_MATTER = 16_000
 """Bytes of front matter that travel with a document's first chunk; more would crowd out its text."""
 
@@ -55,26 +53,26 @@ class Backlog:
 
 def address(db: sqlite3.Connection) -> str:
     """Where the remote vector index is that searches ask, ``""`` when there is none."""
-    row = db.execute("SELECT value FROM meta WHERE key = ?", (_REMOTE,)).fetchone()
+    row = db.execute("SELECT value FROM meta WHERE key = 'remote'").fetchone()
     return row[0] if row else ""
 
 
 def target(db: sqlite3.Connection) -> str:
-    """Where the remote vector index is that runs send to, ``""`` when there is none: the one that
-    searches ask, or during a switch the one that comes."""
+    """Where runs send vectors, ``""`` for no remote index: the one of searches, or during a switch the new
+    one."""
     rows = db.execute("SELECT key, value FROM meta WHERE key IN ('remote', 'next_remote', 'next_backend')")
     found: dict[str, str] = dict(rows.fetchall())
-    return found.get("next_remote", "") if "next_backend" in found else found.get(_REMOTE, "")
+    return found.get("next_remote" if "next_backend" in found else "remote", "")
 
 
 def placed(where: str) -> dict[str, str]:
-    """What a new store says of itself whose remote index is at ``where``, ``""`` for none."""
-    return {_REMOTE: where} if where else {}
+    """The rows of ``meta`` of a new store whose remote index is at ``where``, ``""`` for none."""
+    return {"remote": where} if where else {}
 
 
 def connect(db: sqlite3.Connection, where: str) -> None:
     """Keep the index at ``where`` like the store from now on: every chunk is queued for it."""
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_REMOTE, where))
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('remote', ?)", (where,))
     queue_all(db)
 
 
@@ -87,22 +85,21 @@ def queue_all(db: sqlite3.Connection) -> None:
 
 
 def disconnect(db: sqlite3.Connection) -> None:
-    """Have no remote index any more; what is there stays there."""
-    db.execute("DELETE FROM meta WHERE key IN (?, ?)", (_REMOTE, _RECHECK))
+    """Use no remote index any more; what is there stays there."""
+    db.execute("DELETE FROM meta WHERE key IN ('remote', 'recheck')")
     db.execute("DELETE FROM outbox")
 
 
 def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
-    """Say whether the next flush is to compare the index with the store first: it may hold what no row of
-    the outbox tells of."""
-    db.execute("DELETE FROM meta WHERE key = ?", (_RECHECK,))
+    """Set whether the next flush compares the index with the store first."""
+    db.execute("DELETE FROM meta WHERE key = 'recheck'")
     if wanted:
-        db.execute("INSERT INTO meta VALUES (?, '')", (_RECHECK,))
+        db.execute("INSERT INTO meta VALUES ('recheck', '')")
 
 
 def wants_recheck(db: sqlite3.Connection) -> bool:
     """Whether the next flush is to compare first."""
-    return db.execute("SELECT 1 FROM meta WHERE key = ?", (_RECHECK,)).fetchone() is not None
+    return db.execute("SELECT 1 FROM meta WHERE key = 'recheck'").fetchone() is not None
 
 
 def queue_private(db: sqlite3.Connection) -> None:
@@ -113,7 +110,7 @@ def queue_private(db: sqlite3.Connection) -> None:
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """Have the copies of ``keys`` sent or removed again."""
+    """Queue the copies of ``keys`` to be sent or removed again."""
     rows = [(key,) for key in keys]
     db.executemany("DELETE FROM outbox WHERE key = ?", rows)
     db.executemany("INSERT INTO outbox (key) VALUES (?)", rows)
@@ -157,11 +154,8 @@ def newest(db: sqlite3.Connection) -> int:
 
 
 def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool) -> list[Entry]:
-    """The next ``limit`` rows behind the row ``after`` and up to ``last``, oldest first, without those that
-    wait for the embedder or were refused.
-
-    ``private``: whether private notes may leave the machine as well.
-    """
+    """The next ``limit`` rows after the row ``after`` and up to ``last``, oldest first, without those that
+    wait for the embedder or were refused. ``private``: whether private notes may leave the machine."""
     rows = db.execute(
         f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
                    d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
@@ -175,18 +169,16 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
             ORDER BY o.id LIMIT ?""",
         (after, last, private, limit),
     ).fetchall()
-    return [_entry(row, private) for row in rows]
-
-
-def _entry(row: sqlite3.Row, private: bool) -> Entry:
-    row_id, key = row["outbox_id"], row["outbox_key"]
-    if row["id"] is None or (row["private"] and not private):
-        return Entry(row_id, key, "delete")
-    if row["vector"]:
-        tags = tuple(folded for folded, _ in json.loads(row["tag_list"]))
-        vector = np.frombuffer(row["vector"], "<f2").astype(np.float32)
-        return Entry(row_id, key, "put", row, vector, tags)
-    return Entry(row_id, key, "delete")
+    found: list[Entry] = []
+    for row in rows:
+        row_id, key = row["outbox_id"], row["outbox_key"]
+        if not row["vector"] or (row["private"] and not private):
+            found.append(Entry(row_id, key, "delete"))
+        else:
+            vector = np.frombuffer(row["vector"], "<f2").astype(np.float32)
+            tags = tuple([folded for folded, _ in json.loads(row["tag_list"])])
+            found.append(Entry(row_id, key, "put", row, vector, tags))
+    return found
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
@@ -231,10 +223,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
-    """All that another machine needs to make the chunk and its document again, but for the text.
-
-    The front matter, and ``maker``, come with the first chunk only.
-    """
+    """All but the text that another machine needs to make the chunk and its document again. The front matter
+    and ``maker`` come with the first chunk only."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

@@ -1,4 +1,4 @@
-"""What only the owner meets: documents whose note says that it is private, and those that a rule hides.
+"""Private documents: those whose note says so, and those that a rule of the owner hides.
 
 ``documents.private`` holds both, as bits. Every condition for a guest, an embedder elsewhere or a remote
 index reads that column and nothing else, so the rules are applied where a document is written or moved and
@@ -24,8 +24,7 @@ BY_NOTE = 1
 BY_RULE = 2
 
 _RULES = "private_rules"
-_ALL = ("**/*",)
-_NO_RULES = (InvalidInput, ValueError, TypeError, RecursionError)
+_UNREADABLE = (InvalidInput, ValueError, TypeError, RecursionError)
 
 
 class Marked(NamedTuple):
@@ -36,10 +35,10 @@ class Marked(NamedTuple):
     bits: int
 
 
-class Hider:
-    """Whether any of some rules hides a document."""
+class _Hider:
+    """Tells which files some rules hide."""
 
-    def __init__(self, rules: Sequence[str]) -> None:
+    def __init__(self, rules: tuple[str, ...]) -> None:
         self._covered = Coverage(rules, dots=True)
 
     def hides(self, label: str, path: bytes) -> bool:
@@ -47,24 +46,22 @@ class Hider:
         return path in self._covered or (label != "" and os.fsencode(label) + b"/" + path in self._covered)
 
 
-@lru_cache(maxsize=8)
-def _hider(rules: tuple[str, ...]) -> Hider:
-    return Hider(rules)
+_hider = lru_cache(maxsize=8)(_Hider)
 
 
 def rules(db: sqlite3.Connection) -> tuple[str, ...]:
-    """The owner's rules. Where they cannot be read everything is hidden: nobody knows what they were."""
+    """The owner's rules. Where they cannot be read, everything is hidden."""
     try:
         return _read(db)
-    except _NO_RULES:
-        return _ALL
+    except _UNREADABLE:
+        return ("**/*",)
 
 
 def are_sound(db: sqlite3.Connection) -> bool:
     """Whether what the store keeps as rules are rules."""
     try:
         _read(db)
-    except _NO_RULES:
+    except _UNREADABLE:
         return False
     return True
 
@@ -78,7 +75,7 @@ def _read(db: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
-    """Let these be the rules, and no others; returns how many documents that changes."""
+    """Replace the rules by ``globs``; returns how many documents that changes."""
     db.execute("DELETE FROM meta WHERE key = ?", (_RULES,))
     if globs:
         db.execute("INSERT INTO meta VALUES (?, ?)", (_RULES, json.dumps(list(globs))))
@@ -86,15 +83,15 @@ def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
 
 
 def apply(db: sqlite3.Connection) -> int:
-    """Have every document marked as the rules say; returns how many were not."""
+    """Mark every document as the rules say; returns how many were not."""
     wrong = list(misjudged(db))
     db.executemany("UPDATE documents SET private = ? WHERE id = ?", [(each.bits, each.id) for each in wrong])
     return len(wrong)
 
 
 def misjudged(db: sqlite3.Connection) -> Iterator[Marked]:
-    """The documents that are not marked as the rules say, with what they should have."""
-    hider = Hider(rules(db))
+    """The documents that are not marked as the rules say, with the right bits."""
+    hider = _hider(rules(db))
     for row in _places(db):
         bits = row["private"] & ~BY_RULE | BY_RULE * hider.hides(row["label"], row["path"])
         if bits != row["private"]:
@@ -102,7 +99,7 @@ def misjudged(db: sqlite3.Connection) -> Iterator[Marked]:
 
 
 def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) -> int:
-    """What a document is to be marked with that is ``path`` in its source."""
+    """The bits of the document at ``path`` in its source."""
     found = rules(db)
     if not found:
         return BY_NOTE * by_note
@@ -111,10 +108,9 @@ def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) 
 
 
 def said_by_note(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
-    """Whether the note says so that was read from there at last."""
-    row = db.execute(
-        "SELECT private FROM documents WHERE source_id = ? AND path = ?", (source_id, path)
-    ).fetchone()
+    """Whether the note that was read there last says that it is private."""
+    sql = "SELECT private FROM documents WHERE source_id = ? AND path = ?"
+    row = db.execute(sql, (source_id, path)).fetchone()
     return row is not None and bool(row[0] & BY_NOTE)
 
 
@@ -126,10 +122,7 @@ def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:
 def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
     """How many documents each of ``globs`` hides, or would; files that hold no text are none."""
     places = _places(db, _WITH_TEXT).fetchall()
-    hiders = {glob: Hider((glob,)) for glob in globs}
-    return {
-        glob: sum(hider.hides(row["label"], row["path"]) for row in places) for glob, hider in hiders.items()
-    }
+    return {glob: sum(_Hider((glob,)).hides(row["label"], row["path"]) for row in places) for glob in globs}
 
 
 def counts(db: sqlite3.Connection) -> dict[int, int]:
@@ -139,8 +132,7 @@ def counts(db: sqlite3.Connection) -> dict[int, int]:
 
 
 def unsure(db: sqlite3.Connection) -> dict[str, str]:
-    """The documents that are private because their notes do not say for certain that they are not, by path,
-    each with the sentence that says why."""
+    """The documents that are private because their notes are unclear about it: path → the reason."""
     rows = db.execute(
         "SELECT display, warnings FROM documents d WHERE private & ? AND instr(warnings, ?) ORDER BY display",
         (BY_NOTE, private.UNSURE),

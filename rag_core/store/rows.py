@@ -1,9 +1,9 @@
-"""Reading many rows in one step, and counts that are remembered as long as nobody writes the store.
+"""Reading many rows in one step, and counts that are remembered until the store is written.
 
-Before each row Python's sqlite3 lets go of the interpreter, and to get it back waits for whoever computes, up
-to 5 ms (`sys.getswitchinterval`). A search of a thousand rows would wait a thousand times beside an indexing
-run, so SQLite itself puts them together. To count the passages with a common word, SQLite goes through all of
-them, for every search that has it.
+Before each row Python's sqlite3 releases the interpreter, and to get it back waits up to 5 ms for a busy
+thread (`sys.getswitchinterval`). A search of a thousand rows would wait a thousand times beside an indexing
+run, so SQLite itself puts the rows together. To count the passages with a common word, SQLite reads all of
+them, so those counts are remembered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Reading(sqlite3.Connection):
         self._version = -1
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """The counts of the snapshot under way, by what was counted."""
+        """The counts of the current snapshot, by what was counted."""
         version = self.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version or len(self._counts) > _MOST_COUNTS:
             self._counts, self._version = {}, version
@@ -35,7 +35,7 @@ class Reading(sqlite3.Connection):
 
 
 EXACT = "printf('%!.17g', {})"
-"""The SQL of a floating number as a text that loses nothing of it; ``float`` reads it."""
+"""SQL for a floating number as a text that ``float`` reads without loss."""
 
 
 def rows_at_once(

@@ -1,6 +1,6 @@
-"""The schema of a store file, compared with that of one that was just made.
+"""Compares the schema of a store file with that of a new one.
 
-A file may come from anywhere: what it has more (a trigger, a view) could change what is written to it.
+A file may come from anywhere: a trigger or view that it adds could change what is written to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A part that is not as a new store has it. ``kind`` is that of the part found, if there is one."""
+    """A part that differs from a new store's. ``kind`` is that of the part found, if there is one."""
 
     name: str
     kind: str
@@ -34,10 +34,7 @@ class Difference(NamedTuple):
 
 
 def parts(db: sqlite3.Connection) -> dict[str, Part]:
-    """The parts of a schema by name, without those that SQLite keeps for itself.
-
-    A trigger hides the table or index of its name, not the other way round.
-    """
+    """The parts of a schema by name, without SQLite's own. A trigger hides the table or index of its name."""
     rows = db.execute(f"SELECT name, type, sql FROM sqlite_master WHERE {_OURS} ORDER BY type = 'trigger'")
     return {name: Part(kind, _plain(name, sql or "")) for name, kind, sql in rows}
 
@@ -59,7 +56,7 @@ def _new(steps: tuple[Callable[[sqlite3.Connection], None], ...]) -> dict[str, P
 
 
 def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
-    """What is not as in a new store, or in one of an older ``version`` of the schema, by name."""
+    """The differences from a new store, or one of an older ``version`` of the schema, by name."""
     found, new = parts(db), _new(migrations.MIGRATIONS[:version])
     for name in sorted(found.keys() | new.keys()):
         if name not in found:
@@ -69,6 +66,6 @@ def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[
 
 
 def lost_tables(db: sqlite3.Connection) -> list[str]:
-    """The tables of a new store that are not there as it has them."""
+    """The tables of a new store that are missing or altered."""
     found, new = parts(db), _new(migrations.MIGRATIONS)
     return [name for name, part in new.items() if part.kind == "table" and found.get(name) != part]

@@ -16,7 +16,7 @@ from rag_core.types import Source
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A file that the owner took out."""
+    """A file that the owner excluded."""
 
     source_id: int
     path: bytes
@@ -26,7 +26,7 @@ class Exclusion:
 
     @property
     def whole_path(self) -> bytes:
-        """Where the file is, from the root of the disk."""
+        """The absolute path of the file."""
         return with_sep(os.fsencode(self.root)) + self.path
 
 
@@ -36,15 +36,9 @@ def all_sources(db: sqlite3.Connection) -> list[Source]:
 
 
 def _source(row: sqlite3.Row) -> Source:
-    return Source(
-        id=row["id"],
-        root=os.fsdecode(row["root"]),
-        include=tuple(json.loads(row["include"])),
-        exclude=tuple(json.loads(row["exclude"])),
-        label=row["label"],
-        paused=bool(row["paused"]),
-        removed=bool(row["removed"]),
-    )
+    include, exclude = tuple(json.loads(row["include"])), tuple(json.loads(row["exclude"]))
+    paused, removed = bool(row["paused"]), bool(row["removed"])
+    return Source(row["id"], os.fsdecode(row["root"]), include, exclude, row["label"], paused, removed)
 
 
 def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
@@ -70,8 +64,8 @@ def overlap(one: Source, other: Source) -> bool:
 def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> Source:
     """The source that adding these globs would give; writes nothing.
 
-    A folder that is a source already keeps its globs and gets these beside them, unless it is
-    being removed. The first source's paths stand as they are, those of later ones are led by a label.
+    A folder that is a source already gets these globs beside its own, unless it is being removed. Paths of
+    the first source stand as they are, those of later ones begin with a label.
     """
     row = db.execute("SELECT * FROM sources WHERE root = ?", (os.fsencode(root),)).fetchone()
     if row is None:
@@ -98,6 +92,7 @@ def put_source(
 
 
 def _label(db: sqlite3.Connection, root: str) -> str:
+    """The label of a new source: '' for the first one, else the name of its folder, numbered if taken."""
     taken = {row[0] for row in db.execute("SELECT label FROM sources")}
     if not taken:
         return ""
@@ -110,8 +105,7 @@ def _label(db: sqlite3.Connection, root: str) -> str:
 
 
 def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
-    """Whether the first source, whose paths are led by no label, holds another folder than ``root`` or a
-    file that is shown as ``label``."""
+    """Whether the first source, whose paths have no label, holds another folder or file called ``label``."""
     first = db.execute("SELECT id, root FROM sources WHERE label = ''").fetchone()
     if first is None:
         return False
@@ -125,23 +119,16 @@ def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
 
 def change_source(db: sqlite3.Connection, source: Source) -> None:
     """Write the patterns and marks of a source that is there already."""
+    globs = json.dumps(source.include), json.dumps(source.exclude)
     db.execute(
         "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?",
-        (
-            json.dumps(source.include),
-            json.dumps(source.exclude),
-            source.paused,
-            source.removed,
-            source.id,
-        ),
+        (*globs, source.paused, source.removed, source.id),
     )
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget a source that is still marked as removed; its documents must have been before.
-
-    What the owner took out of it stays out of another source that holds the same file.
-    """
+    """Forget a source that is still marked as removed. A file that the owner excluded stays excluded in
+    another source that holds it."""
     source = next((each for each in all_sources(db) if each.id == source_id and each.removed), None)
     if source is None:
         return
@@ -160,41 +147,40 @@ def drop_source(db: sqlite3.Connection, source_id: int) -> None:
 
 
 def note_whole_read(db: sqlite3.Connection, source: Source, job_id: int) -> None:
-    """Keep that a run looked at every file of a source."""
+    """Note that a run looked at every file of a source."""
     db.execute(
         "INSERT OR REPLACE INTO meta SELECT ?, start_time || ' ' || ? FROM jobs WHERE id = ?",
-        (_whole_read(source.id), _chosen(source), job_id),
+        (f"whole_read_{source.id}", _globs_hash(source), job_id),
     )
 
 
 def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
-    """Keep no more that a source was read."""
-    db.execute("DELETE FROM meta WHERE key = ?", (_whole_read(source_id),))
+    """Take back what ``note_whole_read`` wrote."""
+    db.execute("DELETE FROM meta WHERE key = ?", (f"whole_read_{source_id}",))
 
 
 def whole_reads(db: sqlite3.Connection) -> list[str]:
-    """When the last run through all of a source had begun, for each that is not paused; '' where there was
-    none since its files were chosen as they are now."""
+    """When the last run through all of each source began, paused ones left out; '' where there was none since
+    its files were chosen as they are now."""
     meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
-    due = [source for source in all_sources(db) if not (source.paused or source.removed)]
-    found = [(meta.get(_whole_read(source.id), "").split(" "), _chosen(source)) for source in due]
-    return [kept[0] if kept[1:] == [chosen] else "" for kept, chosen in found]
+    found: list[str] = []
+    for source in all_sources(db):
+        if not (source.paused or source.removed):
+            begun, _, chosen = meta.get(f"whole_read_{source.id}", "").partition(" ")
+            found.append(begun if chosen == _globs_hash(source) else "")
+    return found
 
 
-def _whole_read(source_id: int) -> str:
-    return f"whole_read_{source_id}"
-
-
-def _chosen(source: Source) -> str:
-    """What tells whether a source still takes the same files."""
+def _globs_hash(source: Source) -> str:
+    """A hash that is equal as long as a source chooses the same files."""
     return hashlib.sha256(json.dumps([source.root, source.include, source.exclude]).encode()).hexdigest()
 
 
-# --- files that the owner took out ------------------------------------------------------
+# --- files that the owner excluded ------------------------------------------------------
 
 
 def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: str) -> None:
-    """Leave one file out from now on, whatever the globs say."""
+    """Exclude one file from now on, whatever the globs say."""
     db.execute(
         "INSERT OR REPLACE INTO exclusions (source_id, path, reason, created_at) VALUES (?, ?, ?, ?)",
         (source_id, path, reason, now()),
@@ -202,18 +188,18 @@ def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: st
 
 
 def take_back_file(db: sqlite3.Connection, source_id: int, path: bytes) -> None:
-    """Let the globs decide on a file again."""
+    """Include a file again, if the globs do."""
     db.execute("DELETE FROM exclusions WHERE source_id = ? AND path = ?", (source_id, path))
 
 
 def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
-    """The files that the owner took out, by path."""
+    """The files that the owner excluded, by path."""
     return sorted(_exclusions(db, "NOT s.removed"), key=lambda exclusion: exclusion.display)
 
 
 def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, str]:
-    """The path below ``root`` of every file there that the owner took out, whichever source it was taken
-    from, and the reason."""
+    """The files below ``root`` that the owner excluded, from whichever source: path below ``root`` →
+    reason."""
     here = with_sep(os.fsencode(root))
     return {
         out.whole_path[len(here) :]: out.reason for out in _exclusions(db) if out.whole_path.startswith(here)
@@ -222,21 +208,15 @@ def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, str]:
 
 def _exclusions(db: sqlite3.Connection, condition: str = "1") -> list[Exclusion]:
     rows = db.execute(
-        "SELECT e.*, s.label, s.root FROM exclusions e JOIN sources s ON s.id = e.source_id"
-        f" WHERE {condition}"
+        "SELECT e.source_id, e.path, s.label, e.reason, s.root FROM exclusions e"
+        f" JOIN sources s ON s.id = e.source_id WHERE {condition}"
     )
     return [
-        Exclusion(
-            source_id=row["source_id"],
-            path=row["path"],
-            display=shown_path(row["label"], row["path"]),
-            reason=row["reason"],
-            root=os.fsdecode(row["root"]),
-        )
-        for row in rows
+        Exclusion(source_id, path, shown_path(label, path), reason, os.fsdecode(root))
+        for source_id, path, label, reason, root in rows
     ]
 
 
 def shown_path(label: str, path: bytes) -> str:
-    """How a file of a source is called in its store."""
+    """The path of a file as its store shows it."""
     return f"{label}/{display(path)}" if label else display(path)

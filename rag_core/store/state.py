@@ -1,4 +1,4 @@
-"""``state.db`` in the data folder: what is kept beside the stores. Each kind of thing has its own tables."""
+"""``state.db`` in the data folder: people, tokens and conversations, each in tables of its own."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rag_core.errors import StoreError
 
 
 class State:
-    """The file, for one kind of thing. ``tables`` makes its tables where they are not there yet;
-    ``called`` and ``without`` say in an error what cannot be read, and what is so without it."""
+    """The file, for one kind of thing. ``tables`` is SQL that makes its tables; errors name it ``called`` and
+    tell what happens ``without`` it."""
 
     def __init__(
         self, data_dir: Path, busy_timeout_s: float, *, tables: str, called: str, without: str
@@ -31,7 +31,7 @@ class State:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction, to a file that only its owner can read. What is deleted in it is
+        """A connection in one transaction to a file that only its owner can read; deleted rows are
         overwritten. Raises StoreError."""
         try:
             if not self.is_there:

@@ -8,7 +8,7 @@
 The index that is left, the old or the new one, is *retired*: no search asks it, and it is deleted there as
 soon as it can be.
 
-So searches meet one embedder only, at any moment. Text that came after ``begin`` is found by words until
+So searches use one embedder only, at any moment. Text that came after ``begin`` is found by words until
 ``finish``.
 """
 
@@ -45,15 +45,13 @@ def under_way(db: sqlite3.Connection) -> Switch | None:
 
 
 def _next(db: sqlite3.Connection) -> dict[str, str]:
-    marks = ", ".join("?" * len(_NEXT))
-    return dict(db.execute(f"SELECT key, value FROM meta WHERE key IN ({marks})", _NEXT).fetchall())
+    return dict(db.execute(f"SELECT key, value FROM meta WHERE key IN {_NEXT}").fetchall())
 
 
 def begin(db: sqlite3.Connection, to: Switch) -> None:
-    """Have runs prepare for ``to``, and no more for what was begun before; its identity is known to the
-    store."""
+    """Have runs prepare for ``to`` instead of what was begun before. Its identity is known to the store."""
     doubtful = outbox.wants_recheck(db) and to.address == outbox.target(db)
-    _forget(db, to.address)
+    _drop_next(db, to.address)
     values = (to.embedder, str(to.identity_id), to.backend, to.address)
     db.executemany("INSERT INTO meta VALUES (?, ?)", zip(_NEXT, values, strict=True))
     if not to.address:
@@ -64,33 +62,53 @@ def begin(db: sqlite3.Connection, to: Switch) -> None:
 
 
 def finish(db: sqlite3.Connection) -> None:
-    """Let searches use what was prepared; the old vectors are nobody's then."""
+    """Let searches use what was prepared; the old vectors are not used any more."""
     to = under_way(db)
     if to is None:
         return
     old = outbox.address(db)
     current = {"embedder": to.embedder, "identity_id": str(to.identity_id), "backend": to.backend}
-    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", current.items())
-    db.execute("DELETE FROM meta WHERE key = 'remote'")
     if to.address:
-        db.execute("INSERT INTO meta VALUES ('remote', ?)", (to.address,))
+        current["remote"] = to.address
     else:
         outbox.disconnect(db)
-    _forget(db, to.address)
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", current.items())
+    _drop_next(db, to.address)
     retire(db, old)
 
 
 def abandon(db: sqlite3.Connection) -> None:
-    """Stay with what searches use. What of it was to be removed meanwhile, its index has to be asked."""
+    """Keep what searches use. Its index is compared, as nothing was removed there during the switch."""
     if not _next(db):
         return
-    _forget(db)
+    _drop_next(db)
     outbox.recheck(db, wanted=bool(outbox.address(db)))
     _queue_anew(db)
 
 
+def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
+    """Prepare for nothing any more, and retire the index that was begun, unless it is ``kept``."""
+    begun = _next(db).get("next_remote", "")
+    db.execute(f"DELETE FROM meta WHERE key IN {_NEXT}")
+    if begun != kept:
+        retire(db, begun)
+
+
+def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
+    """Queue what is still to be embedded, and every chunk for the remote index, if there is one. Without an
+    active embedder only the prepared one stays known."""
+    if identities.active_identity(db) is None:
+        db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
+    db.execute("DELETE FROM queue")
+    chunks.enqueue(db)
+    outbox.queue_all(db)
+
+
+# --- an index that another installation fills -------------------------------------------
+
+
 def attach(db: sqlite3.Connection, address: str) -> None:
-    """Let a store be a copy of the index at ``address`` that is only read: another installation fills it."""
+    """Make a store a copy of the index at ``address`` that is only read: another installation fills it."""
     values = {"remote": address, "attached": "1"}
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
@@ -101,19 +119,21 @@ def is_attached(db: sqlite3.Connection) -> bool:
 
 
 def take_over(db: sqlite3.Connection) -> None:
-    """Let the store fill its index from now on; what the other installation did last, it has to be asked."""
+    """Let the store fill its index from now on, after a comparison with it."""
     db.execute("DELETE FROM meta WHERE key = 'attached'")
     outbox.recheck(db, wanted=True)
 
 
 def keep_local(db: sqlite3.Connection) -> None:
-    """Have the vectors in the store's own file and private notes there, whatever it said; what is elsewhere
-    stays there."""
+    """Keep vectors and private notes on this machine, whatever the store said; remote indexes stay as they
+    are."""
     abandon(db)
     outbox.disconnect(db)
-    gone = "key IN ('attached', 'sends_private') OR key GLOB ?"
-    db.execute(f"DELETE FROM meta WHERE {gone}", (_RETIRED + "*",))
+    db.execute("DELETE FROM meta WHERE key IN ('attached', 'sends_private') OR key GLOB 'retired *'")
     db.execute("UPDATE meta SET value = 'local' WHERE key = 'backend'")
+
+
+# --- indexes that are not used any more -------------------------------------------------
 
 
 def retire(db: sqlite3.Connection, address: str) -> None:
@@ -123,14 +143,17 @@ def retire(db: sqlite3.Connection, address: str) -> None:
 
 
 def retired(db: sqlite3.Connection) -> list[str]:
-    """The addresses of remote indexes that no search asks any more, and that are there still."""
-    rows = db.execute("SELECT key FROM meta WHERE key GLOB ?", (_RETIRED + "*",))
+    """The addresses of remote indexes that no search asks any more, and that are still there."""
+    rows = db.execute("SELECT key FROM meta WHERE key GLOB 'retired *'").fetchall()
     return [row[0].removeprefix(_RETIRED) for row in rows]
 
 
 def forget_retired(db: sqlite3.Connection, address: str) -> None:
-    """A retired index is gone."""
+    """Note that a retired index is deleted."""
     db.execute("DELETE FROM meta WHERE key = ?", (_RETIRED + address,))
+
+
+# --- passages of other sizes ------------------------------------------------------------
 
 
 def unread(db: sqlite3.Connection) -> bool:
@@ -147,23 +170,3 @@ def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:
     db.execute("UPDATE documents SET extractor = 0 WHERE state = 'indexed'")
     values = {"max_tokens": str(spec.max_tokens), "chunk_sizes": json.dumps(spec.sizes)}
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
-
-
-def _forget(db: sqlite3.Connection, kept: str = "") -> None:
-    """Prepare for nothing any more; the index that was begun is nobody's then, unless it is ``kept``."""
-    begun = _next(db).get("next_remote", "")
-    db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in _NEXT])
-    if begun != kept:
-        retire(db, begun)
-
-
-def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
-    """Queue what is still to be embedded, and every chunk for the remote index, if there is one.
-
-    A store that searches have no vectors of knows no embedder then, but for the one that is prepared.
-    """
-    if identities.active_identity(db) is None:
-        db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
-    db.execute("DELETE FROM queue")
-    chunks.enqueue(db)
-    outbox.queue_all(db)

@@ -27,10 +27,8 @@ def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
-    """The document called ``path``, if ``viewer`` may see it; the chunk called ``key`` is marked.
-
-    Of two that are shown by the same path it is the one that holds the chunk.
-    """
+    """The document called ``path``, if ``viewer`` may see it, with the chunk called ``key`` marked. If two
+    look the same, it is the one that holds the chunk."""
     named = find.documents(db, store, viewer, ids(db, path))
     holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (storable(key),)).fetchone()
     found = next((each for each in named if holder and each.id == holder[0]), named[0] if named else None)
@@ -38,21 +36,18 @@ def document(
         return None
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     metadata = json.loads(row["metadata"])
+    rows = db.execute("SELECT * FROM chunks WHERE document_id = ? ORDER BY chunk_index", (found.id,))
+    links_out, links_in = _links(db, found.id, viewer)
     return DocumentView(
         document=found,
-        chunks=tuple(_chunks(db, found.id, key)),
-        links_out=tuple(_links_out(db, found.id, viewer)),
-        links_in=tuple(_links_in(db, found.id, viewer)),
+        chunks=tuple(neighbours(rows.fetchall(), key)),
+        links_out=links_out,
+        links_in=links_in,
         aliases=frontmatter.aliases(metadata),
         warnings=tuple(json.loads(row["warnings"])),
         is_dated=found.date_from != "file" or found.date == date_of_name(PurePosixPath(found.path)),
         properties=frontmatter.properties(metadata),
     )
-
-
-def _chunks(db: sqlite3.Connection, document_id: int, key: str) -> list[Neighbour]:
-    rows = db.execute("SELECT * FROM chunks WHERE document_id = ? ORDER BY chunk_index", (document_id,))
-    return neighbours(rows.fetchall(), key)
 
 
 def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
@@ -80,8 +75,8 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
 
 
 def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, int]:
-    """What of a chunk's text is to be shown where that up to ``read`` is: the hit whole, of the others what
-    is in none before and not in the hit."""
+    """The part of a chunk's text to show when all up to ``read`` is shown: the whole hit; of other chunks
+    what is neither in one before nor in the hit."""
     start, end = row["start"], row["end"]
     if hit is not None and row["key"] == hit["key"]:
         return 0, end - start
@@ -90,37 +85,30 @@ def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, i
     return first - start, max(first, last) - start
 
 
-def _links_out(db: sqlite3.Connection, document_id: int, viewer: Viewer) -> list[DocumentLink]:
-    rows = db.execute(
-        f"""SELECT links.*, o.display, o.title FROM links LEFT JOIN documents o ON o.id = {_target(viewer)}
+_LINK = "links.type, links.target, links.heading, links.label, o.display, o.title"
+
+
+def _links(
+    db: sqlite3.Connection, document_id: int, viewer: Viewer
+) -> tuple[tuple[DocumentLink, ...], tuple[DocumentLink, ...]]:
+    """The links out of a document, and those to it, one for each linking document."""
+    target, values = _target(viewer), {"id": document_id, "all": viewer.is_owner}
+    rows_out = db.execute(
+        f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
             WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start""",
-        {"id": document_id},
+        values,
     )
-    return list(dict.fromkeys(map(_link, rows)))
-
-
-def _links_in(db: sqlite3.Connection, document_id: int, viewer: Viewer) -> list[DocumentLink]:
-    rows = db.execute(
-        f"""SELECT links.*, o.display, o.title FROM links JOIN documents o ON o.id = links.document_id
-            WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {_target(viewer)} = :id
+    rows_in = db.execute(
+        f"""SELECT {_LINK} FROM links JOIN documents o ON o.id = links.document_id
+            WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {target} = :id
             AND o.id <> :id AND (:all OR NOT o.private) ORDER BY o.display, links.start""",
-        {"id": document_id, "all": viewer.is_owner},
+        values,
     )
-    return list({link.path: link for link in map(_link, rows)}.values())
+    links_in = {row["display"]: DocumentLink(*row) for row in rows_in}
+    return tuple(dict.fromkeys(DocumentLink(*row) for row in rows_out)), tuple(links_in.values())
 
 
 def _target(viewer: Viewer) -> str:
-    """Where a row of ``links`` leads: for a guest as if private documents were not there. A link
-    that led to nothing beside a visible document of that name would tell of a private one."""
+    """SQL for the target of a row of ``links``: for a guest as if there were no private documents. A link
+    that led to nothing beside a visible document of that name would reveal a private one."""
     return "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"
-
-
-def _link(row: sqlite3.Row) -> DocumentLink:
-    return DocumentLink(
-        type=row["type"],
-        target=row["target"],
-        heading=row["heading"],
-        label=row["label"],
-        path=row["display"],
-        title=row["title"],
-    )

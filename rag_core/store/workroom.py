@@ -1,8 +1,7 @@
-"""Where what is not finished is kept while a store is made, exported or imported: a folder of its own beside
-the stores.
+"""A folder beside the stores for unfinished files, while a store is made, exported or imported.
 
-Its name is no store's name, so nothing in it is ever listed, and a whole file can be linked from it into
-place. It is locked while its process lives; the next one removes what a dead one left.
+No store has such a name, so nothing in it is ever listed, and a whole file can be linked from it into place.
+It is locked while its process lives; the next workroom removes what a dead process left.
 """
 
 from __future__ import annotations
@@ -26,14 +25,13 @@ _SPARE = 64 * 1024 * 1024
 
 @contextmanager
 def workroom(store_dir: Path) -> Iterator[Path]:
-    """A folder for unfinished files, gone at the end however that comes.
-
-    Raises OSError when there cannot be one.
-    """
+    """A folder for unfinished files, removed at the end. Raises OSError."""
     store_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _clean(store_dir)
+    for left in store_dir.glob(f"{_PREFIX}*.lock"):
+        with suppress(OSError), FileLock(left, timeout=0):  # one that is held is in use
+            _remove(left.with_suffix(""))
     room = store_dir / f"{_PREFIX}{uuid.uuid4().hex}"
-    lock = FileLock(_lock_path(room), thread_local=False)
+    lock = FileLock(room.with_name(f"{room.name}.lock"), thread_local=False)
     lock.acquire()  # before there is anything to remove
     try:
         room.mkdir(mode=0o700)
@@ -69,25 +67,15 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def _lock_path(room: Path) -> Path:
-    return room.with_name(f"{room.name}.lock")
-
-
-def _clean(store_dir: Path) -> None:
-    for path in store_dir.glob(f"{_PREFIX}*.lock"):
-        with suppress(OSError), FileLock(path, timeout=0):  # one that is held is at work
-            _remove(path.with_suffix(""))
-
-
 def _remove(room: Path) -> None:
-    """Remove a room, and its lock as the last, which the caller holds."""
+    """Remove a room, then its lock, which the caller holds."""
     elsewhere = room / _ELSEWHERE
     if elsewhere.is_file():
         part = Path(os.fsdecode(elsewhere.read_bytes()))
         if part.name.endswith(room.name):
             with suppress(OSError):  # its disk may not be there any more
                 part.unlink(missing_ok=True)
-    shutil.rmtree(room, ignore_errors=True)  # what stays is the next one's to remove
+    shutil.rmtree(room, ignore_errors=True)  # the next workroom removes what stays
     if not room.exists():
         with suppress(PermissionError):  # where a file that is open cannot be removed
-            _lock_path(room).unlink(missing_ok=True)
+            room.with_name(f"{room.name}.lock").unlink(missing_ok=True)

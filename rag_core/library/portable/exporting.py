@@ -11,8 +11,8 @@ from pathlib import Path
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library.portable.archive import SUFFIX, Exported, Report, Transfer, pack
 from rag_core.store import Store, about
-from rag_core.store.connection import connect, is_damage
-from rag_core.store.errors import not_written
+from rag_core.store.connection import connect
+from rag_core.store.errors import is_damage, not_written
 from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.types import OWNER
 

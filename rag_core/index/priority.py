@@ -1,4 +1,4 @@
-"""Background work gives way to searches: Python computes in one thread at a time, and a low priority of the
+"""Background work yields to searches: Python computes in one thread at a time, and a low priority of the
 operating system does not change which."""
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-MOST_S = 0.1
+LONGEST_WAIT_S = 0.1
 """How long one step of background work waits at most: it goes on, however many search."""
 
-LATELY_S = 2.0
+RECENT_S = 2.0
 """How long after a search the next one is expected."""
 
 _Item = TypeVar("_Item")
 
 
-class Courtesy:
-    """Who searches now in this process. Safe to share between threads."""
+class SearchPriority:
+    """Knows when this process searches. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,17 +43,16 @@ class Courtesy:
                 if not self._searching:
                     self._quiet.set()
 
-    def give_way(self) -> None:
-        """Before a step of background work: wait until nobody searches, at most `MOST_S`."""
-        self._quiet.wait(MOST_S)
+    def yield_to_searches(self) -> None:
+        """Before a step of background work: wait until nothing searches, at most `LONGEST_WAIT_S`."""
+        self._quiet.wait(LONGEST_WAIT_S)
 
     def steps(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-        """All ``items`` in order, those together that may be worked on without giving way in between: all of
-        them, or one at a time while somebody searches."""
+        """All ``items`` in order: in one part, or one at a time while there are searches."""
         done = 0
         while done < len(items):
-            self.give_way()
-            is_busy = self._searching or time.monotonic() - self._last < LATELY_S
+            self.yield_to_searches()
+            is_busy = self._searching or time.monotonic() - self._last < RECENT_S
             step = items[done : done + 1] if is_busy else items[done:]
             done += len(step)
             yield step

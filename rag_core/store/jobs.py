@@ -1,4 +1,4 @@
-"""Jobs and requests: what a runner does, and what others ask of it."""
+"""Jobs and requests. A job is one indexing run; a request is a row that asks the runner for something."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from rag_core.store.file import now
-from rag_core.types import FileResult, Job, JobState, Outcome, Progress, Source
+from rag_core.types import FileResult, Job, Progress, Source
 
 KEPT_JOBS = 50
 UNSAID = "It could not write down how it ended: its process was killed, or the disk was full."
-"""What is to be said of a run that nobody is at any more and that has no end."""
+"""The message of a job without an end whose runner is gone."""
+
+_RESULT = "source_file, outcome, chunks_added, chunks_skipped, message, processing_time_ms"
 
 
 def last_ended_well(db: sqlite3.Connection) -> bool:
@@ -36,68 +38,46 @@ def start_job(db: sqlite3.Connection) -> int:
 
 def note_progress(db: sqlite3.Connection, job: Job) -> None:
     """Write how far a running job is, and its end when it has one."""
-    db.execute(
-        """UPDATE jobs SET state = ?, end_time = ?, duration_ms = ?, succeeded = ?, failed = ?,
-               chunks_added = ?, texts_embedded = ?, message = ?, counts = ?, progress = ? WHERE id = ?""",
-        (
-            job.state,
-            job.end_time,
-            job.duration_ms,
-            job.succeeded,
-            job.failed,
-            job.total_chunks_added,
-            job.texts_embedded,
-            job.message,
-            json.dumps(job.counts),
-            json.dumps(asdict(job.progress)),
-            job.id,
-        ),
-    )
+    row = {
+        "state": job.state,
+        "end_time": job.end_time,
+        "duration_ms": job.duration_ms,
+        "succeeded": job.succeeded,
+        "failed": job.failed,
+        "chunks_added": job.total_chunks_added,
+        "texts_embedded": job.texts_embedded,
+        "message": job.message,
+        "counts": json.dumps(job.counts),
+        "progress": json.dumps(asdict(job.progress)),
+    }
+    columns = ", ".join([f"{column} = ?" for column in row])
+    db.execute(f"UPDATE jobs SET {columns} WHERE id = ?", (*row.values(), job.id))
 
 
 def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
     """Record what became of one file."""
+    about = (result.source_file, result.outcome, result.chunks_added, result.chunks_skipped)
     db.execute(
-        "INSERT INTO job_results (job_id, source_file, outcome, chunks_added, chunks_skipped, message,"
-        " processing_time_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            job_id,
-            result.source_file,
-            result.outcome,
-            result.chunks_added,
-            result.chunks_skipped,
-            result.message,
-            result.processing_time_ms,
-        ),
+        f"INSERT INTO job_results (job_id, {_RESULT}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (job_id, *about, result.message, result.processing_time_ms),
     )
 
 
-def jobs(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
-    """The newest jobs first, without their results. ``running`` tells whether a runner lives;
-    when none does, a job that says so was interrupted."""
+def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
+    """The newest jobs first, without results. Without a ``running`` runner, a job that says so was
+    interrupted."""
     rows = db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)).fetchall()
-    return [_job(store, row, alive=running and index == 0) for index, row in enumerate(rows)]
+    return [_job(store, row, has_runner=running and index == 0) for index, row in enumerate(rows)]
 
 
-def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
-    """What became of the files of a job, failures first; the unchanged ones are only counted."""
-    rows = db.execute(
-        "SELECT * FROM job_results WHERE job_id = ?"
-        " ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?",
-        (job_id, limit),
-    )
-    return [_result(row) for row in rows]
-
-
-def _job(store: str, row: sqlite3.Row, *, alive: bool) -> Job:
-    is_cut_off = row["state"] == "running" and not alive
-    state: JobState = "interrupted" if is_cut_off else row["state"]
+def _job(store: str, row: sqlite3.Row, *, has_runner: bool) -> Job:
+    was_killed = row["state"] == "running" and not has_runner
     progress = json.loads(row["progress"])
     counts = json.loads(row["counts"])
     return Job(
         id=row["id"],
         store=store,
-        state=state,
+        state="interrupted" if was_killed else row["state"],
         start_time=row["start_time"],
         end_time=row["end_time"],
         duration_ms=row["duration_ms"],
@@ -106,23 +86,23 @@ def _job(store: str, row: sqlite3.Row, *, alive: bool) -> Job:
         failed=row["failed"],
         total_chunks_added=row["chunks_added"],
         texts_embedded=row["texts_embedded"],
-        message=f"{row['message']} {UNSAID}".strip() if is_cut_off else row["message"],
+        message=f"{row['message']} {UNSAID}".strip() if was_killed else row["message"],
         progress=Progress(**progress) if progress else Progress("scanning", 0, 0),
         counts=counts,
     )
 
 
-def _result(row: sqlite3.Row) -> FileResult:
-    outcome: Outcome = row["outcome"]
-    return FileResult(
-        source_file=row["source_file"],
-        status="failure" if outcome == "failed" else "success",
-        outcome=outcome,
-        chunks_added=row["chunks_added"],
-        chunks_skipped=row["chunks_skipped"],
-        message=row["message"],
-        processing_time_ms=row["processing_time_ms"],
+def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
+    """What became of the files of a job, failures first; the unchanged ones are only counted."""
+    rows = db.execute(
+        f"SELECT {_RESULT} FROM job_results WHERE job_id = ?"
+        " ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?",
+        (job_id, limit),
     )
+    return [
+        FileResult(path, "failure" if outcome == "failed" else "success", outcome, *rest)
+        for path, outcome, *rest in rows
+    ]
 
 
 # --- requests ---------------------------------------------------------------------------
@@ -130,7 +110,7 @@ def _result(row: sqlite3.Row) -> FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something asked of the runner: read these sources (None: all that are not paused), or stop.
+    """A request to read these sources (None: all that are not paused), or to cancel the run.
 
     ``paths`` (None: all) are those of the files to look at, ``force`` reads them changed or not; ``forget``
     reads nothing and forgets every document of the sources.
@@ -178,34 +158,18 @@ def request_files(db: sqlite3.Connection, source_id: int, paths: Sequence[bytes]
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
     """The requests that came after the one with the id ``last``, oldest first."""
-    rows = db.execute("SELECT * FROM requests WHERE id > ? ORDER BY id", (last,)).fetchall()
-    return [_request(row) for row in rows]
+    found: list[Request] = []
+    for row in db.execute("SELECT id, kind, payload FROM requests WHERE id > ? ORDER BY id", (last,)):
+        payload = json.loads(row["payload"])
+        sources, paths = payload.get("sources"), payload.get("paths")
+        chosen = None if sources is None else tuple(sources)
+        files = None if paths is None else frozenset(map(bytes.fromhex, paths))
+        force, forget = bool(payload.get("force")), bool(payload.get("forget"))
+        found.append(Request(row["id"], row["kind"], chosen, force, files, forget))
+    return found
 
 
 def drop_requests(db: sqlite3.Connection, last: int) -> None:
-    """Take off the requests up to ``last``: their run has ended. Until then they stay, so that
-    a killed run is asked for still."""
+    """Remove the requests up to ``last``, when their run has ended: a killed run leaves them to the next
+    one."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))
-
-
-def is_request(payload: object) -> bool:
-    """Whether ``payload`` can be that of a request."""
-    try:
-        return isinstance(payload, str) and isinstance(json.loads(payload), dict)
-    except ValueError:
-        return False
-
-
-def _request(row: sqlite3.Row) -> Request:
-    payload = json.loads(row["payload"])
-    sources = payload.get("sources")
-    chosen = None if sources is None else tuple(sources)
-    paths = payload.get("paths")
-    return Request(
-        id=row["id"],
-        kind=row["kind"],
-        sources=chosen,
-        force=bool(payload.get("force")),
-        paths=None if paths is None else frozenset(bytes.fromhex(path) for path in paths),
-        forget=bool(payload.get("forget")),
-    )

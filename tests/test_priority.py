@@ -10,31 +10,31 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.index import courtesy
-from rag_core.index.courtesy import Courtesy
+from rag_core.index import priority
+from rag_core.index.priority import SearchPriority
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.trees import write
 
 
-def waits(polite: Courtesy) -> tuple[threading.Thread, threading.Event]:
+def waits(polite: SearchPriority) -> tuple[threading.Thread, threading.Event]:
     """A thread that gives way once, and what it sets when it goes on."""
     went_on = threading.Event()
-    thread = threading.Thread(target=lambda: (polite.give_way(), went_on.set()))
+    thread = threading.Thread(target=lambda: (polite.yield_to_searches(), went_on.set()))
     thread.start()
     return thread, went_on
 
 
 def test_nobody_waits_while_nobody_searches() -> None:
-    thread, went_on = waits(Courtesy())
+    thread, went_on = waits(SearchPriority())
     thread.join(10)
     assert went_on.is_set()
 
 
 def test_work_waits_for_the_last_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courtesy, "MOST_S", 60.0)
-    polite = Courtesy()
+    monkeypatch.setattr(priority, "LONGEST_WAIT_S", 60.0)
+    polite = SearchPriority()
     with ExitStack() as first, polite.searching():
         first.enter_context(polite.searching())
         thread, went_on = waits(polite)
@@ -45,7 +45,7 @@ def test_work_waits_for_the_last_search(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_work_goes_on_beside_searches_without_end() -> None:
-    polite = Courtesy()
+    polite = SearchPriority()
     with polite.searching():
         thread, went_on = waits(polite)
         thread.join(10)
@@ -53,20 +53,20 @@ def test_work_goes_on_beside_searches_without_end() -> None:
 
 
 def test_nobody_searching_means_one_step() -> None:
-    assert list(Courtesy().steps("abc")) == ["abc"]
+    assert list(SearchPriority().steps("abc")) == ["abc"]
 
 
 def test_steps_are_small_from_a_search_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courtesy, "LATELY_S", 60.0)
-    polite = Courtesy()
+    monkeypatch.setattr(priority, "RECENT_S", 60.0)
+    polite = SearchPriority()
     with polite.searching():
         pass
     assert list(polite.steps("abc")) == ["a", "b", "c"]
 
 
 def test_steps_grow_again_once_searches_are_long_past(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courtesy, "LATELY_S", 0.0)
-    polite = Courtesy()
+    monkeypatch.setattr(priority, "RECENT_S", 0.0)
+    polite = SearchPriority()
     steps = polite.steps("abcd")
     with polite.searching():
         assert next(steps) == "a"
@@ -85,11 +85,11 @@ def test_a_run_gives_way_before_each_file(
 ) -> None:
     steps = 0
 
-    def count(_: Courtesy) -> None:
+    def count(_: SearchPriority) -> None:
         nonlocal steps
         steps += 1
 
-    monkeypatch.setattr(Courtesy, "give_way", count)
+    monkeypatch.setattr(SearchPriority, "yield_to_searches", count)
     write(notes, {f"{number}.md": f"# Note {number}\n\nOf tea.\n" for number in range(5)})
     index(library, "notes", notes)
     assert steps >= 5
@@ -101,12 +101,12 @@ def test_a_search_is_known_as_long_as_it_goes_on(
     write(notes, {"tea.md": "# Tea\n\nSteep it.\n"})
     index(library, "notes", notes)
     seen: list[bool] = []
-    calm = Courtesy.searching
+    calm = SearchPriority.searching
 
-    def watched(self: Courtesy):  # type: ignore[no-untyped-def]
+    def watched(self: SearchPriority):  # type: ignore[no-untyped-def]
         seen.append(True)
         return calm(self)
 
-    monkeypatch.setattr(Courtesy, "searching", watched)
+    monkeypatch.setattr(SearchPriority, "searching", watched)
     assert library.search(OWNER, "tea").hits
     assert seen == [True]

@@ -1,4 +1,4 @@
-"""What a run has done so far: counted, timed, and written to the store for everyone to see."""
+"""The progress of a job: counted, timed, and written to the store where every process sees it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from rag_core.store import Store, work
+from rag_core.store import Store, jobs
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Phase, Progress
 
@@ -20,9 +20,9 @@ _NOTE_EVERY_S = 0.25
 _MESSAGES_SHOWN = 5
 
 
-class RunLog:
-    """The job row of one run. ``report`` gets every snapshot that is written; ``between`` is
-    called after each, several times a second, and may raise to stop the run."""
+class JobLog:
+    """The row of one job. ``report`` gets every snapshot that is written; ``between`` is called after each,
+    several times a second, and may raise to stop the run."""
 
     def __init__(self, store: Store, job_id: int, report: Report | None, between: Callable[[], None]) -> None:
         self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))
@@ -35,17 +35,17 @@ class RunLog:
         self._noted = 0.0
 
     def phase(self, phase: Phase, total: int) -> None:
-        """Begin a phase of ``total`` steps; 0 when nobody knows yet."""
+        """Begin a phase of ``total`` steps, 0 while the number is unknown."""
         self._phase_started = time.monotonic()
         self.job = replace(self.job, progress=Progress(phase, 0, total))
         self._note()
 
     def step(self, current: str = "", count: int = 1) -> None:
-        """``count`` more are done; ``current`` is what is at work."""
+        """Count ``count`` more steps; ``current`` is what was just done."""
         self.reach(self.job.progress.done + count, current)
 
     def reach(self, done: int, current: str = "") -> None:
-        """So many are done."""
+        """Set how many steps are done."""
         known = self.job.progress
         if time.monotonic() - self._noted < _NOTE_EVERY_S:
             self.job = replace(self.job, progress=replace(known, done=done))
@@ -58,17 +58,16 @@ class RunLog:
         self._between()
 
     def left_alone(self, counts: Mapping[str, int]) -> None:
-        """So many files were left as they are."""
+        """Count files that stay as they are."""
         self._counts.update(counts)
 
     def text_was_dropped(self) -> bool:
         """Whether a document lost text, so that vectors may be left over."""
-        dropped = ("changed", "reread", "deleted", "excluded", "skipped")
-        return any(self._counts[outcome] for outcome in dropped)
+        return not self._counts.keys().isdisjoint({"changed", "reread", "deleted", "excluded", "skipped"})
 
     def result(self, db: sqlite3.Connection, result: FileResult) -> None:
-        """Record what became of a file, in the transaction that did it; ``count`` it behind that."""
-        work.add_result(db, self.job.id, result)
+        """Record what became of a file, in the transaction that did it; ``count`` it after that."""
+        jobs.add_result(db, self.job.id, result)
 
     def count(self, result: FileResult) -> None:
         """Count a file whose transaction has ended well."""
@@ -76,11 +75,12 @@ class RunLog:
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
 
     def embedded(self, count: int) -> None:
-        """So many texts have their vectors now."""
+        """Count texts that have their vectors now, as so many steps."""
         self.job = replace(self.job, texts_embedded=self.job.texts_embedded + count)
+        self.step(count=count)
 
     def say(self, message: str) -> None:
-        """Add a sentence that the owner should read; it is said once."""
+        """Add a sentence for the owner, once."""
         if message not in self._messages:
             self._messages.append(message)
 
@@ -104,6 +104,6 @@ class RunLog:
             counts=dict(self._counts),
         )
         with self._store.note() as db:
-            work.note_progress(db, self.job)
+            jobs.note_progress(db, self.job)
         if self._report:
             self._report(self.job)
