@@ -197,14 +197,15 @@ def test_a_folder_inside_one_that_is_there_is_explained(run: Run, garden: Path) 
     (inner / "new.md").write_text("It is new.\n")
     run("index")
     result = run("index", "**/*", "--root", inner, "--dry-run")
-    said = f"{str(inner)!r} lies in {str(garden)!r}, which the store has already"
-    assert f"{said} and which takes all of its files. That folder is read; none is added." in result.err
+    said = f"The store's folder {str(garden)!r} includes {str(inner)!r} already."
+    assert f"{said} It is read; none is added." in result.err
     (inner / "newer.md").write_text("It is newer.\n")
     assert run("index", "**/*", "--root", inner, "--json").json["counts"] == {"unchanged": 4, "added": 1}
     assert len(run("source", "list", "--json").json["sources"]) == 1, "as it was said"
     run("source", "edit", 1, "--include", "**/new.md")
     result = run("index", "**/*", "--root", inner, "--dry-run")
-    assert f"{said}. No file is read twice" in result.err
+    said = f"{str(inner)!r} overlaps {str(garden)!r}."
+    assert f"{said} Files in both are read once." in result.err
 
 
 def test_an_empty_folder_inside_one_that_takes_all_is_not_added(run: Run, garden: Path) -> None:
@@ -310,7 +311,7 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
     result = run("index", "**/*", "--root", notes)
     assert result.out.splitlines() == [
         "Done in less than a second: 2 added, 4 skipped, 1 failed.",
-        "2 passages added, 1 text embedded. Equal passages share a vector; those without prose have none.",
+        "2 passages added, 1 text embedded.",
         "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
         "  skipped  x.png, y.png, z.png and 1 more: It is a PNG image, not text.",
     ]

@@ -171,7 +171,7 @@ def test_passages_that_the_model_cannot_read_are_counted_and_said_with_who_reads
 
     job = run(store, Flaky())
 
-    assert job.message.startswith("2 passages are in a script that this model cannot read: words find them.")
+    assert job.message.startswith("2 passages in a script that this model cannot read: found by words only.")
     assert "ollama:bge-m3" in job.message
     info = library.store_info(OWNER, "s")
     assert (info.unreadable, info.pending) == (2, 0)

@@ -93,7 +93,7 @@ def test_store_without_its_model_is_searched_by_words_with_one_warning(
     answer = library.search(OWNER, "tide tables", mode=mode)
     assert paths(answer) == ["a.md"]
     (warning,) = answer.warnings
-    assert warning.startswith("Store 'ideas' is searched by words only. ")
+    assert warning.startswith("Only words are searched in store 'ideas'. ")
 
 
 def test_words_are_searched_without_a_word_about_the_missing_model(library: Library, notes: Path) -> None:

@@ -24,7 +24,7 @@ from rag_core.models.servers.addresses import host_of, leaves
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
-from rag_core.wording import GET_A_MODEL, go_on, waiting
+from rag_core.wording import GET_A_MODEL, pending
 
 _NOTHING = "Nothing here fits this question well enough to answer it from."
 _NO_ANSWER = "There is no answer; these are the passages that fit best."
@@ -274,8 +274,7 @@ class Asking(Reader):
         if self.settings.llm is None:
             raise LLMError(
                 "No model is set up to answer questions.",
-                f"{GET_A_MODEL} in config.yaml. `commonplace config` says where that is.",
-                on_page=f"{GET_A_MODEL} in config.yaml.",
+                f"{GET_A_MODEL} in config.yaml.",
             )
         return self.settings.llm
 
@@ -285,26 +284,21 @@ class Asking(Reader):
 
     def _kept_back(self) -> Notice:
         host = host_of(server_of(self._llm(), llm_options(self.settings)))
-        return Notice(
-            f"Passages of private notes would fit, too. They stay on this machine; the model is at {host}."
-        )
+        return Notice("private_kept", {"host": host})
 
 
 def _shortened(whole: str, given: str) -> list[Notice]:
     """That the model is given only a part of the question."""
     if given == whole:
         return []
-    return [
-        Notice(f"The model is given the first {len(given):,} of {len(whole):,} characters of the question.")
-    ]
+    return [Notice("question_cut", {"given": len(given), "length": len(whole)})]
 
 
 def _waiting(viewer: Viewer, found: _Found) -> list[Notice]:
     """What may fit and is not found by meaning yet, and what the owner does about it."""
     if not found.pending:
         return []
-    said = waiting(found.pending)
-    return [Notice(f"{said} {go_on(found.stores)}" if viewer.is_owner else said, on_page=said)]
+    return [Notice.of(pending(found.pending, found.stores, for_owner=viewer.is_owner))]
 
 
 def _spoken(
@@ -344,7 +338,7 @@ def _spoken(
     if said.ending == "too long":
         why = f"{options.timeout_s:g} seconds" if call.cut_off else f"{options.max_tokens:,} tokens"
         setting = "llm_timeout_s" if call.cut_off else "llm_max_tokens"
-        notice = Notice(f"The answer was cut off after {why}. The setting `{setting}` allows more.")
+        notice = Notice("answer_cut", {"limit": why, "setting": setting})
         return replace(said, notices=(*said.notices, notice))
     return said
 
@@ -360,10 +354,7 @@ _ENDINGS: dict[Outcome, Ending] = {
 def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
     """The reply with why there is no answer, or no more of it: in full for the owner, as it may name a server
     that is nobody else's business."""
-    if viewer.is_owner:
-        notice = Notice(str(error), on_page=error.for_page())
-    else:
-        notice = Notice("The model that answers questions is not at hand just now.")
+    notice = Notice.of(error.as_message()) if viewer.is_owner else Notice("no_answer")
     return replace(reply, notices=(*reply.notices, notice))
 
 

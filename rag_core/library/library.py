@@ -402,8 +402,7 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, S
             opened = self._stores.open(viewer, name).store
             return diagnosis.explain(opened, path, here, partial(self._embedder_missing, opened.embedder))
         except StoreError as error:  # the store that holds the file may be the damaged one
-            step = Step("no", error.message)
-            return Diagnosis(name, path, False, (step,), error.suggestion, on_page=error.on_page)
+            return Diagnosis(name, path, (Step("no", error.message),), error.next_step)
 
     def _ranked(self, viewer: Viewer, found: Diagnosis, query: str) -> Diagnosis:
         answer = self.search(

@@ -52,12 +52,11 @@ class Overview(Runs):
         if name is None or name in self.store_names(viewer):
             return ""
         where = self.settings.origin("default_store")
-        return (
-            f"The setting default_store ({where}) says {name!r}, and there is no such store. Change the"
-            " setting: commands without --store fail."
-        )
+        return f"The setting default_store ({where}) names {name!r}, which is no store. Change it."
 
 
 def _unfinished(job: Job) -> str:
-    said = f"The last run of {job.store!r} was {job.state}; `commonplace index --store {job.store}` goes on."
+    said = (
+        f"The last run of {job.store!r} was {job.state}; `commonplace index --store {job.store}` continues."
+    )
     return f"{said} {job.message}".rstrip()

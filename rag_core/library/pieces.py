@@ -62,8 +62,7 @@ class Pieces(Runs):
             hindered = [_hindrance(db, opened, place) for place in found]
         readable = [place for place, hindrance in zip(found, hindered, strict=True) if hindrance is None]
         if not readable and hindered[0]:
-            said, advice = hindered[0].sentence, hindered[0].advice.everywhere
-            raise InvalidInput(f"{path!r} is not read. {said}", advice)
+            raise InvalidInput(f"{path!r} is not read. {hindered[0].said}", hindered[0].advice)
         for source, raw in readable:
             index.request_files(opened, source.id, [raw])
         return _shown(readable[0])
@@ -262,7 +261,7 @@ def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
             f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
         )
     if why := why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
-        raise InvalidInput(f"{path!r} is not read: it {why}.", "Choose a folder that holds documents.")
+        raise InvalidInput(f"{path!r} is not read: it {why.text}.", "Choose a folder that holds documents.")
     return real
 
 

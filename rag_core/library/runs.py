@@ -13,6 +13,7 @@ from rag_core.files import display
 from rag_core.index import index
 from rag_core.index.index import Limits
 from rag_core.library.folders import Folders, owner_only
+from rag_core.messages import say
 from rag_core.reports import Asked, Problem
 from rag_core.store import Store, documents, problems, sources, work
 from rag_core.types import FileResult, Job, Viewer
@@ -69,12 +70,8 @@ class Runs(Folders):
     def _no_file(self, opened: Store, path: str) -> NotFound:
         """The error where a store has no file called ``path``, with one that may be meant."""
         near = self._near(opened, path)
-        listed = f"`commonplace list --store {opened.name}` lists its files."
-        meant = f"Did you mean {near[0]!r}?" if near else "It may have moved or be gone."
-        return NotFound(
-            f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", f"{meant} {listed}",
-            on_page=meant if near else "It may have moved or be gone; look at the files of the store.",
-        )  # fmt: skip
+        meant = f"Did you mean {near[0]!r}?" if near else "It may have been moved or deleted."
+        return NotFound(f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", meant)
 
     def _near(self, opened: Store, path: str) -> Sequence[str]:
         """What may be meant by a file that a store has not, the likeliest first."""
@@ -202,11 +199,8 @@ class Runs(Folders):
 
 
 def _excluded(store: str, path: str) -> NotFound:
-    return NotFound(
-        f"{path!r} is excluded from store {store!r}.",
-        f"Include it again with `{take_back(path, store)}`, or on the Files page.",
-        on_page="Include it again to have it read.",
-    )
+    undo = say("include", command=take_back(path, store))
+    return NotFound(f"{path!r} is excluded from store {store!r}.", undo)
 
 
 def _asked(request: work.Request, roots: dict[int, str]) -> Asked:

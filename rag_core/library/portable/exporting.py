@@ -12,6 +12,7 @@ from rag_core.errors import InvalidInput, StoreError
 from rag_core.library.portable.container import pack
 from rag_core.library.portable.manifest import written
 from rag_core.library.portable.transfer import SUFFIX, Exported, Report, Transfer, no_report
+from rag_core.messages import say
 from rag_core.store import Store, about, migrations
 from rag_core.store.connection import connect, is_damage
 from rag_core.store.errors import not_written
@@ -62,11 +63,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _exists(target: Path) -> InvalidInput:
-    return InvalidInput(
-        f"{str(target)!r} is there already.",
-        "Choose another name, or let it be replaced; on the command line with --force.",
-        on_page="Choose another name, or tick the box that lets it be replaced.",
-    )
+    return InvalidInput(f"{str(target)!r} is there already.", say("replace_file"))
 
 
 def _copy(store: Path, copy: Path, report: Report) -> None:
