@@ -257,7 +257,7 @@ def test_without_a_model_the_passages_come_with_a_notice(
     assert any(said in notice.message for notice in reply.notices)
     assert reply.message
     for_guest = " ".join(notice.message for notice in library.ask(GUEST, QUESTION).notices)
-    assert for_guest == "The model that answers questions is not at hand just now."
+    assert for_guest == "The model that answers questions is not available now."
 
 
 def test_what_was_said_before_it_broke_off_stays(answering: Answering) -> None:

@@ -36,7 +36,7 @@ def test_next_shows_what_follows_and_previous_what_was_before() -> None:
     before = titles(first)
     second = press(first, "page_after")
     assert params(second) == {"q": "heron waits", "page": "2"}
-    assert any(line.startswith("Passages 11 to 20 of 25 in ") for line in said(second))
+    assert any(line.startswith("Passages 11 to 20 of 25: 10 matches ") for line in said(second))
     between = titles(second)
     third = press(second, "page_after")
     after = titles(third)

@@ -295,10 +295,9 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
     elif row["state"] == "skipped":
         yield Step("no", say("skipped", reason=reason)), say("only_text")
     else:
-        when, count = moment(row["indexed_at"]), row["chunk_count"]
-        yield Step("ok", say("read", type=row["file_type"], when=when, count=count)), None
+        yield Step("ok", say("read", type=row["file_type"], when=moment(row["indexed_at"]))), None
         if not row["size"]:
-            yield Step("note", say("empty_file")), None if changed else index
+            yield Step("note", say("empty_file")), None
         if documents.TAKEN_OUT in json.loads(row["warnings"]):
             yield Step("note", documents.TAKEN_OUT), again
     if changed:
