@@ -127,7 +127,7 @@ TEXTS = {
     "failed": "It could not be read: {reason}",
     "failed_kept": "It could not be read: {reason} Its last good text is found.",
     "skipped": "It was skipped: {reason}",
-    "read": "It was read as {type} on {when}.",
+    "read": "It was read as {type}{by} on {when}.",
     "empty_file": "The file is empty; only its name finds it.",
     "changed": "The file has changed since it was read.",
     "other_reader": "The next run reads it again, by {reader}.",

@@ -267,9 +267,10 @@ def found(answer: Answer) -> str:
     if answer.has_more and answer.fitting:
         place += f" of {'at least ' if answer.fits_more else ''}{answer.fitting:,}"
     shown = f"Passages {place}: " if answer.offset or answer.has_more else ""
-    without_meaning = all(hit.similarity is None for hit in answer.hits)
-    by = {"lexical": " by words", "vector": " by meaning", "hybrid": " by words" if without_meaning else ""}
-    return f"{shown}{', '.join(counts)}{by[answer.mode] if answer.query.text else ''} {took}"
+    by = " by meaning" if answer.mode == "vector" else ""
+    if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
+        by = " by words"
+    return f"{shown}{', '.join(counts)}{by if answer.query.text else ''} {took}"
 
 
 def nothing(answer: Answer) -> str:

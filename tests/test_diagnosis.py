@@ -138,7 +138,8 @@ def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault
     index(library, "s")
     found = ask(library, name, here=Path("/"))
     assert not found.findable
-    assert str(found.advice) == "Ask about one of them: 'sub/b.md', 'other/b.md'."
+    assert str(found.advice).startswith("Ask about one of them: ")
+    assert all(path in str(found.advice) for path in ("'sub/b.md'", "'other/b.md'"))
 
 
 def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:

@@ -295,7 +295,8 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
     elif row["state"] == "skipped":
         yield Step("no", say("skipped", reason=reason)), say("only_text")
     else:
-        yield Step("ok", say("read", type=row["file_type"], when=moment(row["indexed_at"]))), None
+        by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
+        yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
         if not row["size"]:
             yield Step("note", say("empty_file")), None
         if documents.TAKEN_OUT in json.loads(row["warnings"]):
