@@ -54,6 +54,7 @@ TEXTS = {
     "error": "{message} {next}",
     # --- next steps
     "add_folder": "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`.",
+    "ask_amazon": "`commonplace connections --all` asks it.",
     "ask_file_in_it": "Ask about a file in it.",
     "ask_in_store": "It is in store {store!r}: ask about it there.",
     "check_file": "Check that the file is there and that this user may read it.",

@@ -17,6 +17,7 @@ ON_INDEX_PAGE: Final = frozenset({"add_folder", "edit_exclude", "include_pattern
 
 _TEXTS: Final = TEXTS | {
     "add_folder": "Add its folder on the Index page.",
+    "ask_amazon": "Press Ask Amazon.",
     "edit_exclude": "Change the folder's exclude patterns on the Index page, with Edit at the folder.",
     "heal_vectors": "Heal it on the Stores page: it is made again.",
     "include": "Include it again on the Files page.",
