@@ -42,6 +42,8 @@ def test_a_file_that_was_not_read_yet_may_be_called_as_the_store_would_call_it(
     assert sentence(found.advice) == "Index the store again on the Index page."
     assert str(found.advice) == "Index the store on the Index page, or with `commonplace index --store s`."
     assert ask(library, "../notes/sub/new.md", here=tmp_path / "elsewhere").path == "sub/new.md"
+    library.pause_source(OWNER, "s", 1)
+    assert ask(library, vault / "sub/new.md").advice == say("resume_folder", number=1, store="s")
 
 
 NOT_FOUND = {
@@ -140,22 +142,6 @@ def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault
     assert not found.findable
     assert str(found.advice).startswith("Ask about one of them: ")
     assert all(path in str(found.advice) for path in ("'sub/b.md'", "'other/b.md'"))
-
-
-def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:
-    (vault / "new.md").write_text("New.", "utf-8")
-    found = ask(library, vault / "new.md")
-    assert last(found) == "It was not read yet."
-    assert found.advice == say("index", store="s")
-    library.pause_source(OWNER, "s", 1)
-    assert ask(library, vault / "new.md").advice == say("resume_folder", number=1, store="s")
-
-
-def test_a_file_that_does_not_match_the_patterns_says_so(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("A.", "utf-8")
-    (notes / "b.txt").write_text("B.", "utf-8")
-    index(library, "s", notes, "*.md")
-    assert "matches no include pattern" in last(ask(library, notes / "b.txt"))
 
 
 def test_a_file_that_lies_in_two_folders_is_told_why_neither_takes_it(library: Library, vault: Path) -> None:

@@ -9,8 +9,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, islice
-from pathlib import Path, PurePath, PurePosixPath
+from glob import escape
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import NamedTuple
 
@@ -26,7 +27,6 @@ from rag_core.types import OWNER, Query, Source
 from rag_core.wording import command, moment, take_back
 
 _NAMESAKES = 3
-_MOST_NAMES = 100_000  # looked at below the folders of a store
 _NOWHERE = frozenset({"outside", "no_file"})
 
 Missing = Callable[[], RagError | None]
@@ -145,21 +145,15 @@ def _below(folders: Iterable[Source], path: str) -> list[tuple[Source, bytes]]:
 
 
 def _deeper(folders: Iterable[Source], path: str) -> list[tuple[Source, bytes]]:
-    """The first file below one of the folders whose path ends in ``path``; hidden folders are left out."""
+    """The first file below one of the folders whose path ends in ``path``."""
     tail = os.path.normpath(path)
-    if tail.startswith((os.sep, os.pardir)) or "\0" in tail:
+    if tail.startswith((os.sep, os.pardir)):
         return []
-    here = (source for source in folders if PurePath(source.root).is_absolute())  # else one that is attached
-    below = ((source, name) for source in here for name in _names(source.root))
-    ends = (each for each in islice(below, _MOST_NAMES) if f"{os.sep}{each[1]}".endswith(f"{os.sep}{tail}"))
-    return [(source, os.fsencode(name)) for source, name in islice(ends, 1)]
-
-
-def _names(root: str) -> Iterator[str]:
-    """The paths of the files below ``root``."""
-    for folder, inside, names in os.walk(root):
-        inside[:] = [name for name in inside if not name.startswith(".")]
-        yield from (os.path.relpath(os.path.join(folder, name), root) for name in names)  # noqa: PTH118
+    for root, source in ((Path(each.root), each) for each in folders):
+        with suppress(OSError, ValueError):  # a path that no file can have
+            if root.is_absolute() and (file := next(root.rglob(escape(tail)), None)):
+                return [(source, os.fsencode(file.relative_to(root)))]
+    return []
 
 
 def _absolute(path: str, here: Path) -> tuple[bytes, ...]:
