@@ -89,7 +89,7 @@ def test_near_misses_are_no_reason_to_go_on_and_are_counted(indexing: Indexing) 
 
 
 def test_what_was_judged_is_said_where_modes_may_differ(water_notes: Indexing) -> None:
-    assert ": 1 match by words in" in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
+    assert "1 match by words in" in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
     assert " by meaning in" in markup(open_page(q="water", mode="vector"))
     assert " by words" not in markup(open_page(q="type:python"))
 
