@@ -40,7 +40,7 @@ def vault(library: Library, notes: Path) -> Path:
 
 
 def ask(library: Library, path: Path | str, query: str = "", here: Path | None = None) -> Diagnosis:
-    found = library.explain_file(OWNER, str(path), query=query, here=here)
+    found = library.upkeep.explain(OWNER, str(path), query=query, here=here)
     assert len(found) == 1
     return found[0]
 

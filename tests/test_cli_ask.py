@@ -64,9 +64,9 @@ def test_where_passages_wait_to_be_embedded_nothing_found_is_not_the_last_word(
 ) -> None:
     library = answering()
     write(notes, {"port/new.md": "# New\n\nThe lighthouse lamp burns whale oil.\n"})
-    library.request_index(OWNER, "port")
+    library.jobs.request(OWNER, "port")
     with pytest.raises(KeyboardInterrupt):
-        library.run(OWNER, "port", interrupt_embedding)
+        library.jobs.run(OWNER, "port", interrupt_embedding)
     waits = "Meaning is still being indexed: 1 passage to go."
     goes_on = "`commonplace index --store port` continues."
     asked = ("quantum zebra xylophone", "--store", "port")

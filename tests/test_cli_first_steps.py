@@ -211,7 +211,7 @@ def test_a_log_is_told_how_far_a_long_run_is(
     assert capsys.readouterr().err == "Reading files · 3 of 9\n"
     monkeypatch.setattr("rag_core.cli.runs._EVERY_S", 0.0)
     library = Library.open(load())
-    library.request_index(OWNER, "tea", force=True)
+    library.jobs.request(OWNER, "tea", force=True)
     work_off(library, "tea", as_json=True)
     library.close()
     said = capsys.readouterr()

@@ -152,8 +152,8 @@ def test_a_file_whose_passages_were_taken_out_is_read_again_by_the_next_step(
     run: Run, garden: Path, home: Path
 ) -> None:
     library = Library.open(Settings(home / "data", home / "data" / "models", ()))
-    keys = [chunk.key for chunk in library.document(OWNER, "garden", "rose.md").chunks]
-    library.take_out_passages(OWNER, "garden", keys)
+    keys = [chunk.key for chunk in library.documents.get(OWNER, "garden", "rose.md").chunks]
+    library.documents.take_out_passages(OWNER, "garden", keys)
     library.close()
     said = run("doctor", "--file", garden / "rose.md")
     assert said.status == 1
@@ -196,7 +196,7 @@ def test_two_who_begin_the_same_store_at_once_both_fill_it(home: Path, notes: Pa
 
         def make(library: Library, name: str, gate: Barrier) -> bool:
             gate.wait()
-            return library.make_if_needed(OWNER, name)
+            return library.stores.make_if_needed(OWNER, name)
 
         with ThreadPoolExecutor(2) as pool:
             made = [pool.submit(make, each, f"s{number}", gate) for each in libraries]

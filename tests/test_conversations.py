@@ -23,14 +23,14 @@ def test_a_conversation_is_kept_and_read_as_it_was(answering: Answering) -> None
     library = answering('It "opens at six" [1], "never" [1]. No [9].')
     first = library.ask(OWNER, QUESTION)
     second = library.ask(OWNER, "boats harbour")
-    library.keep_reply(OWNER, ONE, first)
-    library.keep_reply(OWNER, ONE, second)
-    library.keep_reply(OWNER, TWO, second)
-    again = library.conversation(OWNER, ONE)
+    library.asking.keep_reply(OWNER, ONE, first)
+    library.asking.keep_reply(OWNER, ONE, second)
+    library.asking.keep_reply(OWNER, TWO, second)
+    again = library.asking.conversation(OWNER, ONE)
     assert [replace(each, took_ms=0) for each in again] == [
         replace(each, took_ms=0) for each in (first, second)
     ]
-    assert [(each.id, each.title, each.count) for each in library.conversations(OWNER)] == [
+    assert [(each.id, each.title, each.count) for each in library.asking.conversations(OWNER)] == [
         (TWO, "boats harbour", 1),
         (ONE, QUESTION, 2),
     ]
@@ -56,10 +56,10 @@ KEPT_BEFORE = {
 
 def test_what_the_first_version_kept_is_read(answering: Answering) -> None:
     library = answering("x")
-    library.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
+    library.asking.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
     with closing(sqlite3.connect(library.settings.data_dir / "state.db")) as db, db:
         db.execute("UPDATE ask_turns SET reply = ?", (json.dumps(KEPT_BEFORE),))
-    [reply] = library.conversation(OWNER, ONE)
+    [reply] = library.asking.conversation(OWNER, ONE)
     passage = "The harbour opens at six."
     assert reply == Reply(
         "When?", "answered", ("port",),
@@ -75,60 +75,60 @@ def test_what_the_first_version_kept_is_read(answering: Answering) -> None:
 def test_what_is_deleted_is_gone(answering: Answering) -> None:
     library = answering("It opens [1].")
     for conversation in (ONE, TWO):
-        library.keep_reply(OWNER, conversation, library.ask(OWNER, QUESTION))
-    library.forget_conversations(OWNER, ONE)
-    assert [each.id for each in library.conversations(OWNER)] == [TWO]
+        library.asking.keep_reply(OWNER, conversation, library.ask(OWNER, QUESTION))
+    library.asking.forget_conversations(OWNER, ONE)
+    assert [each.id for each in library.asking.conversations(OWNER)] == [TWO]
     with pytest.raises(NotFound, match="no such conversation"):
-        library.conversation(OWNER, ONE)
-    library.forget_conversations(OWNER)
-    assert library.conversations(OWNER) == []
+        library.asking.conversation(OWNER, ONE)
+    library.asking.forget_conversations(OWNER)
+    assert library.asking.conversations(OWNER) == []
     assert QUESTION.encode() not in (library.settings.data_dir / "state.db").read_bytes()
 
 
 def test_reading_makes_no_file(answering: Answering) -> None:
     library = answering("x")
-    assert library.conversations(OWNER) == []
-    library.forget_conversations(OWNER)
+    assert library.asking.conversations(OWNER) == []
+    library.asking.forget_conversations(OWNER)
     assert not (library.settings.data_dir / "state.db").exists()
 
 
 def test_everybody_sees_their_own_conversations(answering: Answering) -> None:
     library = answering("It opens [1].")
-    library.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
-    assert library.conversations(GUEST) == []
+    library.asking.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
+    assert library.asking.conversations(GUEST) == []
     with pytest.raises(NotFound):
-        library.conversation(GUEST, ONE)
-    library.forget_conversations(GUEST)
-    assert library.conversations(OWNER)
+        library.asking.conversation(GUEST, ONE)
+    library.asking.forget_conversations(GUEST)
+    assert library.asking.conversations(OWNER)
     namesake = Viewer(OWNER.login, stores=frozenset({"port"}), may_ask=True)
-    assert library.conversations(namesake) == []
+    assert library.asking.conversations(namesake) == []
     with pytest.raises(NotFound):
-        library.conversation(namesake, ONE)
+        library.asking.conversation(namesake, ONE)
 
 
 def test_a_guest_does_not_see_answers_from_what_is_not_theirs_any_more(
     answering: Answering, notes: Path
 ) -> None:
     library = answering("It opens [1].")
-    library.keep_reply(GUEST, ONE, library.ask(GUEST, QUESTION))
-    assert library.conversation(GUEST, ONE)
+    library.asking.keep_reply(GUEST, ONE, library.ask(GUEST, QUESTION))
+    assert library.asking.conversation(GUEST, ONE)
     with pytest.raises(NotFound):
-        library.conversation(replace(GUEST, stores=frozenset()), ONE)
+        library.asking.conversation(replace(GUEST, stores=frozenset()), ONE)
     (notes / "port" / "harbour.md").write_text(
         "---\nprivate: true\n---\n# Harbour\n\nThe harbour opens at six.\n"
     )
     index(library, "port")
     with pytest.raises(NotFound):
-        library.conversation(GUEST, ONE)
+        library.asking.conversation(GUEST, ONE)
 
 
 def test_only_the_owner_of_the_computer_can_read_the_file(answering: Answering) -> None:
     library = answering("It opens [1].")
-    library.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
+    library.asking.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
     assert (library.settings.data_dir / "state.db").stat().st_mode & 0o077 == 0
 
 
 def test_a_conversation_needs_an_id(answering: Answering) -> None:
     library = answering("It opens [1].")
     with pytest.raises(InvalidInput):
-        library.keep_reply(OWNER, "../x", library.ask(OWNER, QUESTION))
+        library.asking.keep_reply(OWNER, "../x", library.ask(OWNER, QUESTION))

@@ -42,7 +42,7 @@ def test_a_file_that_was_not_read_yet_may_be_called_as_the_store_would_call_it(
     assert sentence(found.advice) == "Index the store again on the Index page."
     assert str(found.advice) == "Index the store on the Index page, or with `commonplace index --store s`."
     assert ask(library, "../notes/sub/new.md", here=tmp_path / "elsewhere").path == "sub/new.md"
-    library.pause_source(OWNER, "s", 1)
+    library.sources.pause(OWNER, "s", 1)
     assert ask(library, vault / "sub/new.md").advice == say("resume_folder", number=1, store="s")
 
 
@@ -88,7 +88,7 @@ def test_a_file_that_is_nowhere_is_said_with_one_that_may_be_meant(library: Libr
     found = ask(library, asked)
     assert last(found).endswith(f" Did you mean {meant!r}?")
     with pytest.raises(NotFound, match=f"Did you mean '{meant}'"):
-        library.request_file(OWNER, "s", asked)
+        library.jobs.request_file(OWNER, "s", asked)
     assert "Did you mean" not in last(ask(library, "elsewhere/report.md"))
 
 
@@ -102,7 +102,7 @@ def test_a_file_of_another_store_names_that(library: Library, vault: Path, tmp_p
     (tmp_path / "empty").mkdir()
     library.create_store(OWNER, "other", "hashing")
     library.add_source(OWNER, "other", tmp_path / "empty", ["**/*"])
-    [found] = library.explain_file(OWNER, str(vault / "a.md"), ["other"])
+    [found] = library.upkeep.explain(OWNER, str(vault / "a.md"), ["other"])
     assert (found.store, found.findable) == ("other", False)
     assert found.advice == say("ask_in_store", store="s")
 
@@ -116,7 +116,7 @@ def test_a_file_of_a_kind_that_is_not_read_says_so_wherever_it_is(
     not_read_yet = ask(library, vault / name)
     index(library, "s")
     skipped = ask(library, vault / name)
-    library.change_source(OWNER, "s", 1, ["*.md"])
+    library.sources.change(OWNER, "s", 1, ["*.md"])
     left_out = ask(library, vault / name)
     assert {each.findable for each in (elsewhere, not_read_yet, skipped, left_out)} == {False}
     assert {each.advice for each in (elsewhere, not_read_yet, skipped, left_out)} == {say("only_text")}
@@ -147,7 +147,7 @@ def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault
 def test_a_file_that_lies_in_two_folders_is_told_why_neither_takes_it(library: Library, vault: Path) -> None:
     (vault / "sub" / "list.txt").write_text("Eggs.")
     library.add_source(OWNER, "s", vault / "sub", ["*"], exclude=["*.txt"])
-    library.change_source(OWNER, "s", 1, ["*.md"])
+    library.sources.change(OWNER, "s", 1, ["*.md"])
     found = ask(library, vault / "sub" / "list.txt")
     said = [step.sentence for step in found.steps]
     assert not found.findable
@@ -172,11 +172,11 @@ def test_changed_and_missing_files_are_found_as_they_were(library: Library, vaul
 def test_a_file_that_was_only_touched_has_not_changed(library: Library, vault: Path) -> None:
     os.utime(vault / "a.md", (1, 1))
     assert [step.state for step in ask(library, vault / "a.md").steps] == ["ok"] * 4
-    assert library.file(OWNER, "s", "a.md").state == "fresh"
-    assert library.document(OWNER, "s", "a.md").document.state == "fresh"
-    assert library.file_states(OWNER, "s")[library.file(OWNER, "s", "a.md").id] == "changed"
+    assert library.files.get(OWNER, "s", "a.md").state == "fresh"
+    assert library.documents.get(OWNER, "s", "a.md").document.state == "fresh"
+    assert library.files.states(OWNER, "s")[library.files.get(OWNER, "s", "a.md").id] == "changed"
     (vault / "a.md").write_text("# Heron\n\nThe heron leave.", "utf-8")  # as long as it was
-    assert library.file(OWNER, "s", "a.md").state == "changed"
+    assert library.files.get(OWNER, "s", "a.md").state == "changed"
 
 
 def test_a_file_in_whose_place_a_folder_came_is_gone(library: Library, vault: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_file_in_whose_place_a_folder_came_is_gone(library: Library, vault: Pa
         "A folder has its name now. The next run forgets it.",
     )
     assert not any("has changed" in step.sentence for step in found.steps)
-    assert library.file(OWNER, "s", "a.md").state == "missing"
+    assert library.files.get(OWNER, "s", "a.md").state == "missing"
     index(library, "s")
     assert last(ask(library, vault / "a.md")) == "It is a folder; only files are found."
 
@@ -222,11 +222,11 @@ def test_an_empty_file_is_said_on_the_command_line_to_be_found_by_its_name(
 
 
 def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) -> None:
-    library.exclude_file(OWNER, "s", "a.md", "Too long.")
+    library.files.exclude(OWNER, "s", "a.md", "Too long.")
     before = ask(library, vault / "a.md")
     assert before.findable
     assert "It is found until the next run." in before.steps[1].sentence
-    library.run(OWNER, "s")
+    library.jobs.run(OWNER, "s")
     found = ask(library, vault / "a.md")
     assert not found.findable
     assert last(found) == "It is excluded. Too long."
@@ -236,7 +236,7 @@ def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) ->
 def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
     said = "It is private, as the note says: only the owner finds it."
     assert last(ask(library, vault / "private.md")) == said
-    library.set_private_rules(OWNER, "s", ["sub/**", "private.*"])
+    library.privacy.set(OWNER, "s", ["sub/**", "private.*"])
     said = "It is private, by the rule 'sub/**': only the owner finds it."
     assert last(ask(library, vault / "sub" / "b.md")) == said
     said = "It is private, as the note says and by the rule 'private.*': only the owner finds it."
@@ -244,10 +244,10 @@ def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
 
 
 def test_paused_and_removed_folders_are_named(library: Library, vault: Path) -> None:
-    source = library.store_info(OWNER, "s").sources[0]
-    library.pause_source(OWNER, "s", source.id)
+    source = library.stores.info(OWNER, "s").sources[0]
+    library.sources.pause(OWNER, "s", source.id)
     assert "The folder is paused; changes wait." in [s.sentence for s in ask(library, vault / "a.md").steps]
-    library.remove_source(OWNER, "s", source.id)
+    library.sources.remove(OWNER, "s", source.id)
     assert "The folder is being removed" in ask(library, vault / "a.md").steps[1].sentence
 
 
@@ -255,8 +255,8 @@ def test_only_the_stores_that_hold_the_file_answer(library: Library, vault: Path
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "x.md").write_text("Other.", "utf-8")
     index(library, "other", tmp_path / "other")
-    assert [d.store for d in library.explain_file(OWNER, str(vault / "a.md"))] == ["s"]
-    assert len(library.explain_file(OWNER, "/nowhere.md")) == 2
+    assert [d.store for d in library.upkeep.explain(OWNER, str(vault / "a.md"))] == ["s"]
+    assert len(library.upkeep.explain(OWNER, "/nowhere.md")) == 2
 
 
 def test_a_whole_path_is_explained_also_where_the_current_folder_was_removed(
@@ -265,10 +265,10 @@ def test_a_whole_path_is_explained_also_where_the_current_folder_was_removed(
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    [found] = library.explain_file(OWNER, str(vault / "a.md"), ["s"])
+    [found] = library.upkeep.explain(OWNER, str(vault / "a.md"), ["s"])
     assert found.findable
     with pytest.raises(InvalidInput, match="is not there any more"):
-        library.explain_file(OWNER, "a.md")
+        library.upkeep.explain(OWNER, "a.md")
 
 
 def test_a_folder_is_no_file_that_was_not_read_yet(library: Library, vault: Path) -> None:
@@ -312,19 +312,19 @@ def test_what_an_unplugged_disk_held_is_found_still_and_not_forgotten(
         f"The folder {str(vault)!r} does not exist. What was read of it is still found."
     )
     assert "forgets" not in " ".join(step.sentence for step in found.steps)
-    library.request_index(OWNER, "s")
-    library.run(OWNER, "s")
+    library.jobs.request(OWNER, "s")
+    library.jobs.run(OWNER, "s")
     assert ask(library, "a.md").steps == found.steps
 
 
 def test_a_file_that_was_excluded_from_another_folder_says_so(library: Library, vault: Path) -> None:
     library.create_store(OWNER, "t", "hashing")
     library.add_source(OWNER, "t", vault / "sub", ["**/*"])
-    library.pause_source(OWNER, "t", 1)
+    library.sources.pause(OWNER, "t", 1)
     index(library, "t", vault)
-    library.exclude_file(OWNER, "t", "notes/sub/b.md", "It is old.")
-    library.run(OWNER, "t")
-    [found] = library.explain_file(OWNER, str(vault / "sub/b.md"), ["t"])
+    library.files.exclude(OWNER, "t", "notes/sub/b.md", "It is old.")
+    library.jobs.run(OWNER, "t")
+    [found] = library.upkeep.explain(OWNER, str(vault / "sub/b.md"), ["t"])
     assert last(found) == "It is excluded. It is old."
     assert "`commonplace exclude notes/sub/b.md --undo --store t`" in str(found.advice)
 
@@ -332,10 +332,10 @@ def test_a_file_that_was_excluded_from_another_folder_says_so(library: Library, 
 def test_a_damaged_store_is_named_beside_the_others(library: Library, vault: Path) -> None:
     (library.settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
     library.create_store(OWNER, "empty", "hashing")
-    found = library.explain_file(OWNER, str(vault / "a.md"), query="heron")
+    found = library.upkeep.explain(OWNER, str(vault / "a.md"), query="heron")
     assert [(each.store, each.findable) for each in found] == [("broken", False), ("s", True)]
     assert last(found[0]).startswith("Store 'broken' cannot be opened")
-    assert len(library.explain_file(OWNER, "/elsewhere/a.md")) == 3
+    assert len(library.upkeep.explain(OWNER, "/elsewhere/a.md")) == 3
 
 
 def test_a_refused_passage_is_not_said_to_wait_as_well(library: Library, vault: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_query_that_leaves_the_file_out_itself_is_said_to(
     library: Library, vault: Path, query: str, by: str
 ) -> None:
     library.create_store(OWNER, "other", "hashing")
-    [found] = library.explain_file(OWNER, str(vault / "a.md"), ["s"], query=query)
+    [found] = library.upkeep.explain(OWNER, str(vault / "a.md"), ["s"], query=query)
     assert (found.findable, found.rank) == (True, None)
     assert found.steps[-1] == Step("note", say("left_out", by=by))
 

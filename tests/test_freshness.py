@@ -41,7 +41,7 @@ def test_of_every_hit_it_is_told_what_its_file_is_now(library: Library, shelf: P
     (shelf / "jug.md").symlink_to(shelf / "jug.md")  # nobody can say what it leads to
     expected = {"tea.md": "fresh", "pot.md": "changed", "cup.md": "missing", "jug.md": "unknown"}
     assert states(library) == expected
-    assert library.file(OWNER, "s", "jug.md").state == "unknown"
+    assert library.files.get(OWNER, "s", "jug.md").state == "unknown"
 
 
 def test_a_guest_is_told_nothing_of_the_disk(library: Library, shelf: Path) -> None:
@@ -52,10 +52,10 @@ def test_a_guest_is_told_nothing_of_the_disk(library: Library, shelf: Path) -> N
 def test_an_answer_that_was_kept_is_compared_anew(library: Library, shelf: Path) -> None:
     kept = library.search(OWNER, "tea")
     (shelf / "tea.md").unlink()
-    [now] = [hit for hit in library.compared(OWNER, kept).hits if hit.document.path == "tea.md"]
+    [now] = [hit for hit in library.searching.compared(OWNER, kept).hits if hit.document.path == "tea.md"]
     assert now.document.state == "missing"
     guests = library.search(GUEST, "tea")
-    assert library.compared(GUEST, guests) == guests
+    assert library.searching.compared(GUEST, guests) == guests
 
 
 def test_the_command_line_says_it_below_the_passage(run: Run, library: Library, shelf: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_page_says_its_own_next_step(library: Library) -> None:
     try:
         [notice] = library.search(OWNER, "soup", ["clever"]).notices
     finally:
-        library.delete_store(OWNER, "clever")
+        library.stores.delete(OWNER, "clever")
     assert notice.message == (
         "Only words are searched in store 'clever'. The built-in embedding model is not installed."
         " Install it on the Index page, or with `commonplace model install`."
@@ -80,7 +80,7 @@ def test_type_of_skipped_files_is_named_with_their_number_to_the_owner_alone(
         guest = Viewer("friend@example.com", stores=frozenset({"shelf"}))
         assert said(library, "type:pdf", "shelf", viewer=guest) == (none,)
     finally:
-        library.delete_store(OWNER, "shelf")
+        library.stores.delete(OWNER, "shelf")
 
 
 def test_folder_and_file_that_are_not_there_are_named_with_the_ones_that_are(
@@ -107,7 +107,7 @@ def test_folder_and_file_that_are_not_there_are_named_with_the_ones_that_are(
         assert said(library, "path:trees file:oak", "plants") == ()
         assert said(library, "path:t* path:/", "plants") == ()
     finally:
-        library.delete_store(OWNER, "plants")
+        library.stores.delete(OWNER, "plants")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_folder_further_down_is_meant_by_its_last_name(
     try:
         assert said(library, f"path:{asked}", "deep")[0].endswith(f"Did you mean {meant!r}?")
     finally:
-        library.delete_store(OWNER, "deep")
+        library.stores.delete(OWNER, "deep")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_file_is_meant_by_a_word_of_its_name(
     try:
         assert said(library, asked, "office")[0].endswith(meant)
     finally:
-        library.delete_store(OWNER, "office")
+        library.stores.delete(OWNER, "office")
 
 
 def test_the_only_day_that_there_is_is_named(library: Library, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_the_only_day_that_there_is_is_named(library: Library, tmp_path: Path) -
             "2027-01-01 or later. The dates go from 2026-01-05 to 2026-01-05."
         )
     finally:
-        library.delete_store(OWNER, "day")
+        library.stores.delete(OWNER, "day")
 
 
 DAYS = "The dates go from 2026-01-05 to 2026-03-12."
@@ -195,7 +195,7 @@ def test_days_that_nothing_is_of_are_named_with_those_there_are(
         assert said(library, "after:2026-04", "diary") == ()
         assert said(library, "after:2026-04", "diary", viewer=guest) != ()
     finally:
-        library.delete_store(OWNER, "diary")
+        library.stores.delete(OWNER, "diary")
 
 
 @pytest.mark.parametrize(

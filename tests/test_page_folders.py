@@ -42,12 +42,12 @@ def code(garden: Path, tmp_path: Path) -> Path:
 
 
 def paths() -> list[str]:
-    return [document.path for document in library().documents(OWNER, STORE)]
+    return [document.path for document in library().documents.all(OWNER, STORE)]
 
 
 def done(app: AppTest) -> AppTest:
     """Until nothing runs and nothing is asked for."""
-    return until(app, lambda app: finished(app) and not library().requested(OWNER, STORE))
+    return until(app, lambda app: finished(app) and not library().jobs.requested(OWNER, STORE))
 
 
 # --- how they stand ---------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_patterns_may_be_left_as_they_are(garden: Path) -> None:
     app = press(page(), f"source_edit_{STORE}_1")
     drawn(app.text_area(key=f"source_{STORE}_1_include").set_value("*.md").run())
     press(app, f"source_{STORE}_1_close")
-    assert library().source(OWNER, STORE, 1).include == ("**/*",)
+    assert library().sources.get(OWNER, STORE, 1).include == ("**/*",)
     press(app, f"source_edit_{STORE}_1")
     assert app.text_area(key=f"source_{STORE}_1_include").value == "**/*", "it begins anew"
 
@@ -179,7 +179,7 @@ def test_a_folder_inside_one_that_takes_all_of_it_is_read_and_not_added(garden: 
     assert said in texts(app)
     done(press(app, "index_now"))
     assert "deep/new.md" in paths()
-    assert [each.root for each in library().store_info(OWNER, STORE).sources] == [str(garden)]
+    assert [each.root for each in library().stores.info(OWNER, STORE).sources] == [str(garden)]
 
 
 def test_editing_a_folder_keeps_the_one_that_is_being_added(garden: Path, code: Path) -> None:
@@ -228,20 +228,20 @@ def test_a_folder_may_be_kept_when_asked(garden: Path) -> None:
     app = press(page(), f"source_remove_{STORE}_1")
     press(app, f"source_{STORE}_1_close")
     assert has_key(app, f"source_remove_{STORE}_1")
-    assert not library().source(OWNER, STORE, 1).removed
+    assert not library().sources.get(OWNER, STORE, 1).removed
 
 
 def test_a_folder_that_is_gone_from_the_disk_can_be_removed(garden: Path, code: Path) -> None:
     shutil.rmtree(code)
     app = press(page(), f"source_remove_{STORE}_2")
     done(press(app, f"source_{STORE}_2_remove"))
-    assert [source.root for source in library().store_info(OWNER, STORE).sources] == [str(garden)]
+    assert [source.root for source in library().stores.info(OWNER, STORE).sources] == [str(garden)]
 
 
 def test_a_removal_that_was_stopped_is_shown_and_can_be_taken_back(garden: Path) -> None:
-    library().remove_source(OWNER, STORE, 1)
-    library().cancel(OWNER, STORE)
-    library().run(OWNER, STORE)
+    library().sources.remove(OWNER, STORE, 1)
+    library().jobs.cancel(OWNER, STORE)
+    library().jobs.run(OWNER, STORE)
 
     app = page()
     assert "Being removed" in texts(app)
@@ -254,8 +254,8 @@ def test_a_removal_that_was_stopped_is_shown_and_can_be_taken_back(garden: Path)
 
 def test_what_goes_wrong_is_said_in_place(garden: Path) -> None:
     app = press(page(), f"source_edit_{STORE}_1")
-    library().remove_source(OWNER, STORE, 1)
-    library().run(OWNER, STORE)
+    library().sources.remove(OWNER, STORE, 1)
+    library().jobs.run(OWNER, STORE)
     press(app, f"source_{STORE}_1_save")
     assert "has no folder with the number 1" in errors(app)
 

@@ -82,7 +82,7 @@ def test_an_answer_says_how_a_pasted_text_was_searched(library: Library) -> None
 
 
 def test_the_beginning_of_a_pasted_text_is_compared_by_meaning(library: Library) -> None:
-    begins = (library.document(OWNER, "kitchen", RARE_PATH).chunks[0].content + " ") * 60
+    begins = (library.documents.get(OWNER, "kitchen", RARE_PATH).chunks[0].content + " ") * 60
     answer = pasted(library, begins + FILLER, "vector")
     assert answer.hits[0].document.path == RARE_PATH
 

@@ -8,12 +8,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from rag_core.library.searching import MAX_TOP_K
 
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.library import Library
-from rag_core.library.reader import MAX_TOP_K
 from rag_core.search.query import parse
 from rag_core.store import find
 from rag_core.types import OWNER, Answer, Job, Mode, Viewer
@@ -44,9 +44,9 @@ def half_embedded(library: Library, notes: Path) -> Library:
     write(notes, "old.md", "# Old\n\nThe lighthouse keeper counted ships.")
     index(library, "sea", notes)
     write(notes, "new.md", "# New\n\nThe lighthouse lamp burned whale oil.")
-    library.request_index(OWNER, "sea")
+    library.jobs.request(OWNER, "sea")
     with pytest.raises(KeyboardInterrupt):
-        library.run(OWNER, "sea", interrupt_embedding)
+        library.jobs.run(OWNER, "sea", interrupt_embedding)
     return library
 
 
@@ -312,7 +312,7 @@ def test_store_that_another_process_replaced_is_opened_anew(two: Library, notes:
     two.search(OWNER, "tea")
     write(notes, "mint/c.md", "# Mint\n\nMint tea.")
     other = Library.open(two.settings)
-    other.delete_store(OWNER, "tea")
+    other.stores.delete(OWNER, "tea")
     index(other, "tea", notes / "mint")
     other.close()
     assert paths(two.search(OWNER, "tea", ["tea"])) == ["c.md"]

@@ -27,68 +27,68 @@ def two_folders(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     write(tmp_path, {"one/a.md": "A zebra.\n", "two/b.md": "A walrus.\n"})
     index(library, "s", tmp_path / "one")
     index(library, "s", tmp_path / "two")
-    one, two = library.sources(OWNER, "s")
+    one, two = library.sources.all(OWNER, "s")
     return one.source.id, two.source.id
 
 
 def last(library: Library) -> str:
-    return library.jobs(OWNER, "s", 1)[0].start_time
+    return library.jobs.all(OWNER, "s", 1)[0].start_time
 
 
 def run(library: Library) -> None:
-    assert library.run(OWNER, "s") is not None
+    assert library.jobs.run(OWNER, "s") is not None
 
 
 def test_a_run_over_all_folders_counts(library: Library, two_folders: tuple[int, int]) -> None:
     before = last(library)
-    assert library.last_begun(OWNER, ["s"]) == before
+    assert library.jobs.last_begun(OWNER, ["s"]) == before
     index(library, "s")
-    assert library.last_begun(OWNER, ["s"]) == last(library) > before
+    assert library.jobs.last_begun(OWNER, ["s"]) == last(library) > before
 
 
 def test_a_run_over_one_file_does_not_count(library: Library, two_folders: tuple[int, int]) -> None:
     before = last(library)
-    library.request_file(OWNER, "s", "a.md")
+    library.jobs.request_file(OWNER, "s", "a.md")
     run(library)
-    assert library.last_begun(OWNER, ["s"]) == before < last(library)
+    assert library.jobs.last_begun(OWNER, ["s"]) == before < last(library)
 
 
 def test_each_folder_counts_for_itself(library: Library, two_folders: tuple[int, int]) -> None:
     one, two = two_folders
     before = last(library)
-    library.request_index(OWNER, "s", [one])
+    library.jobs.request(OWNER, "s", [one])
     run(library)
     first = last(library)
-    assert library.last_begun(OWNER, ["s"]) == before
-    library.request_index(OWNER, "s", [two])
+    assert library.jobs.last_begun(OWNER, ["s"]) == before
+    library.jobs.request(OWNER, "s", [two])
     run(library)
-    assert library.last_begun(OWNER, ["s"]) == first
-    library.pause_source(OWNER, "s", one)
-    assert library.last_begun(OWNER, ["s"]) == last(library)
+    assert library.jobs.last_begun(OWNER, ["s"]) == first
+    library.sources.pause(OWNER, "s", one)
+    assert library.jobs.last_begun(OWNER, ["s"]) == last(library)
 
 
 def test_a_run_that_removed_a_folder_does_not_count(library: Library, two_folders: tuple[int, int]) -> None:
     before = last(library)
-    library.remove_source(OWNER, "s", two_folders[1])
+    library.sources.remove(OWNER, "s", two_folders[1])
     run(library)
-    assert library.last_begun(OWNER, ["s"]) == before < last(library)
+    assert library.jobs.last_begun(OWNER, ["s"]) == before < last(library)
 
 
 def test_a_new_folder_is_not_taken_for_the_one_whose_number_it_has(
     library: Library, two_folders: tuple[int, int], tmp_path: Path
 ) -> None:
-    library.remove_source(OWNER, "s", two_folders[1])
+    library.sources.remove(OWNER, "s", two_folders[1])
     run(library)
     write(tmp_path, {"three/c.md": "A seal.\n"})
     library.add_source(OWNER, "s", tmp_path / "three", ["**/*"])
-    assert library.last_begun(OWNER, ["s"]) == ""
+    assert library.jobs.last_begun(OWNER, ["s"]) == ""
 
 
 def test_other_patterns_were_never_read(library: Library, two_folders: tuple[int, int]) -> None:
-    library.change_source(OWNER, "s", two_folders[0], ["*.md"])
-    assert library.last_begun(OWNER, ["s"]) == ""
+    library.sources.change(OWNER, "s", two_folders[0], ["*.md"])
+    assert library.jobs.last_begun(OWNER, ["s"]) == ""
     index(library, "s")
-    assert library.last_begun(OWNER, ["s"]) == last(library)
+    assert library.jobs.last_begun(OWNER, ["s"]) == last(library)
 
 
 def test_a_folder_that_was_not_there_was_not_read(
@@ -97,22 +97,22 @@ def test_a_folder_that_was_not_there_was_not_read(
     before = last(library)
     (tmp_path / "two").rename(tmp_path / "away")
     index(library, "s")
-    assert library.last_begun(OWNER, ["s"]) == before < last(library)
+    assert library.jobs.last_begun(OWNER, ["s"]) == before < last(library)
 
 
 def test_what_was_cleared_was_not_read(library: Library, two_folders: tuple[int, int]) -> None:
-    library.clear_store(OWNER, "s", confirm=True)
+    library.stores.clear(OWNER, "s", confirm=True)
     run(library)
-    library.pause_source(OWNER, "s", two_folders[0], paused=False)
-    assert library.last_begun(OWNER, ["s"]) == ""
+    library.sources.pause(OWNER, "s", two_folders[0], paused=False)
+    assert library.jobs.last_begun(OWNER, ["s"]) == ""
 
 
 def test_what_was_imported_was_read_elsewhere(
     library: Library, two_folders: tuple[int, int], tmp_path: Path
 ) -> None:
-    library.export_store(OWNER, "s", tmp_path / "s.commonplace")
-    library.import_store(OWNER, tmp_path / "s.commonplace", "copy")
-    assert library.last_begun(OWNER, ["copy"]) == ""
+    library.stores.export(OWNER, "s", tmp_path / "s.commonplace")
+    library.stores.take_in(OWNER, tmp_path / "s.commonplace", "copy")
+    assert library.jobs.last_begun(OWNER, ["copy"]) == ""
 
 
 @pytest.mark.usefixtures("owner", "tokyo")
@@ -122,10 +122,10 @@ def test_the_page_says_the_time_of_the_last_run_through_all(
     with monkeypatch.context() as patch:
         patch.setattr("rag_core.store.work.now", lambda: "2026-01-02T03:04:05+00:00")
         indexing({"tea.md": "Green tea.\n"})
-    deps.library().request_file(OWNER, "notes", "tea.md")
-    assert deps.library().run(OWNER, "notes") is not None
+    deps.library().jobs.request_file(OWNER, "notes", "tea.md")
+    assert deps.library().jobs.run(OWNER, "notes") is not None
     said = "Files newer than the last full run (2026-01-02 12:04) may not be read yet."
     assert said in markup(open_page(q="xylophone orchestra"))
-    deps.library().change_source(OWNER, "notes", 1, ["*.md"])
+    deps.library().sources.change(OWNER, "notes", 1, ["*.md"])
     said = "Files newer than the last full run may not be read yet."
     assert said in markup(open_page(q="xylophone orchestra"))

@@ -50,12 +50,12 @@ class Job(Work[Draft, Reply]):
 
     def _act(self) -> Reply | None:
         asked = self.question
-        reply = self._library.ask(
+        reply = self._library.asking.ask(
             self._viewer, asked.text, asked.stores, k=asked.k, filters=asked.filters,
             history=asked.history, on_text=self._hear, stop=self._stop,
         )  # fmt: skip
         try:
-            self._library.keep_reply(self._viewer, self._conversation, reply)
+            self._library.asking.keep_reply(self._viewer, self._conversation, reply)
         except RagError as error:
             notice = Notice.of(error.as_message())
             return replace(reply, notices=(*reply.notices, notice))

@@ -59,7 +59,7 @@ def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
     if not conversation:
         return []
     try:
-        return library().conversation(viewer, conversation)
+        return library().asking.conversation(viewer, conversation)
     except NotFound as error:
         if job is None:
             show_error(error)
@@ -166,7 +166,7 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
 def _say_unknown(viewer: Viewer, store: str) -> None:
     """That a store in the address is not there, and which are."""
     try:
-        library().store_info(viewer, store)
+        library().stores.info(viewer, store)
     except RagError as error:
         show_error(error)
 

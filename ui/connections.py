@@ -92,7 +92,7 @@ def _checked(viewer: Viewer) -> tuple[list[Connection], datetime]:
     """What was found, and when."""
     downloads = tuple((task.name, task.running) for task in tasks_of(("pull",)))
     ask_all = bool(st.session_state.get(_ASK_ALL))
-    return _look(load(), viewer, tuple(library().store_names(viewer)), downloads, ask_all=ask_all)
+    return _look(load(), viewer, tuple(library().stores.names(viewer)), downloads, ask_all=ask_all)
 
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
@@ -104,7 +104,7 @@ def _look(
     *,
     ask_all: bool,
 ) -> tuple[list[Connection], datetime]:
-    return library().connections(viewer, ask_all=ask_all), datetime.now().astimezone()
+    return library().models.connections(viewer, ask_all=ask_all), datetime.now().astimezone()
 
 
 def _check_again() -> None:

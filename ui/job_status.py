@@ -58,7 +58,7 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
         st.rerun()
     if polling != active or (active and not read and has_read(viewer, store)):
         st.rerun()  # once more in whole, with or without the timer
-    asked = library().asked(viewer, store)
+    asked = library().jobs.requests(viewer, store)
     if job is None and not active and not asked:
         return
     with st.container(border=True, key="index_status"):
@@ -107,7 +107,7 @@ def describe(now: Progress) -> str:
 
 
 def _cancel(viewer: Viewer, store: str, job_id: int) -> None:
-    library().cancel(viewer, store)
+    library().jobs.cancel(viewer, store)
     st.session_state[_CANCELLED] = (store, job_id)
 
 

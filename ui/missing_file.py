@@ -44,12 +44,12 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
                 autocomplete="off",
             )  # fmt: skip
             asked = st.form_submit_button("Tell me why", key="missing_file_ask")
-        now = library().generations(viewer, [store])
+        now = library().stores.generations(viewer, [store])
         if asked and not path.strip():
             st.session_state.pop(_ANSWER, None)
             st.caption("Type the path of a file first.")
         elif asked:
-            found = library().explain_file(viewer, path.strip(), [store], query=query.strip())
+            found = library().upkeep.explain(viewer, path.strip(), [store], query=query.strip())
             st.session_state[_ANSWER] = now, found
         then, answer = st.session_state.get(_ANSWER, (None, ()))
         if then == now:  # what was true of another state of the store is not said again

@@ -20,7 +20,7 @@ def show_newer_files(viewer: Viewer, answer: Answer) -> None:
     told."""
     if not (viewer.is_owner and answer.stores):
         return
-    begun, likely = library().last_begun(viewer, answer.stores), _likely(viewer, answer.stores)
+    begun, likely = library().jobs.last_begun(viewer, answer.stores), _likely(viewer, answer.stores)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="newer_files"):
         st.html(hits.paragraphs(since_last_run(begun)), width="content")
         st.page_link(INDEX_PAGE, label="Index", icon=":material/sync:", query_params={"store": likely})

@@ -158,7 +158,7 @@ def _card(hit: Hit, with_store: bool, search: str) -> None:
 def _details(hit: Hit) -> None:
     viewer = require_viewer()
     try:
-        beside = deps.library().neighbours(viewer, hit.store, hit.key)
+        beside = deps.library().documents.neighbours(viewer, hit.store, hit.key)
     except NotFound as gone:
         st.html(hits.paragraphs(sentence(gone.as_message())))
         return

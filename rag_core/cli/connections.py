@@ -30,7 +30,7 @@ def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
     """
     if context.invoked_subcommand:
         return
-    found = library_of_owner().connections(OWNER, ask_all=ask_all)
+    found = library_of_owner().models.connections(OWNER, ask_all=ask_all)
     ready = not any(each.is_missed for each in found)
     value = {"ready": ready, "connections": [reports.Connection.of(each) for each in found]}
     emit(as_json, value, lambda: _show(found))
@@ -53,7 +53,7 @@ def _show(found: list[Connection]) -> None:
 @json_option
 def connections_models(as_json: bool) -> None:
     """List the models that Ollama has."""
-    models = library_of_owner().ollama_models(OWNER)
+    models = library_of_owner().models.of_ollama(OWNER)
     value = {"models": [reports.OllamaModel.of(each) for each in models]}
     emit(as_json, value, lambda: _show_models(models))
 
@@ -84,7 +84,7 @@ def connections_pull(model: str, as_json: bool) -> None:
         progress.say(f"{model} · {now.said}")
 
     try:
-        pulled = library_of_owner().pull_model(OWNER, model, report)
+        pulled = library_of_owner().models.pull(OWNER, model, report)
     except KeyboardInterrupt:
         raise ByKey("Stopped.", "Ollama keeps what it has; the same command goes on from there.") from None
     finally:
@@ -106,7 +106,7 @@ def _pulled(model: OllamaModel) -> str:
 @json_option
 def connections_try(sentence: str, embedder: str, as_json: bool) -> None:
     """Embed SENTENCE, and tell how long that took and where it went."""
-    trial = library_of_owner().try_embedder(OWNER, embedder, sentence)
+    trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
     emit(as_json, reports.Trial.of(trial), lambda: _show_trial(trial))
 
 

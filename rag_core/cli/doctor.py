@@ -35,13 +35,13 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...], as_json
     if path is None:
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
-        steps = library.doctor(OWNER)
+        steps = library.upkeep.doctor(OWNER)
         emit(
             as_json,
             {"steps": [{"state": s.state, "sentence": s.sentence} for s in steps]},
             lambda: show_steps(steps),
         )
         sys.exit(any(step.state == "no" for step in steps))
-    found = library.explain_file(OWNER, path, stores, query=query or "")
+    found = library.upkeep.explain(OWNER, path, stores, query=query or "")
     emit(as_json, {"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))
     sys.exit(not any(diagnosis.findable for diagnosis in found))
