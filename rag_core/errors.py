@@ -25,22 +25,22 @@ RagError
 
 from __future__ import annotations
 
+from rag_core.messages import Message, say
+
 
 class RagError(Exception):
-    """An error made of two sentences: what is wrong, and what to do next.
+    """What is wrong, in a sentence, and what to do next: in words, or as a `Message`, which pages may say
+    otherwise."""
 
-    ``on_page`` is what to do next for who reads it on a page of the app, where that is not the same.
-    """
-
-    def __init__(self, message: str, suggestion: str = "", *, on_page: str = "") -> None:
+    def __init__(self, message: str, suggestion: str | Message = "") -> None:
         self.message = message
-        self.suggestion = suggestion
-        self.on_page = on_page or suggestion
+        self.next_step = suggestion if isinstance(suggestion, Message) else say("", text=suggestion)
+        self.suggestion = str(suggestion)
         super().__init__(f"{message} {suggestion}".strip())
 
-    def for_page(self) -> str:
-        """Both sentences, as a page of the app says them."""
-        return f"{self.message} {self.on_page}".strip()
+    def as_message(self) -> Message:
+        """Both sentences."""
+        return say("error", message=self.message, next=self.next_step)
 
     def as_dict(self) -> dict[str, dict[str, str]]:
         """The shape every face sends: ``{"error": {"message", "suggestion"}}``."""
@@ -136,4 +136,4 @@ class Stopped(Cancelled):
     """The program that did the work is ending; the request for it stays."""
 
     def __init__(self) -> None:
-        RagError.__init__(self, "The program was closed during the run.", "Its next start goes on with it.")
+        RagError.__init__(self, "The program was closed during the run.", "Its next start continues it.")

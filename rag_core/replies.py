@@ -44,10 +44,9 @@ class Turn:
 class Reference:
     """A passage that the model was given, under its ``number`` (from 1).
 
-    ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for the store, the
-    document's path in it, its headings and the place of the chunk; of neighbours that were joined, those of
-    the first. ``spans`` are the places in ``content`` that were quoted word for word; ``cited`` says whether
-    the answer names it; ``score`` is that of the best chunk, ``relevant`` whether it is good enough.
+    ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for store, path,
+    headings and chunk; of joined neighbours, those of the first. ``spans`` of ``content`` were quoted
+    word for word. ``cited``: the answer names it. ``score`` is that of the best chunk.
     """
 
     number: int
@@ -135,10 +134,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a question, checked. ``references`` are all passages that the model was given, or would
-    have been; ``retrieved_chunks`` is how many chunks in them fit the question, and what completes these is
-    not counted; ``message`` is what is said where there is no answer; ``model`` is empty for a guest;
-    ``pending`` passages were not found by meaning yet; ``timestamp`` is when it was asked (ISO 8601, UTC)."""
+    """The checked answer to a question. ``references`` are the passages for the model, whether it was asked
+    or not; ``retrieved_chunks`` of their chunks fit the question. ``message`` stands where there is no
+    answer, ``model`` is empty for a guest, ``pending`` passages have no vector yet."""
 
     question: str
     ending: Ending

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rag_core.messages import Message, say
 from rag_core.types import DocumentView, Job, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
@@ -22,8 +23,7 @@ TailscaleState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A folder of a store as it stands: its files by how their last reading went, and whether the
-    folder is *missing* from the disk."""
+    """A folder of a store: its files by state, and whether the folder is *missing* from the disk."""
 
     source: Source
     indexed: int
@@ -34,9 +34,9 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Something asked of a store's run and not done yet: to bring ``folders`` up to date (None: all that
-    are not paused; none: only the passages that wait to be embedded), or to read that many ``files`` of
-    them again (0: all). ``force`` reads what did not change, too."""
+    """A request to a store's run that is not done yet: bring ``folders`` up to date (None: all that are not
+    paused; (): only embed), or read so many ``files`` of them again (0: all). ``force``: unchanged ones, too.
+    """
 
     folders: tuple[str, ...] | None
     files: int = 0
@@ -58,17 +58,13 @@ class Problem:
 # --- connections ------------------------------------------------------------------------
 
 
-_WOULD = {"goes": "go", "stays": "stay"}
-
-
 @dataclass(frozen=True, slots=True)
 class Connection:
     """What was found when something was looked at that stores may use: a model, a server, a package.
 
-    ``sentence`` says how it stands, ``next_step`` what to do, ``on_page`` that for who reads it on a page of
-    the app, where it is not the same. ``goes`` says where text goes that it gets. ``used_by`` are stores;
-    ``embedders`` and ``models`` (that answer) the names that can be chosen because of it. ``unasked``: nobody
-    was asked, as neither a setting nor a store names it. ``chosen``: a setting wants it.
+    ``sentence`` says how it stands, ``next_step`` what to do, ``goes`` where text goes. ``used_by`` are
+    stores; ``embedders`` and ``models`` (that answer) the names that can be chosen because of it.
+    ``unasked``: nobody was asked, as no setting and no store names it. ``chosen``: a setting wants it.
     """
 
     key: str
@@ -76,8 +72,7 @@ class Connection:
     kind: ConnectionKind
     state: ConnectionState
     sentence: str
-    next_step: str = ""
-    on_page: str = ""
+    next_step: str | Message = ""
     goes: str = ""
     used_by: tuple[str, ...] = ()
     embedders: tuple[str, ...] = ()
@@ -92,16 +87,9 @@ class Connection:
 
     @property
     def where_text_goes(self) -> str:
-        """Where text goes, without the full stop; where it would go, while nothing can send it there."""
-        verb, _, rest = self.goes.partition(" ")
-        if self.state != "not set up" or self.is_missed or rest.startswith("nowhere"):
-            return f"Text {self.goes}"
-        return f"Text would {_WOULD.get(verb, verb)} {rest}"
-
-    @property
-    def step_on_page(self) -> str:
-        """What to do next, for who reads it on a page of the app."""
-        return self.on_page or self.next_step
+        """Where text goes, or will go once it is set up, without the full stop."""
+        in_use = self.state != "not set up" or self.is_missed
+        return f"Text {self.goes}" if in_use else f"If it is used, text {self.goes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +132,8 @@ class Pulling:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A sentence that was embedded: by whom, how long its vector is and how it begins, how long it took to
-    have the embedder (``open_ms``) and to embed (``took_ms``), and where the sentence went."""
+    """A sentence that was embedded: the embedder, the vector's length and ``beginning``, the milliseconds to
+    open the embedder and to embed, and where the sentence went."""
 
     embedder: str
     identity: str
@@ -204,13 +192,17 @@ class Step:
     """One step of a diagnosis. ``no`` ends the way; a ``note`` is worth knowing."""
 
     state: Literal["ok", "note", "no"]
-    sentence: str
+    said: str | Message
+
+    @property
+    def sentence(self) -> str:
+        """What it says, in words."""
+        return str(self.said)
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A document with some of its passages; ``next_key`` is the next one that was asked for and did not
-    fit. (Lines would not do: there are files of one long line.)"""
+    """A document with some of its passages; ``next_key`` is the first that was asked for and did not fit."""
 
     view: DocumentView
     next_key: str | None = None
@@ -220,31 +212,36 @@ class Excerpt:
 class Diagnosis:
     """Why a file is found in a store or not.
 
-    ``rank`` (from 1) is that of its best passage for a query that was asked, None when it is not among the
-    hits, and ``relevant`` whether it fits. ``advice`` may be empty, ``on_page`` is what a page of the app
-    says instead. ``by_name_only``: nothing else of the file can be found.
+    ``advice`` is the next step, if there is one. ``rank`` (from 1) is that of its best passage for a query
+    that was asked, None when it is not among the hits, and ``relevant`` whether it fits.
     """
 
     store: str
     path: str
-    findable: bool
     steps: tuple[Step, ...]
-    advice: str = ""
+    advice: str | Message = ""
     query: str = ""
     rank: int | None = None
     score: float | None = None
     relevant: bool = False
-    on_page: str = ""
-    by_name_only: bool = False
+
+    @property
+    def findable(self) -> bool:
+        """Whether no step keeps it from being found."""
+        return all(step.state != "no" for step in self.steps)
+
+    @property
+    def by_name_only(self) -> bool:
+        """Whether nothing but its name is found."""
+        return self.findable and Step("note", say("empty_file")) in self.steps
 
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What of a store only its owner meets: ``private`` of its ``documents``, ``by_note`` of them because the
-    note says so, ``by_rule`` because a rule does. ``rules`` says of each rule how many it hides, also of
-    those that are private anyway. ``due``: whether the next run has something to send or remove for it.
-    ``unsure``: the paths of notes that do not say for certain whether they are private, each with the reason.
-    """
+    """What of a store only its owner sees: ``private`` of its ``documents``, ``by_note`` or ``by_rule``.
+
+    ``rules``: how many documents each rule hides, also those that are private anyway. ``due``: the next run
+    has something to send or remove. ``unsure``: path → why it is not certain that the note is private."""
 
     store: str
     rules: dict[str, int]
@@ -263,8 +260,8 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who may come in by the name that Tailscale knows, besides the owner at this computer: as an
-    owner, too, or as a guest of ``stores``. ``configured``: the configuration names them."""
+    """Somebody whom Tailscale knows by this login and who may come in: as an owner, or as a guest of
+    ``stores``. ``configured``: the configuration names them."""
 
     login: str
     is_owner: bool = False
@@ -275,7 +272,7 @@ class Person:
 
     @property
     def doubt(self) -> str:
-        """What to look at again in the login, as it may be nobody's; '' for one as they usually are."""
+        """Why the login may be a slip; '' for a usual one."""
         if "@" in self.login:
             return ""
         return f"Is {self.login} the whole login? Those of Tailscale look like ada@example.com or ada@github."
@@ -298,12 +295,11 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Tailscale:
-    """How Tailscale stands on this computer, and whether it leads to the app.
+    """The state of Tailscale on this computer, and whether it ``forwards`` to the app.
 
-    ``sentence`` says how it stands, ``next_step`` what to do, ``command`` what to type for that, and ``undo``
-    what takes it back; the app types nothing. ``name`` is this computer's in the tailnet, ``address`` what
-    guests open, '' until it ``forwards``. ``funnel``: the internet reaches the app, too. ``login`` is whose
-    this computer is, ``logins`` are all that it knows of.
+    ``sentence`` says the state, ``next_step`` what to do, ``command`` what to type for it, ``undo`` how to
+    take it back. ``name`` is this computer's, ``address`` what guests open ('' until it forwards).
+    ``funnel``: the internet reaches the app. ``login`` is this computer's owner, ``logins`` are all.
     """
 
     state: TailscaleState
@@ -321,7 +317,7 @@ class Tailscale:
 
     @property
     def from_when(self) -> str:
-        """From when on those who are let in get in, as the end of a sentence."""
+        """When people who are let in can reach the app, as the end of a sentence."""
         if self.forwards:
             return "now"
         return f"as soon as Tailscale {'leads to this app' if self.state == 'running' else 'runs here'}"

@@ -12,6 +12,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.messages import Message
+
 Vectors = npt.NDArray[np.float32]
 """Shape (n, dimension), each row of length 1."""
 
@@ -39,10 +41,7 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who is asking. Every read of the library takes one and shows nothing else.
-
-    ``may_ask``: the owner's language model answers them.
-    """
+    """Who is asking; every read of the library takes one. ``may_ask``: the owner's model answers them."""
 
     login: str
     is_owner: bool = False
@@ -167,10 +166,9 @@ class EmbedderIdentity:
 class Filters:
     """What a document must be to be found. Values of one field are alternatives, fields are joined by *and*.
 
-    ``paths``: whole leading segments (``projects``), ``""`` for files at the root, or a
-    glob when it holds ``*``. ``files``: a name or any tail of a path. ``tags``: ``a`` also
-    matches ``a/b``. ``after`` (inclusive) and ``before`` (exclusive) are ISO dates compared with
-    the document date.
+    ``paths``: whole leading segments (``projects``), ``""`` for files at the root, or a glob with ``*``.
+    ``files``: a name or any tail of a path. ``tags``: ``a`` also matches ``a/b``. ``after`` (inclusive) and
+    ``before`` (exclusive) are ISO dates compared with the document date.
     """
 
     types: tuple[str, ...] = ()
@@ -290,10 +288,8 @@ class Hit:
 class Neighbour:
     """A chunk in reading order; ``is_hit`` marks the one that was asked for.
 
-    The first ``repeats`` characters of ``content`` are the end of the chunk before (the overlap). From
-    ``shown[0]`` to ``shown[1]`` it is read among the others, so that the text stands there once and the hit
-    whole. ``split_part`` is as in `Hit`.
-    """
+    The first ``repeats`` characters of ``content`` are the end of the chunk before. ``shown`` (start, end) is
+    the part to show among the others, so that overlaps stand there once and the hit is whole."""
 
     key: str
     content: str
@@ -324,9 +320,8 @@ class DocumentLink:
 class DocumentView:
     """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
 
-    ``is_dated``: its text or its name says its date; else that is when the file was changed. ``properties``:
-    what else its front matter says, each name with its value.
-    """
+    ``is_dated``: its text or name has its date, else that is when the file changed. ``properties``: the other
+    names and values of its front matter."""
 
     document: Document
     chunks: tuple[Neighbour, ...]
@@ -339,26 +334,30 @@ class DocumentView:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """What else is to be said of an answer: one or two whole sentences, and the stores they are about.
+class Notice(Message):
+    """What else is to be said of an answer, and the stores that it is about."""
 
-    ``on_page`` is what a page of the app says instead, where that is not the same.
-    """
-
-    message: str
     stores: tuple[str, ...] = ()
-    on_page: str = ""
+
+    @classmethod
+    def of(cls, message: Message, *stores: str) -> Notice:
+        """A message as a notice."""
+        return cls(message.code, message.data, stores)
+
+    @property
+    def message(self) -> str:
+        """The sentence that every face but the pages says."""
+        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All that a search gives back. ``hits`` holds the best ``top_k`` behind the first ``offset``,
-    whether good or not; ``convincing`` says whether anything in the whole list is good enough,
-    ``has_more`` whether it goes on with what is good enough, and may be asked for. ``unshown`` is how many
-    near misses follow at least, which are there to be asked for as well. ``fitting`` is how many passages
-    of the whole list are good enough, or how many at least where ``fits_more``. ``by_words`` names the stores
-    that could be searched by words only; a notice says why. ``timestamp`` is when it was asked for (ISO 8601,
-    UTC)."""
+    """The result of a search. ``hits`` holds the best ``top_k`` after the first ``offset``, good or not.
+
+    ``convincing``: anything in the whole list is good enough. ``has_more``: more such passages follow.
+    ``unshown``: at least so many near misses follow. ``fitting``: so many passages of the whole list are good
+    enough, or at least so many where ``fits_more``. ``by_words``: stores that were searched by words only; a
+    notice says why. ``timestamp`` is ISO 8601, UTC."""
 
     query: Query
     stores: tuple[str, ...]
@@ -430,9 +429,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder and the globs that choose files below it. ``label`` leads its paths in the store,
-    ``""`` for the store's first source; ``id`` is 0 while it is only considered. A *paused* one is
-    read only when asked for; a *removed* one is gone when the next run has forgotten its documents."""
+    """A folder and the globs that choose files below it. ``label`` leads its paths in the store, ``""`` for
+    the first source; ``id`` is 0 before it is added. A *paused* one is read only when asked for; a *removed*
+    one is gone when the next run has forgotten its documents."""
 
     id: int
     root: str
@@ -447,14 +446,12 @@ class Source:
 class StoreInfo:
     """A store as its own file describes it (the seeds' Store, and more).
 
-    ``file_count`` is of the files that were read; ``failed``, ``skipped`` and ``excluded`` ones come on top.
-    ``pending`` texts are still to embed; ``withheld`` ones are private and not for the server that embeds.
-    ``unreadable`` passages are in a script that the embedder cannot read.
-    ``size_bytes`` is what its file takes once SQLite has folded its log into it. ``address`` is that of a
-    vector index outside this file, ``unsent`` how many passages it has still to learn or forget, and
-    ``refused`` how many it will not take. ``switching`` names what a switch leads to, with ``to_switch``
-    texts still to embed. ``attached``: whether the store is a copy of another installation's index, which
-    is only read."""
+    ``file_count`` is of the files that were read, without ``failed``, ``skipped`` and ``excluded`` ones.
+    ``pending`` texts are to be embedded; ``withheld`` ones are private and not for the server that embeds.
+    ``unreadable`` passages are in a script that the embedder cannot read. ``size_bytes`` is the size of its
+    file. ``address`` is that of a vector index outside this file, which has ``unsent`` passages to learn or
+    forget and ``refused`` others. A switch leads to ``switching``, with ``to_switch`` texts to embed.
+    ``attached``: the store is a read-only copy of another installation's index."""
 
     name: str
     created_at: str

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import PurePath
 from shlex import quote
 
+from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Privacy
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
 
@@ -62,7 +63,7 @@ def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
 
 
 def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
-    """How many passages a run added and how many texts it embedded, in one where that is the same number."""
+    """How many passages a run added, and how many texts it embedded: equal passages share a vector."""
     mark = "**" if bold else ""
     added = f"{mark}{plural(job.total_chunks_added, 'passage')}{mark} added"
     if job.texts_embedded == job.total_chunks_added > 0:
@@ -70,22 +71,10 @@ def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
     return [added, f"{mark}{plural(job.texts_embedded, 'text')}{mark} embedded"]
 
 
-def fewer_vectors(job: Job) -> str:
-    """Why a run embedded fewer texts than it added passages; '' where it did not, or says why itself."""
-    if not job.texts_embedded < job.total_chunks_added or (job.message and not job.texts_embedded):
-        return ""
-    if job.state != "done":
-        return "The run ended before all of them were embedded."
-    return "Equal passages share a vector; those without prose have none."
-
-
 def unreadable(count: int) -> str:
     """What passages without a vector mean, and who would give them one; '' for none."""
-    if not count:
-        return ""
-    are, them = ("is", "it") if count == 1 else ("are", "them")
-    said = f"{plural(count, 'passage')} {are} in a script that this model cannot read: words find {them}."
-    return f"{said} A multilingual embedder reads more, such as ollama:bge-m3 or ollama:embeddinggemma."
+    said = f"{plural(count, 'passage')} in a script that this model cannot read: found by words only."
+    return f"{said} A multilingual model reads more, such as ollama:bge-m3." if count else ""
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
@@ -114,12 +103,10 @@ def size(count: int) -> str:
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def since_last_run(begun: str, stores: int) -> str:
-    """Which files of so many stores a search may not know, whose last whole run had ``begun`` then."""
-    when = moment(begun) if begun else ""
-    if stores == 1 or not when:
-        when = f"the last run through all folders{when and f' ({when})'}"
-    return f"Files newer than {when} may not be read yet."
+def since_last_run(begun: str) -> str:
+    """Which files a search may not know, where the last whole run had ``begun`` then ('': never)."""
+    when = f" ({moment(begun)})" if begun else ""
+    return f"Files newer than the last full run{when} may not be read yet."
 
 
 def dated(view: DocumentView) -> str:
@@ -167,14 +154,11 @@ def the_embedder(name: str) -> str:
 def shared_files(root: str, others: Iterable[str]) -> str:
     """What becomes of files that the folder ``root`` shares with ``others`` of its store; '' for none."""
     here = PurePath(root)
-    known = [PurePath(other) for other in others if other != root]
-    above = [repr(str(other)) for other in known if here.is_relative_to(other)]
-    below = [repr(str(other)) for other in known if other.is_relative_to(here)]
-    if not above + below:
-        return ""
-    place = f"lies in {above[0]}" if above else f"holds {', '.join(below)}"
-    once = "No file is read twice: what one of them has read, the other leaves to it."
-    return f"{root!r} {place}, which the store has already. {once}"
+    shared = [
+        other for other in others
+        if other != root and (here.is_relative_to(other) or PurePath(other).is_relative_to(here))
+    ]  # fmt: skip
+    return f"{root!r} overlaps {', '.join(map(repr, shared))}. Files in both are read once." if shared else ""
 
 
 def said_of_label(folder: Source) -> str:
@@ -186,20 +170,13 @@ def said_of_label(folder: Source) -> str:
 
 def said_of_covered(root: str, by: Source) -> str:
     """What becomes of the folder ``root`` whose files another folder of its store takes already."""
-    return (
-        f"{root!r} lies in {by.root!r}, which the store has already and which takes all of its files."
-        " That folder is read; none is added."
-    )
+    return f"The store's folder {by.root!r} includes {root!r} already. It is read; none is added."
 
 
 def said_of_privacy(found: Privacy) -> str:
     """How many documents of a store are private, and why, in a sentence."""
-    if not found.private:
-        return f"None of its {plural(found.documents, 'document')} is private."
-    why = [f"{found.by_note:,} by the note itself"] if found.by_note else []
-    why += [f"{found.by_rule:,} by rule"] if found.by_rule else []
-    are = "is" if found.private == 1 else "are"
-    return f"{found.private:,} of {plural(found.documents, 'document')} {are} private: {', '.join(why)}."
+    why = f"{found.by_note:,} by the note itself, {found.by_rule:,} by a rule"
+    return f"Private: {found.private:,} of {plural(found.documents, 'document')} ({why})."
 
 
 _MOST_UNSURE = 20
@@ -224,17 +201,12 @@ _MOST_ROOTS = 4
 
 def roots(sources: Iterable[Source]) -> str:
     """Where the paths of a store begin on this computer; '' when nobody is to know."""
-    there = sorted((source for source in sources if source.root and not source.removed), key=_labelled)
-    said = [
-        f"what begins with {source.label}/ is in {_shown(source.root)}"
-        if source.label
-        else f"paths begin in {_shown(source.root)}"
-        for source in there[:_MOST_ROOTS]
-    ]
-    if rest := len(there) - len(said):
-        said.append(f"and so on for {plural(rest, 'more folder')}")
-    sentence = "; ".join(said)
-    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+    there = sorted(
+        (each for each in sources if each.root and not each.removed), key=lambda each: bool(each.label)
+    )
+    said = [f"{each.label and f'{each.label}/ is '}{_shown(each.root)}" for each in there[:_MOST_ROOTS]]
+    said += [f"{len(there) - _MOST_ROOTS:,} more"] if len(there) > _MOST_ROOTS else []
+    return f"Folders: {'; '.join(said)}." if said else ""
 
 
 def top_folder(sources: Iterable[Source]) -> str:
@@ -243,63 +215,27 @@ def top_folder(sources: Iterable[Source]) -> str:
     return ", ".join(dict.fromkeys(filter(None, names)))
 
 
-def _labelled(source: Source) -> bool:
-    return bool(source.label)
-
-
 def _shown(root: str) -> str:
     """A path that may hold bytes which are no text."""
     return root.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+_BACKENDS = {"s3vectors": "Amazon S3 Vectors", "qdrant": "Qdrant", "chroma": "Chroma"}
+
+
 def vectors_in(info: StoreInfo) -> str:
-    """Where the vectors of a store are, in words; its address is what programs take."""
-    kind, _, rest = info.address.partition("://")
-    server, _, name = rest.partition("/")
-    at = f"on the server {server}" if server else "in a folder of this computer"
-    match kind:
-        case "":
-            return "in the store's own file"
-        case "s3vectors":
-            return f"in Amazon S3 Vectors, index {name!r} of the bucket {server!r}"
-        case "qdrant":
-            collection, _, own = name.partition("#")
-            return f"in Qdrant {at}, collection {collection!r}, those marked {own!r}"
-        case "chroma":
-            return f"in Chroma {at}, collection {name!r}"
-        case _:
-            return f"in the vector index {kind!r}"
-
-
-_FIRST = 10  # so many passages a search shows, if nothing else is said
-
-
-def is_behind(found: Diagnosis) -> bool:
-    """Whether a query was asked for which a file is not among the first that a search shows."""
-    return bool(found.query) and (found.rank is None or found.rank > _FIRST)
-
-
-def is_near_miss(found: Diagnosis) -> bool:
-    """Whether a file is among the first for a query that was asked, and does not fit it."""
-    return found.rank is not None and not found.relevant
+    """Where the vectors of a store are, with the address if it has one."""
+    kind = info.address.partition("://")[0]
+    return f"in {_BACKENDS.get(kind, kind)}, {info.address}" if kind else "in the store's own file"
 
 
 def ranked(found: Diagnosis) -> str:
     """Which place a file has for the query that was asked."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
-    place = f"number {found.rank:,}, with a score of {shown_score(found.score or 0)}."
-    if not is_behind(found):
-        near = (
-            " That is a near miss. Words that stand in it, or its name, find it."
-            if is_near_miss(found)
-            else ""
-        )
-        return f"For {found.query!r} its best passage is {place}{near}"
-    return (
-        f"For {found.query!r} it is not among the first {_FIRST}: its best passage is {place} Words that"
-        " stand in it, or its name, find it."
-    )
+    fits = "." if found.relevant else ", a near miss. Words that stand in it, or its name, find it."
+    score = shown_score(found.score or 0)
+    return f"For {found.query!r} its best passage is number {found.rank:,} with a score of {score}{fits}"
 
 
 def command(name: str, path: str, options: str) -> str:
@@ -319,22 +255,22 @@ def lines(start: int, end: int) -> str:
 
 
 def found(answer: Answer) -> str:
-    """How many passages an answer holds, how long that took, and how many of them fit."""
-    took = f"in {answer.query_time_ms:.0f} ms"
+    """How many passages an answer holds, how they were found, and how long that took."""
+    took = f"in {answer.query_time_ms:.0f} ms."
     if not answer.hits:
         return f"{nothing(answer)} {took}"
-    first, last = answer.hits[0].rank, answer.hits[-1].rank
-    if not answer.offset and not answer.has_more:
-        return f"{plural(last, 'passage')} {took}. {_fit(answer)}"
-    shown = f"Passage {first:,}" if first == last else f"Passages {first:,} to {last:,}"
-    return f"{shown}{_of(answer)} {took}. {_fit(answer)}"
-
-
-def _of(answer: Answer) -> str:
-    """How many passages fit in all, as far as is known, where the list goes on with such."""
-    if not (answer.has_more and answer.fitting):
-        return ""
-    return f" of {'at least ' if answer.fits_more else ''}{answer.fitting:,}"
+    fit = sum(hit.relevant for hit in answer.hits)
+    near = len(answer.hits) - fit
+    counts = [f"{fit:,} {'match' if fit == 1 else 'matches'}"] if fit else []
+    counts += [f"{near:,} near {'miss' if near == 1 else 'misses'}"] if near else []
+    place = f"{answer.hits[0].rank:,} to {answer.hits[-1].rank:,}"
+    if answer.has_more and answer.fitting:
+        place += f" of {'at least ' if answer.fits_more else ''}{answer.fitting:,}"
+    shown = f"Passages {place}: " if answer.offset or answer.has_more else ""
+    by = " by meaning" if answer.mode == "vector" else ""
+    if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
+        by = " by words"
+    return f"{shown}{', '.join(counts)}{by if answer.query.text else ''} {took}"
 
 
 def nothing(answer: Answer) -> str:
@@ -342,31 +278,18 @@ def nothing(answer: Answer) -> str:
     return "Nothing shown" if answer.has_more else "Nothing more" if answer.offset else "Nothing found"
 
 
-def waiting(count: int) -> str:
-    """How many passages are not found by meaning yet; '' for none."""
-    waits = "passage still waits" if count == 1 else "passages still wait"
-    return f"{count:,} {waits} for the meaning index; words are searchable." if count else ""
-
-
-def go_on(stores: Sequence[str]) -> str:
-    """How to have the passages of a store embedded that wait."""
-    return f"`commonplace index --store {stores[0] if len(stores) == 1 else 'STORE'}` goes on."
-
-
-def nothing_fits(answer: Answer) -> str:
-    """That no passage is good enough, and by what alone that was judged: another mode may judge otherwise."""
-    by = _judged_by(answer)
-    return f"Nothing fits well {by}." if by.endswith("alone") else "Nothing here fits this well."
+def pending(count: int, stores: Sequence[str], *, for_owner: bool = True) -> Message:
+    """That passages of these stores wait to be embedded; for the owner with what to do."""
+    store = stores[0] if len(stores) == 1 else "STORE"
+    return say("pending" if for_owner else "pending_guest", count=count, store=store)
 
 
 def unshown(answer: Answer) -> str:
-    """How many near misses behind those shown nobody is led to; '' for none."""
-    if not answer.unshown:
-        return ""
-    misses, are = ("near miss", "is") if answer.unshown == 1 else ("near misses", "are")
-    return f"At least {answer.unshown:,} more {misses} {are} not shown."
+    """How many near misses follow behind those shown; '' for none."""
+    return f"Near misses not shown: at least {answer.unshown:,}." if answer.unshown else ""
 
 
+NOTHING_FITS = "Nothing fits well."
 ONLY_TITLE = "There is only the title"
 
 
@@ -387,62 +310,17 @@ def only_title(hit: Hit) -> str:
     return " · ".join(part for part in (without_text(hit.document), names, tags) if part)
 
 
-_ANOTHER_STAT = "its size or time is another"
-
-CHANGED_IN_LISTS = (
-    f"changed: {_ANOTHER_STAT} than when the file was read. The next run compares the content, as the page of"
-    " the file does."
-)
+CHANGED_IN_LISTS = "changed: the size or time of the file is not what it was when the file was read."
 """What the state means where many files are listed, which nobody reads for that."""
+
+_ON_DISK = {
+    "changed": "The file may have changed since it was indexed.",
+    "missing": "The file is gone. The next run finds where it went, or forgets it.",
+    "unknown": "The file cannot be looked at now, so it may have changed.",
+    "failed": "The file could not be read the last time; this is its last good text.",
+}
 
 
 def on_disk(state: str) -> str:
     """What has become of the file of a passage since it was read; '' when it is as it was, or for a guest."""
-    match state:
-        case "changed":
-            return f"The file may have changed since it was indexed: {_ANOTHER_STAT}."
-        case "missing":
-            return "The file is gone from where it was. The next run follows it, or forgets it."
-        case "unknown":
-            return "Whether the file has changed since it was indexed cannot be told just now."
-        case "failed":
-            return "The file could not be read the last time; this is its last good text."
-        case _:
-            return ""
-
-
-def _judged_by(answer: Answer) -> str:
-    """By what passages were compared with the query; '' where there were only filters."""
-    if not answer.query.text:
-        return ""
-    if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
-        return "by words alone"
-    if answer.mode == "vector":
-        return "by meaning alone"
-    return "by words and meaning together"
-
-
-def _fit(answer: Answer) -> str:
-    by, said = _judged_by(answer), _fits(answer)
-    if not by.endswith("alone"):
-        return said
-    return f"{by.capitalize()}, {said[0].lower()}{said[1:]}{_without_vectors(answer)}"
-
-
-def _without_vectors(answer: Answer) -> str:
-    """Why words alone judged passages that were also looked for by meaning; a notice says why a store
-    was not."""
-    if answer.mode != "hybrid" or any(hit.store in answer.by_words for hit in answer.hits):
-        return ""
-    if len(answer.hits) == 1:
-        return " The model has not read it, so its meaning was not compared."
-    return " The model has read none of them, so their meaning was not compared."
-
-
-def _fits(answer: Answer) -> str:
-    fit = sum(hit.relevant for hit in answer.hits)
-    near = len(answer.hits) - fit
-    fits, misses = "fits" if fit == 1 else "fit", "is a near miss" if near == 1 else "are near misses"
-    if fit and near:
-        return f"{fit:,} {fits}, {near:,} {misses}."
-    return f"{'It' if fit + near == 1 else 'All'} {fits if fit else misses}."
+    return _ON_DISK.get(state, "")

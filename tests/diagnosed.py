@@ -13,8 +13,8 @@ from tests.conftest import index
 from tests.trees import write
 
 EXCLUDES = (
-    "Change the folder's exclude patterns: `commonplace source edit NUMBER --exclude PATTERN` puts others in"
-    " their place, `commonplace source edit NUMBER --no-exclude` none."
+    "Change the folder's exclude patterns: `commonplace source edit NUMBER --exclude PATTERN` replaces them,"
+    " `--no-exclude` removes them."
 )
 
 

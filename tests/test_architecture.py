@@ -14,6 +14,7 @@ MAX_LINES = 500
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc", "core", "base"}
 
 LAYERS = (
+    {"messages"},
     {"types", "errors"},
     {"reports", "replies"},
     {"wording"},
@@ -34,6 +35,7 @@ FOR_THE_APP = {
     *(
         "types",
         "errors",
+        "messages",
         "reports",
         "replies",
         "wording",

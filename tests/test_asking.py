@@ -218,9 +218,9 @@ def test_a_pasted_question_is_answered_and_it_says_what_the_model_was_given(
     given = passages(ollama_chat).partition("Question: ")[2]
     assert 2000 <= len(given) < len(question)
     assert question.startswith(given)
-    assert reply.notices[0].message.startswith(f"The query is a text of {len(question):,} characters")
+    assert reply.notices[0].message.startswith(f"The query has {len(question):,} characters")
     assert reply.notices[1].message == (
-        f"The model is given the first {len(given):,} of {len(question):,} characters of the question."
+        f"The model gets the first {len(given):,} of {len(question):,} characters of the question."
     )
 
 
@@ -257,7 +257,7 @@ def test_without_a_model_the_passages_come_with_a_notice(
     assert any(said in notice.message for notice in reply.notices)
     assert reply.message
     for_guest = " ".join(notice.message for notice in library.ask(GUEST, QUESTION).notices)
-    assert for_guest == "The model that answers questions is not available just now."
+    assert for_guest == "The model that answers questions is not available now."
 
 
 def test_what_was_said_before_it_broke_off_stays(answering: Answering) -> None:

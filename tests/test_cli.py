@@ -149,7 +149,7 @@ def test_passages_that_the_model_cannot_read_are_said_for_people_and_programs(
     monkeypatch.setattr(Hashing, "reads", lambda _self, text: "α" not in text)
     (garden / "greek.md").write_text("α and α.\n")
     (garden / "more.md").write_text("More α.\n")
-    said = "2 passages are in a script that this model cannot read: words find them."
+    said = "2 passages in a script that this model cannot read: found by words only."
     assert said in run("index", "--store", "garden").err
     assert f"by words   {said}" in run("store", "info", "garden").out
     assert f"garden: {said}" in run("status").out
@@ -337,9 +337,8 @@ def test_query_says_how_many_passages_fit(run: Run, garden: Path) -> None:
     fit = sum(result["relevant"] for result in answer["results"])
     assert 0 < fit < 3
     last = run("query", "late winter", "--store", "garden").out.splitlines()[-1]
-    assert last.startswith("3 passages in ")
-    assert f" ms. {fit} fit" in last
-    assert " near miss" in last
+    assert last.startswith(f"{fit} {'match' if fit == 1 else 'matches'}, {3 - fit} near miss")
+    assert last.endswith(" ms.")
 
 
 def test_query_prints_csv_and_says_what_else_is_to_be_said_beside_it(run: Run, garden: Path) -> None:

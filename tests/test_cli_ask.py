@@ -67,15 +67,15 @@ def test_where_passages_wait_to_be_embedded_nothing_found_is_not_the_last_word(
     library.jobs.request(OWNER, "port")
     with pytest.raises(KeyboardInterrupt):
         library.jobs.run(OWNER, "port", interrupt_embedding)
-    waits = "1 passage still waits for the meaning index; words are searchable."
-    goes_on = "`commonplace index --store port` goes on."
+    waits = "Meaning is still being indexed: 1 passage to go."
+    goes_on = "`commonplace index --store port` continues."
     asked = ("quantum zebra xylophone", "--store", "port")
     assert run("query", *asked, "--mode", "lexical").out == f"Nothing found.\n{waits} {goes_on}\n"
     assert f"{waits} {goes_on}\n" in ask(*asked).err
     said = ask(*asked, "--json").json
     assert (said["pending"], said["warnings"]) == (1, [f"{waits} {goes_on}"])
     both = ask("quantum zebra xylophone", "--json").json
-    assert both["warnings"] == [f"{waits} `commonplace index --store STORE` goes on."]
+    assert both["warnings"] == [f"{waits} `commonplace index --store STORE` continues."]
     found = ask(QUESTION, "--store", "port", "--json").json
     assert (found["pending"], found["warnings"]) == (1, [])
     [for_guests] = library.ask(GUEST, "quantum zebra xylophone").notices

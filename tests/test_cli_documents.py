@@ -41,7 +41,7 @@ def test_list_compares_the_files_with_the_disk(run: Run, garden: Path) -> None:
 def test_list_says_what_changed_means_where_a_file_has_another_time(run: Run, garden: Path) -> None:
     assert "changed: " not in run("list").out
     os.utime(next(garden.rglob("*.md")), (1, 1))
-    assert "changed: its size or time is another than when the file was read." in run("list").out
+    assert "changed: the size or time of the file is not what it was" in run("list").out
 
 
 def test_list_may_be_asked_for_some_states(run: Run, garden: Path) -> None:

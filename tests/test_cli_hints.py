@@ -197,14 +197,15 @@ def test_a_folder_inside_one_that_is_there_is_explained(run: Run, garden: Path) 
     (inner / "new.md").write_text("It is new.\n")
     run("index")
     result = run("index", "**/*", "--root", inner, "--dry-run")
-    said = f"{str(inner)!r} lies in {str(garden)!r}, which the store has already"
-    assert f"{said} and which takes all of its files. That folder is read; none is added." in result.err
+    said = f"The store's folder {str(garden)!r} includes {str(inner)!r} already."
+    assert f"{said} It is read; none is added." in result.err
     (inner / "newer.md").write_text("It is newer.\n")
     assert run("index", "**/*", "--root", inner, "--json").json["counts"] == {"unchanged": 4, "added": 1}
     assert len(run("source", "list", "--json").json["sources"]) == 1, "as it was said"
     run("source", "edit", 1, "--include", "**/new.md")
     result = run("index", "**/*", "--root", inner, "--dry-run")
-    assert f"{said}. No file is read twice" in result.err
+    said = f"{str(inner)!r} overlaps {str(garden)!r}."
+    assert f"{said} Files in both are read once." in result.err
 
 
 def test_an_empty_folder_inside_one_that_takes_all_is_not_added(run: Run, garden: Path) -> None:
@@ -215,7 +216,7 @@ def test_an_empty_folder_inside_one_that_takes_all_is_not_added(run: Run, garden
 
 def test_a_folder_around_one_that_is_there_is_explained(run: Run, garden: Path) -> None:
     said = run("init", garden.parent, "--store", "garden", "--yes").err
-    assert f"{str(garden.parent)!r} holds {str(garden)!r}, which the store has already." in said
+    assert f"{str(garden.parent)!r} overlaps {str(garden)!r}." in said
 
 
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
@@ -280,10 +281,9 @@ def test_a_bare_name_leads_to_the_file(run: Run, garden: Path, command: str) -> 
     (garden / "sub").mkdir()
     (garden / "sub" / "oak.md").write_text("# Oak\n\nIt is old.\n")
     run("index")
-    listed = "`commonplace list --store garden` lists its files.\n"
-    assert run(command, "oak.md").err.endswith(f"Did you mean 'sub/oak.md'? {listed}")
-    assert run(command, "rosee.md").err.endswith(f"Did you mean 'rose.md'? {listed}")
-    assert run(command, "elm.md").err.endswith(f"It may have moved or be gone. {listed}")
+    assert run(command, "oak.md").err.endswith("Did you mean 'sub/oak.md'?\n")
+    assert run(command, "rosee.md").err.endswith("Did you mean 'rose.md'?\n")
+    assert run(command, "elm.md").err.endswith("It may have been moved or deleted.\n")
 
 
 @pytest.mark.parametrize("kind", ["md", "markdown", ".md", "MD"])
@@ -310,7 +310,7 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
     result = run("index", "**/*", "--root", notes)
     assert result.out.splitlines() == [
         "Done in less than a second: 2 added, 4 skipped, 1 failed.",
-        "2 passages added, 1 text embedded. Equal passages share a vector; those without prose have none.",
+        "2 passages added, 1 text embedded.",
         "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
         "  skipped  x.png, y.png, z.png and 1 more: It is a PNG image, not text.",
     ]
@@ -326,7 +326,6 @@ def test_a_run_over_notes_without_text_says_that_these_have_no_vector(run: Run, 
     run("store", "create", "s", "--embedder", "hashing")
     said = run("index", "**/*", "--root", notes).out
     assert "5 passages added, 3 texts embedded." in said
-    assert "those without prose have none." in said
     assert "cannot read" not in said
 
 

@@ -83,9 +83,11 @@ def test_rules_for_private_notes_are_added_shown_and_taken_away(zoo: Run, notes:
     (notes / "deep").mkdir()
     (notes / "deep" / "stoat.md").write_text("The stoat ran.\n")
     zoo("index", "--store", "zoo")
-    assert "1 of 3 documents is private: 1 by the note itself." in zoo("store", "private", "zoo").out
+    assert (
+        "Private: 1 of 3 documents (1 by the note itself, 0 by a rule)." in zoo("store", "private", "zoo").out
+    )
     said = zoo("store", "private", "zoo", "--hide", "deep/**", "--hide", "*.key.md").out
-    assert "2 of 3 documents are private: 1 by the note itself, 1 by rule." in said
+    assert "Private: 2 of 3 documents (1 by the note itself, 1 by a rule)." in said
     assert "  deep/**: 1 document\n  *.key.md: hides nothing yet\n" in said
     assert "follow with the next run: commonplace index --store zoo" in said
     shown = zoo("store", "private", "zoo", "--show", "*.key.md", "--json").json

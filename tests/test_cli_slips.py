@@ -105,7 +105,7 @@ def test_who_renames_or_deletes_the_configured_store_is_told_to_change_the_setti
     configure(home, "default_store: garden\n")
     assert "default_store" not in run("doctor").out
     place = home / "config.yaml"
-    said = f"The setting default_store ({place}:1) says 'garden', and there is no such store."
+    said = f"The setting default_store ({place}:1) names 'garden', which is no store. Change it."
     for command in (["rename", "garden", "park"], ["rename", "park", "farm"], ["delete", "farm", "--force"]):
         assert run("store", *command).out.splitlines()[1].startswith(said)
     checked = run("doctor")
@@ -237,5 +237,5 @@ def test_without_a_model_nothing_is_judged_by_meaning(run: Run, notes: Path) -> 
     write(notes, {"a.md": "# Alpaca\n\nThe alpaca eats.\n"})
     run("init", notes)
     said = run("query", "alpaca", "--mode", "vector")
-    assert "by words only" in said.err
-    assert "By words alone, it fits." in said.out
+    assert "Only words are searched" in said.err
+    assert "1 match by words in " in said.out

@@ -68,7 +68,7 @@ def test_what_the_first_version_kept_is_read(answering: Answering) -> None:
             1, "port", "a.md", "# Harbour", 0, "key", "H", "markdown", 3, 5, "text", "", passage,
             spans=((12, 24),), cited=True,
         ),),
-        1, notices=(Notice("Mind the gap.", on_page="Mind."),), model="ollama:talker", took_ms=1.5,
+        1, notices=(Notice("", {"text": "Mind the gap."}),), model="ollama:talker", took_ms=1.5,
     )  # fmt: skip
 
 

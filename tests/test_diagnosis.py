@@ -9,11 +9,13 @@ import pytest
 
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
+from rag_core.messages import say
 from rag_core.types import OWNER
 from tests.command import Run
 from tests.conftest import index
 from tests.diagnosed import EXCLUDES, ask, last
 from tests.stored import store_of
+from ui.messages import sentence
 
 
 def test_a_file_that_is_found_says_how_it_was_read_and_embedded(library: Library, vault: Path) -> None:
@@ -36,16 +38,19 @@ def test_a_file_that_was_not_read_yet_may_be_called_as_the_store_would_call_it(
     (vault / "sub" / "new.md").write_text("Nobody read it.")
     found = ask(library, "sub/new.md", here=tmp_path)
     assert (found.path, found.steps[-1].sentence) == ("sub/new.md", "It was not read yet.")
-    assert found.advice.endswith("on the Index page, or with `commonplace index --store s`.")
-    assert found.on_page == "Index the store again on the Index page."
+    assert found.advice == say("index", store="s")
+    assert sentence(found.advice) == "Index the store again on the Index page."
+    assert str(found.advice) == "Index the store on the Index page, or with `commonplace index --store s`."
     assert ask(library, "../notes/sub/new.md", here=tmp_path / "elsewhere").path == "sub/new.md"
+    library.sources.pause(OWNER, "s", 1)
+    assert ask(library, vault / "sub/new.md").advice == say("resume_folder", number=1, store="s")
 
 
 NOT_FOUND = {
     "draft.md": ("it matches an exclude pattern: 'draft*'", EXCLUDES.replace("NUMBER", "1 --store s")),
-    "ignored.md": (".gitignore", "Move or rename the file, or change the rule that is named."),
+    "ignored.md": (".gitignore", "Move or rename the file."),
     "key.pem": ("looks like a key or secret", "Move or rename the file."),
-    "picture.png": ("It was skipped: ", "Only text is read. What is read: Markdown"),
+    "picture.png": ("It was skipped: ", "Only text is read: Markdown"),
     "nowhere.md": ("cannot be read: no such file", "Check that the file is there"),
 }
 
@@ -57,7 +62,7 @@ def test_a_file_that_is_not_found_names_the_rule_and_the_next_step(
     found = ask(library, vault / name)
     assert not found.findable
     assert NOT_FOUND[name][0] in last(found)
-    assert found.advice.startswith(NOT_FOUND[name][1])
+    assert str(found.advice).startswith(NOT_FOUND[name][1])
 
 
 def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: Path) -> None:
@@ -66,20 +71,14 @@ def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: 
     found = ask(library, outside)
     assert not found.findable
     assert last(found) == f"No folder of store 's' contains it. Its folders: {vault}."
-    assert found.advice == "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`."
+    assert found.advice == say("add_folder")
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [("/elsewhere/x.md", "on this computer"), ("sub/nowhere.md", "below the folders of store 's'")],
-)
-def test_a_file_that_is_nowhere_is_said_to_be_nowhere(
-    library: Library, vault: Path, path: str, said: str
-) -> None:
+@pytest.mark.parametrize("path", ["/elsewhere/x.md", "sub/nowhere.md"])
+def test_a_file_that_is_nowhere_is_said_to_be_nowhere(library: Library, vault: Path, path: str) -> None:
     found = ask(library, path)
-    assert f"There is no file {path!r} {said}" in last(found)
-    assert str(vault) in last(found)
-    assert "Add its folder" not in found.advice
+    assert last(found) == f"There is no file {path!r} in the folders of store 's': {vault}."
+    assert found.advice == say("spelling")
 
 
 def test_a_file_that_is_nowhere_is_said_with_one_that_may_be_meant(library: Library, vault: Path) -> None:
@@ -105,18 +104,12 @@ def test_a_file_of_another_store_names_that(library: Library, vault: Path, tmp_p
     library.add_source(OWNER, "other", tmp_path / "empty", ["**/*"])
     [found] = library.upkeep.explain(OWNER, str(vault / "a.md"), ["other"])
     assert (found.store, found.findable) == ("other", False)
-    assert found.advice == found.on_page == "It is in store 's': ask about it there."
+    assert found.advice == say("ask_in_store", store="s")
 
 
-READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("a.pdf", "PDF is not read yet."), ("b.EPUB", "EPUB is not read yet."), ("c.png", "Only text is read.")],
-)
+@pytest.mark.parametrize("name", ["a.pdf", "b.EPUB", "c.png"])
 def test_a_file_of_a_kind_that_is_not_read_says_so_wherever_it_is(
-    library: Library, vault: Path, name: str, said: str
+    library: Library, vault: Path, name: str
 ) -> None:
     elsewhere = ask(library, Path("/elsewhere") / name)
     (vault / name).write_bytes(b"%PDF-1.7 \x00\x01")
@@ -126,7 +119,7 @@ def test_a_file_of_a_kind_that_is_not_read_says_so_wherever_it_is(
     library.sources.change(OWNER, "s", 1, ["*.md"])
     left_out = ask(library, vault / name)
     assert {each.findable for each in (elsewhere, not_read_yet, skipped, left_out)} == {False}
-    assert {each.advice for each in (elsewhere, not_read_yet, skipped, left_out)} == {f"{said} {READ}"}
+    assert {each.advice for each in (elsewhere, not_read_yet, skipped, left_out)} == {say("only_text")}
     assert last(skipped).startswith("It was skipped: ")
 
 
@@ -147,23 +140,8 @@ def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault
     index(library, "s")
     found = ask(library, name, here=Path("/"))
     assert not found.findable
-    assert "'sub/b.md'" in found.advice and "'other/b.md'" in found.advice  # noqa: PT018
-
-
-def test_a_new_file_was_not_read_yet(library: Library, vault: Path) -> None:
-    (vault / "new.md").write_text("New.", "utf-8")
-    found = ask(library, vault / "new.md")
-    assert last(found) == "It was not read yet."
-    assert "`commonplace index --store s`" in found.advice
-    library.sources.pause(OWNER, "s", 1)
-    assert "`commonplace source resume 1 --store s`" in ask(library, vault / "new.md").advice
-
-
-def test_a_file_that_does_not_match_the_patterns_says_so(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("A.", "utf-8")
-    (notes / "b.txt").write_text("B.", "utf-8")
-    index(library, "s", notes, "*.md")
-    assert "matches no include pattern" in last(ask(library, notes / "b.txt"))
+    assert str(found.advice).startswith("Ask about one of them: ")
+    assert all(path in str(found.advice) for path in ("'sub/b.md'", "'other/b.md'"))
 
 
 def test_a_file_that_lies_in_two_folders_is_told_why_neither_takes_it(library: Library, vault: Path) -> None:
@@ -173,8 +151,8 @@ def test_a_file_that_lies_in_two_folders_is_told_why_neither_takes_it(library: L
     found = ask(library, vault / "sub" / "list.txt")
     said = [step.sentence for step in found.steps]
     assert not found.findable
-    assert [sentence for sentence in said if sentence.startswith("It lies in")] == [
-        f"It lies in the folder {str(folder)!r} of store 's'." for folder in (vault, vault / "sub")
+    assert [sentence for sentence in said if sentence.startswith("It is in the folder")] == [
+        f"It is in the folder {str(folder)!r} of store 's'." for folder in (vault, vault / "sub")
     ]
     assert "matches no include pattern" in said[1]
     assert "matches an exclude pattern: '*.txt'" in said[3]
@@ -205,10 +183,10 @@ def test_a_file_in_whose_place_a_folder_came_is_gone(library: Library, vault: Pa
     (vault / "a.md").unlink()
     (vault / "a.md").mkdir()
     found = ask(library, vault / "a.md")
-    assert (found.findable, found.advice) == (True, "Ask about a file in it.")
+    assert (found.findable, found.advice) == (True, say("ask_file_in_it"))
     assert (found.steps[1].state, found.steps[1].sentence) == (
         "note",
-        "It is no file any more: a folder has its name. The next run forgets what was read of it.",
+        "A folder has its name now. The next run forgets it.",
     )
     assert not any("has changed" in step.sentence for step in found.steps)
     assert library.files.get(OWNER, "s", "a.md").state == "missing"
@@ -252,7 +230,7 @@ def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) ->
     found = ask(library, vault / "a.md")
     assert not found.findable
     assert last(found) == "It is excluded. Too long."
-    assert "`commonplace exclude a.md --undo --store s`" in found.advice
+    assert found.advice == say("include", command="commonplace exclude a.md --undo --store s")
 
 
 def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
@@ -348,7 +326,7 @@ def test_a_file_that_was_excluded_from_another_folder_says_so(library: Library, 
     library.jobs.run(OWNER, "t")
     [found] = library.upkeep.explain(OWNER, str(vault / "sub/b.md"), ["t"])
     assert last(found) == "It is excluded. It is old."
-    assert "`commonplace exclude notes/sub/b.md --undo --store t`" in found.advice
+    assert "`commonplace exclude notes/sub/b.md --undo --store t`" in str(found.advice)
 
 
 def test_a_damaged_store_is_named_beside_the_others(library: Library, vault: Path) -> None:

@@ -166,7 +166,7 @@ def test_passages_that_the_model_cannot_read_are_counted_and_said_with_who_reads
 
     job = run(store, Flaky())
 
-    assert job.message.startswith("2 passages are in a script that this model cannot read: words find them.")
+    assert job.message.startswith("2 passages in a script that this model cannot read: found by words only.")
     assert "ollama:bge-m3" in job.message
     info = library.stores.info(OWNER, "s")
     assert (info.unreadable, info.pending) == (2, 0)
@@ -202,7 +202,6 @@ def test_another_model_of_the_same_name_is_not_mixed_in(
 
     assert (job.state, job.texts_embedded) == ("done", 0)
     assert "The vectors of store 's' are from" in job.message
-    assert "Search goes on by words" in job.message
     assert found(library, "giraffe") == ["b.md"]
     assert library.stores.info(OWNER, "s").pending == 1
     assert run(store, Hashing(64)).texts_embedded == 1

@@ -129,7 +129,7 @@ def test_a_link_that_leaves_the_root_is_not_followed(tmp_path: Path, target: str
     (tmp_path / "root/out").symlink_to(tmp_path / target)
     assert found(tmp_path / "root") == ["a.md"]
     assert skipped(tmp_path / "root") == {"out": "is a symbolic link that leaves the folder"}
-    assert why_skipped(tmp_path / "root", b"out", []) == "is a symbolic link that leaves the folder"
+    assert why_skipped(tmp_path / "root", b"out", []) == ("rule", "is a symbolic link that leaves the folder")
 
 
 def test_a_link_to_what_may_not_be_looked_at_does_not_spoil_its_folder(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ print(json.dumps({
     "unreadable": [os.fsdecode(p) for p in walk.unreadable],
     "root": tried(lambda: scan(root / "locked", [])),
     "read": tried(lambda: read_bytes(root, b"mine.md", 100)),
-    "why": why_skipped(root, b"locked/b.md", []),
+    "why": why_skipped(root, b"locked/b.md", []).text,
     "folders": [p.name for p in list_folders(root, [root])],
 }))
 """
@@ -330,7 +330,7 @@ def test_key_like_files_are_left_out_whatever_the_patterns_say(tmp_path: Path, n
     plant(tmp_path, f"a/{name}", "a/notes-on-keys.md")
     assert found(tmp_path, "**/*", f"a/{name}", "a/.*") == ["a/notes-on-keys.md"]
     assert skipped(tmp_path, "**/*", f"a/{name}") == {f"a/{name}": "looks like a key or secret"}
-    assert why_skipped(tmp_path, f"a/{name}".encode(), []) == "looks like a key or secret"
+    assert why_skipped(tmp_path, f"a/{name}".encode(), []) == ("rule", "looks like a key or secret")
 
 
 @pytest.mark.parametrize("folder", [".ssh", ".gnupg", ".aws"])
@@ -348,7 +348,8 @@ def test_why_skipped_names_the_rule(tmp_path: Path) -> None:
     plant(tmp_path, "sub/.gitignore", text=b"/n.*\n")
 
     def why(path: bytes) -> str | None:
-        return why_skipped(tmp_path, path, ["**/*.{md,log,tmp}"], ["x", "drafts"])
+        refusal = why_skipped(tmp_path, path, ["**/*.{md,log,tmp}"], ["x", "drafts"])
+        return refusal and refusal.text
 
     assert why(b"a.md") is None
     assert why(b"a.log") == f"is ignored by the line '*.log' of {str(tmp_path / '.gitignore')!r}"

@@ -61,7 +61,7 @@ def test_an_answer_that_was_kept_is_compared_anew(library: Library, shelf: Path)
 def test_the_command_line_says_it_below_the_passage(run: Run, library: Library, shelf: Path) -> None:
     (shelf / "tea.md").unlink()
     said = run("query", "tea", "--store", "s", "--top-k", 1).out
-    assert "The file is gone from where it was. The next run follows" in said
+    assert "The file is gone. The next run finds" in said
     [hit] = run("query", "tea", "--store", "s", "--top-k", 1, "--json").json["results"]
     assert hit["state"] == "missing"
 

@@ -90,7 +90,7 @@ def told(read: Callable[[], Any]) -> Any:
     try:
         return scrubbed(read())
     except RagError as error:
-        return [type(error).__name__, error.message, error.suggestion, error.for_page()]
+        return [type(error).__name__, error.message, error.suggestion]
 
 
 # --- every read -------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def test_nothing_is_met_while_a_run_reads_what_a_rule_hides(
 
 
 def without_names(error: RagError, *names: str) -> str:
-    said = f"{error.message} {error.suggestion} {error.for_page()}"
+    said = f"{error.message} {error.suggestion}"
     for name in names:
         said = said.replace(name, "…")
     return said

@@ -42,8 +42,8 @@ def test_what_is_asked_is_one_line(asked: Sequence[Asked], line: str) -> None:
     ("problem", "line"),
     [
         (Problem("failed", "", 2, ("a", "b")), "2 files could not be read."),
-        (Problem("skipped", "", 1, ("a",)), "1 file was skipped."),
-        (Problem("refused", "", 3, ("a",)), "3 texts of 1 file are found by words only."),
+        (Problem("skipped", "", 1, ("a",)), "1 file skipped."),
+        (Problem("refused", "", 3, ("a",)), "Found by words only: 3 texts of 1 file."),
     ],
 )
 def test_a_problem_has_a_headline(problem: Problem, line: str) -> None:

@@ -22,7 +22,7 @@ def reply_of(said: str, path: str = "a.md") -> Reply:
     checker.end()
     return Reply(
         "When?", "answered", ("port",), tuple(checker.statements), checker.references, 1,
-        notices=(Notice("Mind the gap.", on_page="Mind."),), model="ollama:talker", took_ms=1.5,
+        notices=(Notice("", {"text": "Mind the gap."}),), model="ollama:talker", took_ms=1.5,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Filters, Viewer
 from tests.conftest import index, stores_of
 from tests.trees import write
+from ui.messages import sentence
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"kitchen"}))
 NOTES = {
@@ -28,16 +29,17 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         yield opened
 
 
-def test_a_page_is_told_its_own_way_and_everybody_else_all(library: Library) -> None:
+def test_a_page_says_its_own_next_step(library: Library) -> None:
     library.create_store(OWNER, "clever", "minilm")
     try:
         [notice] = library.search(OWNER, "soup", ["clever"]).notices
     finally:
         library.stores.delete(OWNER, "clever")
-    assert notice.message.endswith("Install it on the Index page, or with `commonplace model install`.")
-    assert notice.on_page.endswith(
-        "The built-in embedding model is not installed. Install it on the Index page."
+    assert notice.message == (
+        "Only words are searched in store 'clever'. The built-in embedding model is not installed."
+        " Install it on the Index page, or with `commonplace model install`."
     )
+    assert sentence(notice).endswith("is not installed. Install it on the Index page.")
 
 
 def said(library: Library, query: str, *stores: str, viewer: Viewer = OWNER) -> tuple[str, ...]:
@@ -70,9 +72,11 @@ def test_type_of_skipped_files_is_named_with_their_number_to_the_owner_alone(
     try:
         none = "No document in store 'shelf' is of the type 'pdf'. There are: text."
         assert said(library, "type:pdf", "shelf") == (
-            f"{none} 2 PDF files were skipped: PDF is not read yet.",
+            f"{none} 2 files of this type: skipped, as only text is read.",
         )
-        assert said(library, "type:md", "shelf")[0].endswith("1 file was skipped whose name ends in '.md'.")
+        assert said(library, "type:md", "shelf")[0].endswith(
+            " 1 file of this type: skipped, as only text is read."
+        )
         guest = Viewer("friend@example.com", stores=frozenset({"shelf"}))
         assert said(library, "type:pdf", "shelf", viewer=guest) == (none,)
     finally:
@@ -150,26 +154,28 @@ def test_a_file_is_meant_by_a_word_of_its_name(
         library.stores.delete(OWNER, "office")
 
 
-def test_the_only_day_that_there_is_is_named_once(library: Library, tmp_path: Path) -> None:
+def test_the_only_day_that_there_is_is_named(library: Library, tmp_path: Path) -> None:
     write(tmp_path, {f"d/{name}.md": "---\ndate: 2026-01-05\n---\nTerms.\n" for name in "ab"})
     index(library, "day", tmp_path / "d")
     try:
-        assert said(library, "after:2027", "day")[0].endswith("2027-01-01 or later. All are of 2026-01-05.")
+        assert said(library, "after:2027", "day")[0].endswith(
+            "2027-01-01 or later. The dates go from 2026-01-05 to 2026-01-05."
+        )
     finally:
         library.stores.delete(OWNER, "day")
 
 
-DAYS = "The first is of 2026-01-05, the last of 2026-03-12."
+DAYS = "The dates go from 2026-01-05 to 2026-03-12."
 
 
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("after:2026-12 terms", f"No document in store 'diary' is of a day 2026-12-01 or later. {DAYS}"),
-        ("before:2001", f"No document in store 'diary' is of a day before 2001-01-01. {DAYS}"),
+        ("after:2026-12 terms", f"No document in store 'diary' is dated 2026-12-01 or later. {DAYS}"),
+        ("before:2001", f"No document in store 'diary' is dated before 2001-01-01. {DAYS}"),
         (
             "after:2026-02 before:2026-03",
-            f"No document in store 'diary' is of a day 2026-02-01 or later and before 2026-03-01. {DAYS}",
+            f"No document in store 'diary' is dated 2026-02-01 or later and before 2026-03-01. {DAYS}",
         ),
         ("after:2026-03-10 before:2026-03-01", "'after' must be earlier than 'before'."),
         ("after:2026-03-10 before:2026-03-10", "'after' must be earlier than 'before'."),
@@ -254,4 +260,4 @@ def test_stores_without_their_model_are_named_in_one_sentence(library: Library, 
     (notice,) = other.search(OWNER, "tide").notices
     other.close()
     assert notice.stores == ("a", "b")
-    assert notice.message.startswith("Stores 'a', 'b' are searched by words only. ")
+    assert notice.message.startswith("Only words are searched in stores 'a', 'b'. ")

@@ -17,6 +17,7 @@ from rag_core.types import OWNER
 from tests.connected import Make, connection
 from tests.ollama_server import Model, OllamaServer
 from tests.standin import Refusal, nobody, serving
+from ui.messages import sentence
 
 # --- Ollama -----------------------------------------------------------------------------
 
@@ -53,8 +54,8 @@ def test_ollama_that_lacks_the_model_of_a_store_is_not_set_up(make: Make, ollama
     found = connection(library, "ollama")
     assert (found.state, found.used_by) == ("not set up", ("s",))
     assert "lacks 'embeddinggemma', which a store needs" in found.sentence
-    assert found.next_step == "Run `commonplace connections pull embeddinggemma`."
-    assert found.step_on_page == "Download 'embeddinggemma' below."
+    assert str(found.next_step) == "Run `commonplace connections pull embeddinggemma`."
+    assert sentence(found.next_step) == "Download 'embeddinggemma' below."
 
 
 def test_ollama_without_a_model_that_can_embed_is_not_set_up(make: Make, ollama: OllamaServer) -> None:

@@ -92,8 +92,8 @@ def test_every_connection_is_there_with_its_state_and_next_step() -> None:
         assert f"**{name}**" in said
     assert "The built-in embedding model is not installed." in said
     assert "Next: Install it on the Index page." in said
-    assert "Text would go to Amazon." in said, "it is not set up"
-    assert "Text goes nowhere, as no server is set." in said
+    assert "If it is used, text goes to Amazon." in said, "it is not set up"
+    assert "text goes nowhere, as no server is set." in said
     assert "Checked at" in said
 
 

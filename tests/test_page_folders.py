@@ -175,7 +175,7 @@ def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(garden: Path)
 def test_a_folder_inside_one_that_takes_all_of_it_is_read_and_not_added(garden: Path) -> None:
     (garden / "deep" / "new.md").write_text("It is new.\n")
     app = drawn(page().text_input(key=FOLDER).set_value(str(garden / "deep")).run())
-    said = f"'{garden / 'deep'}' lies in '{garden}', which the store has already and which takes all of its"
+    said = f"The store's folder '{garden}' includes '{garden / 'deep'}' already."
     assert said in texts(app)
     done(press(app, "index_now"))
     assert "deep/new.md" in paths()

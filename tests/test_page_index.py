@@ -278,8 +278,8 @@ def test_the_dry_run_names_what_is_passed_over(hashing_store: str, four_files: P
 def test_a_folder_inside_one_of_the_store_is_explained(hashing_store: str, four_files: Path) -> None:
     library().add_source(OWNER, hashing_store, four_files, ("*.md",))
     app = with_folder(four_files / "deep")
-    assert f"'{four_files / 'deep'}' lies in '{four_files}', which the store has already." in texts(app)
-    assert "No file is read twice" in texts(app)
+    assert f"'{four_files / 'deep'}' overlaps '{four_files}'." in texts(app)
+    assert "Files in both are read once." in texts(app)
     assert "which the store has already" not in texts(with_folder(four_files.parent / "notes"))
 
 

@@ -115,7 +115,6 @@ def test_equal_passages_are_not_taken_for_failures(hashing_store: str, four_file
     (four_files / "copy.md").write_bytes((four_files / "tea.md").read_bytes())
     app = until(press(with_folder(four_files), "index_now"), finished)
     assert "**5 passages** added · **4 texts** embedded" in texts(app)
-    assert "Equal passages share a vector" in texts(app)
 
 
 def test_index_again_says_that_every_folder_is_paused_and_what_to_do(
@@ -182,17 +181,6 @@ def test_while_a_run_is_under_way_its_numbers_stand_once_and_no_folder_can_be_pa
     slow.set()
     until(app, finished)
     assert not app.button(key=f"source_pause_{hashing_store}_{source.id}").disabled
-
-
-def test_a_cancelled_run_is_why_texts_are_not_embedded(
-    hashing_store: str, four_files: Path, slow: threading.Event
-) -> None:
-    app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
-    press(app, "index_cancel")
-    slow.set()
-    until(app, finished)
-    assert "share a vector" not in texts(app)
-    assert "The run ended before all of them were embedded." in texts(app)
 
 
 def test_that_it_is_indexed_stands_beside_what_was_pressed(

@@ -36,7 +36,7 @@ def test_next_shows_what_follows_and_previous_what_was_before() -> None:
     before = titles(first)
     second = press(first, "page_after")
     assert params(second) == {"q": "heron waits", "page": "2"}
-    assert any(line.startswith("Passages 11 to 20 of 25 in ") for line in said(second))
+    assert any(line.startswith("Passages 11 to 20 of 25: 10 matches ") for line in said(second))
     between = titles(second)
     third = press(second, "page_after")
     after = titles(third)
@@ -143,10 +143,11 @@ def test_it_says_how_many_fit_and_how_many_are_near() -> None:
     answer = library().search(OWNER, "heron 7", mode="lexical", top_k=30)
     fit = sum(hit.relevant for hit in answer.hits)
     assert 0 < fit < len(answer.hits)
-    status = next(line for line in said(open_page(q="heron 7", mode="lexical", k="30")) if " ms. " in line)
-    assert status.startswith("25 passages in ")
-    assert f" ms. By words alone, {fit:,} fit" in status
-    assert f", {COUNT - fit} are near misses." in status
+    status = next(
+        line for line in said(open_page(q="heron 7", mode="lexical", k="30")) if line.endswith(" ms.")
+    )
+    assert status.startswith(f"{fit:,} match")
+    assert f", {COUNT - fit} near misses by words in " in status
 
 
 def test_it_says_how_many_fit_behind_what_is_shown_or_how_many_at_least(notes: Path) -> None:
@@ -160,7 +161,9 @@ def test_it_says_how_many_fit_behind_what_is_shown_or_how_many_at_least(notes: P
     many = library().search(OWNER, "heron waits", mode="lexical", top_k=5)
     assert (many.fitting, many.fits_more) == (100, True)
     page = open_page(q="heron waits", mode="lexical")
-    assert any(line.startswith("Passages 1 to 10 of at least 100 in ") for line in said(page))
+    assert any(
+        line.startswith("Passages 1 to 10 of at least 100: 10 matches by words in ") for line in said(page)
+    )
 
 
 def test_near_misses_behind_good_ones_stand_under_their_name_on_every_page() -> None:

@@ -47,7 +47,7 @@ def test_notes_that_do_not_say_for_certain_are_listed_with_the_reason(page: AppT
 
 
 def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> None:
-    assert "1 of 6 documents is private: 1 by the note itself." in said(page)
+    assert "Private: 1 of 6 documents (1 by the note itself, 0 by a rule)." in said(page)
     drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())
     assert "It hides 2 of 6 documents." in said(page)
     assert library().privacy.rules(OWNER, "notes") == ()
@@ -57,7 +57,7 @@ def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> 
     assert page.text_input(key="private_new_notes").value == ""
     press(page, "private_remove_notes_0")
     assert library().privacy.rules(OWNER, "notes") == ()
-    assert "1 of 6 documents is private" in said(page)
+    assert "Private: 1 of 6 documents" in said(page)
 
 
 def test_a_rule_that_hides_nothing_says_so_and_a_bad_one_cannot_be_added(page: AppTest) -> None:

@@ -75,7 +75,7 @@ def test_texts_that_were_refused_are_told_and_tried_again(
     (notes / "a.md").write_text("It holds poison.\n")
     index(library(), STORE, notes)
     app = page()
-    assert "**1 text of 1 file is found by words only.** The text is too long." in texts(app)
+    assert "**Found by words only: 1 text of 1 file.** The text is too long." in texts(app)
 
     healed = True
     done(press(app, "index_retry_0"))

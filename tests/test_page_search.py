@@ -64,7 +64,7 @@ def test_downloads_of_what_does_not_fit_are_called_the_nearest(water_notes: Inde
 
 def test_near_misses_stand_apart(water_notes: Indexing) -> None:
     page = open_page(q="xylophone quantum")
-    assert "Nothing here fits this well." in markup(page)
+    assert "Nothing fits well." in markup(page)
     assert "cp-near" in markup(page)
     [near] = [each for each in page.expander if each.label == "The nearest passages"]
     assert not near.proto.expanded
@@ -82,16 +82,16 @@ def test_near_misses_are_no_reason_to_go_on_and_are_counted(indexing: Indexing) 
     indexing({f"{number}.md": f"# Heron {number}\n\nIt waits {number} times.\n" for number in range(25)})
     page = open_page(q="xylophone quantum")
     assert not has_key(page, "page_after")
-    assert "are not shown" not in markup(page), "where nothing fits, nobody needs to know"
+    assert "not shown" not in markup(page), "where nothing fits, nobody needs to know"
     page = open_page(q="heron 7 xylophone", mode="lexical")
     assert not has_key(page, "page_after")
-    assert "more near misses are not shown." in markup(page)
+    assert "Near misses not shown: at least" in markup(page)
 
 
 def test_what_was_judged_is_said_where_modes_may_differ(water_notes: Indexing) -> None:
-    assert "By words alone, it fits." in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
-    assert "Nothing fits well by meaning alone." in markup(open_page(q="xylophone", mode="vector"))
-    assert " alone" not in markup(open_page(q="type:python"))
+    assert "1 match by words in" in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
+    assert " by meaning in" in markup(open_page(q="water", mode="vector"))
+    assert " by words" not in markup(open_page(q="type:python"))
 
 
 def test_nothing_found_says_what_to_loosen(water_notes: Indexing) -> None:
@@ -112,7 +112,7 @@ def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
 ) -> None:
     begun = moment(library().jobs.all(OWNER, "notes", 1)[0].start_time)
     page = open_page(q=query)
-    assert f"Files newer than the last run through all folders ({begun}) may not be read yet." in markup(page)
+    assert f"Files newer than the last full run ({begun}) may not be read yet." in markup(page)
     assert page_links(page)["Index"] == "store=notes"
     assert page_links(page)["Why is a file not found?"] == urlencode({"store": "notes", "why": query})
     assert "Files newer" not in markup(open_page(q="green tea"))
@@ -126,7 +126,7 @@ def test_of_several_stores_the_run_that_is_longest_ago_counts(water_notes: Index
     water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
     begun = min(library().jobs.all(OWNER, store, 1)[0].start_time for store in ("notes", "other"))
     page = open_page(q="xylophone orchestra")
-    assert f"Files newer than {moment(begun)} may not be read yet." in markup(page)
+    assert f"Files newer than the last full run ({moment(begun)}) may not be read yet." in markup(page)
     assert page_links(page)["Index"] == "store=notes", "the largest of them"
 
 
@@ -212,7 +212,7 @@ def test_a_score_just_below_the_minimum_of_1_is_not_shown_as_1(water_notes: Inde
     assert "</span>0.99</span>" in shown
     assert ">1.00<" not in shown
     shown = markup(open_page(q="tea.md green tea eighty degrees", min="1"))
-    assert "The best passage has a score of 0.9" in shown
+    assert "The best score is 0.9" in shown
     assert ", below the minimum score of 1." in shown
     assert "min_score" not in shown
 
@@ -414,7 +414,7 @@ def test_an_error_is_two_sentences(water_notes: Indexing) -> None:
 
 def test_waiting_passages_are_said_once(indexing: Indexing) -> None:
     indexing({"tea.md": TEA, "coffee.md": COFFEE}, embedder="minilm")  # there is no model in this home
-    assert markup(open_page(q="water")).count("2 passages still wait for the meaning index") == 1
+    assert markup(open_page(q="water")).count("Meaning is still being indexed: 2 passages to go.") == 1
 
 
 def test_a_missing_model_is_said_once_and_words_are_found(indexing: Indexing) -> None:
@@ -422,8 +422,8 @@ def test_a_missing_model_is_said_once_and_words_are_found(indexing: Indexing) ->
         indexing({"tea.md": TEA}, store, "minilm")
     page = open_page(q="green tea")
     assert titles(page)[0] == "Tea"
-    assert markup(page).count("searched by words only") == 1
-    assert "Stores 'more', 'notes' are searched by words only." in html.unescape(markup(page))
+    assert markup(page).count("Only words are searched") == 1
+    assert "Only words are searched in stores 'more', 'notes'." in html.unescape(markup(page))
     assert markup(page).count("Install it on the Index page.") == 1
     assert "commonplace model install" not in markup(page)
 

@@ -104,7 +104,7 @@ def test_passages_that_the_model_cannot_read_are_said_with_who_reads_them(
     (notes / "greek.md").write_text("α and α.\n")
     index(garden, "garden")
     said = texts(page(store="garden"))
-    assert "<dt>By words only</dt><dd>1 passage is in a script that this model cannot read" in said
+    assert "<dt>By words only</dt><dd>1 passage in a script that this model cannot read" in said
     assert "ollama:bge-m3" in said
     assert "1 found by words only" in texts(page())
 
@@ -225,7 +225,7 @@ def test_the_setting_that_still_says_the_old_name_is_named() -> None:
     app = page(store="garden")
     app.text_input(key="store_new_name_garden").set_value("plants")
     press_label(app, "Rename")
-    said = "The setting default_store (environment, COMMONPLACE_DEFAULT_STORE) says 'garden', and there is"
+    said = "The setting default_store (environment, COMMONPLACE_DEFAULT_STORE) names 'garden', which"
     assert said in texts(app).replace("\\", "")
     assert said in texts(page()).replace("\\", "")
 

@@ -150,7 +150,7 @@ def test_a_name_that_is_taken_is_refused_where_the_import_was_asked_for(
     app = page()
     app.text_input(key="stores_import_path").set_value(str(exported))
     settled(press(app, "stores_import"))
-    assert "A store called 'garden' exists already. Write another name into the box below" in texts(app)
+    assert "A store called 'garden' exists already. Import it under another name" in texts(app)
     assert "--name" not in texts(app)
     assert app.text_input(key="stores_import_path").value == str(exported)
     app.text_input(key="stores_import_name").set_value("again")

@@ -76,7 +76,7 @@ def test_cut_off_words_are_found_and_the_backlog_is_seen(
     assert remote_zoo.stores.info(OWNER, "zoo").unsent == 1
     answer = remote_zoo.search(OWNER, "heron", ["zoo"])
     assert answer.hits[0].document.path == "heron.md"
-    assert "searched by words only" in answer.notices[0].message
+    assert "Only words are searched" in answer.notices[0].message
     amazon.faults = None
     remote_zoo.jobs.request(OWNER, "zoo", [])
     remote_zoo.jobs.run(OWNER, "zoo")
@@ -466,7 +466,7 @@ def test_a_guest_is_not_told_which_server_is_silent(hurried: Library, amazon: Se
         answer = hurried.search(GUEST, "otter", ["zoo"])
         assert answer.hits
         assert [notice.message for notice in answer.notices] == [
-            "Store 'zoo' is searched by words only. The vector index is not at hand just now."
+            "Only words are searched in store 'zoo'. The vector index is not at hand just now."
         ]
 
 

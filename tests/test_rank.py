@@ -220,7 +220,7 @@ def test_query_in_another_script_is_searched_by_words_and_says_so(garden: Librar
     answer = garden.search(OWNER, "价格歧视")
     assert answer.hits == ()
     assert answer.warnings == (
-        "Store 'garden' is searched by words only. The model reads only Latin script, and this query has"
+        "Only words are searched in store 'garden'. The model reads only Latin script, and this query has"
         " another.",
     )
 

@@ -184,7 +184,7 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     answer = away.search(OWNER, "subject1", ["s"])
     assert answer.hits[0].document.path == "01.md"
     [notice] = answer.notices
-    assert notice.message.startswith("Store 's' is searched by words only. Ollama at")
+    assert notice.message.startswith("Only words are searched in store 's'. Ollama at")
     assert away.stores.info(OWNER, "s").dimension == 768
 
 
@@ -422,7 +422,7 @@ def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Pat
     index(library, "s", notes)
     away = make(ollama_url=nobody())
     [notice] = away.search(Viewer("guest", stores=frozenset({"s"})), "subject1", ["s"]).notices
-    assert notice.message == "Store 's' is searched by words only. The embedder is not at hand just now."
+    assert notice.message == "Only words are searched in store 's'. The embedder is not at hand just now."
 
 
 # --- an embedder in a folder ----------------------------------------------------------------

@@ -89,7 +89,13 @@ def test_store_without_its_model_is_searched_by_words_with_one_warning(
     answer = library.search(OWNER, "tide tables", mode=mode)
     assert paths(answer) == ["a.md"]
     (warning,) = answer.warnings
-    assert warning.startswith("Store 'ideas' is searched by words only. ")
+    assert warning.startswith("Only words are searched in store 'ideas'. ")
+
+
+def test_words_are_searched_without_a_word_about_the_missing_model(library: Library, notes: Path) -> None:
+    library.create_store(OWNER, "ideas", "minilm")
+    write(notes, "a.md", "# A\n\nThe tide tables of Brest.")
+    index(library, "ideas", notes)
     assert library.search(OWNER, "tide", mode="lexical").warnings == ()
 
 

@@ -124,8 +124,8 @@ def test_the_page_says_the_time_of_the_last_run_through_all(
         indexing({"tea.md": "Green tea.\n"})
     deps.library().jobs.request_file(OWNER, "notes", "tea.md")
     assert deps.library().jobs.run(OWNER, "notes") is not None
-    said = "Files newer than the last run through all folders (2026-01-02 12:04) may not be read yet."
+    said = "Files newer than the last full run (2026-01-02 12:04) may not be read yet."
     assert said in markup(open_page(q="xylophone orchestra"))
     deps.library().sources.change(OWNER, "notes", 1, ["*.md"])
-    said = "Files newer than the last run through all folders may not be read yet."
+    said = "Files newer than the last full run may not be read yet."
     assert said in markup(open_page(q="xylophone orchestra"))

@@ -57,7 +57,7 @@ class Job(Work[Draft, Reply]):
         try:
             self._library.asking.keep_reply(self._viewer, self._conversation, reply)
         except RagError as error:
-            notice = Notice(str(error), on_page=error.for_page())
+            notice = Notice.of(error.as_message())
             return replace(reply, notices=(*reply.notices, notice))
         return None
 

@@ -21,7 +21,7 @@ from ui.ask_jobs import Job, Question
 from ui.deps import library
 from ui.folders import shown
 from ui.links import ASK_PAGE, SETTINGS_PAGE
-from ui.messages import show_error, show_warning
+from ui.messages import sentence, show_error, show_warning
 from ui.search_state import DEFAULT, State
 
 BOX: Final = "ask_box"
@@ -105,7 +105,7 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
             st.html(ask_html.answer(reply.statements, number))
         st.html(hits.sentences(reply.message, "Stopped." if reply.ending == "stopped" else ""))
         if reply.notices:
-            show_warning(*(notice.on_page or notice.message for notice in reply.notices))
+            show_warning(*map(sentence, reply.notices))
         if reply.ending == "no model" and viewer.is_owner and not library().settings.llm:
             _lead_to_settings()
         if reply.found:

@@ -13,6 +13,7 @@ from rag_core.reports import Connection, ConnectionKind, ConnectionState
 from rag_core.types import Viewer
 from ui import hits
 from ui.deps import library
+from ui.messages import sentence
 from ui.task_status import found as tasks_of
 
 _LIFE_S: Final = 60
@@ -63,7 +64,7 @@ def _show(each: Connection) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{hits.label(each.name)}**", width="content")
             st.badge(name, icon=icon, color=colour)
-        step = f"Next: {each.step_on_page}" if each.step_on_page else ""
+        step = f"Next: {sentence(each.next_step)}" if each.next_step else ""
         st.html(hits.sentences(each.sentence, step))
         st.html(hits.paragraphs(f"{each.where_text_goes}.{_stores(each.used_by)}"))
         if each.models:

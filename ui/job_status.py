@@ -15,7 +15,7 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, fewer_vectors, moment, outcomes, read_and_embedded, took
+from rag_core.wording import duration, moment, outcomes, read_and_embedded, took
 from ui.deps import library
 from ui.hits import label
 from ui.links import SEARCH_PAGE
@@ -140,10 +140,7 @@ def show_summary(job: Job) -> None:
     files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
     passages = "  \n" + " · ".join(read_and_embedded(job, bold=True))
     did_nothing = not (job.total_files or job.texts_embedded)
-    with st.container(gap=None):
-        st.markdown(files if did_nothing else files + passages)
-        if fewer := fewer_vectors(job):
-            st.caption(fewer)
+    st.markdown(files if did_nothing else files + passages)
     if job.message:
         show_warning(job.message)
 

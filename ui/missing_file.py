@@ -6,12 +6,14 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core.messages import Message
 from rag_core.reports import Diagnosis
 from rag_core.types import Viewer
-from rag_core.wording import is_behind, is_near_miss, ranked
+from rag_core.wording import ranked
 from ui.deps import library
 from ui.hits import label
 from ui.links import INDEX_PAGE
+from ui.messages import ON_INDEX_PAGE, sentence
 
 WHY: Final = "why"
 """The parameter of the Files page with which it is open; its value is the query that found nothing, or 1."""
@@ -56,21 +58,16 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
 
 
 def _show(found: Diagnosis) -> None:
-    verdict = "can be found" if found.findable else "cannot be found"
-    if found.by_name_only:
-        verdict = "can be found only by its name"
-    elif found.findable and is_behind(found):
-        verdict = "can be found, but not among the first for this query,"
-    elif found.findable and is_near_miss(found):
-        verdict = "can be found, but does not fit this query well enough"
+    only = " only by its name" if found.by_name_only else ""
+    verdict = f"can be found{only}" if found.findable else "cannot be found"
     st.markdown(f"**{label(found.path)} {verdict} in {label(found.store)}**")
-    said = [f"{_MARKS[step.state]} {label(step.sentence)}" for step in found.steps]
+    said = [f"{_MARKS[step.state]} {label(sentence(step.said))}" for step in found.steps]
     if found.query:
         said.append(f":material/search: {label(ranked(found))}")
-    if found.on_page:
-        said.append(f"**Next:** {label(found.on_page)}")
+    if found.advice:
+        said.append(f"**Next:** {label(sentence(found.advice))}")
     st.markdown("  \n".join(said))
-    if "on the Index page" in found.on_page:
+    if isinstance(found.advice, Message) and found.advice.code in ON_INDEX_PAGE:
         st.page_link(
             INDEX_PAGE,
             label="Go to the Index page",

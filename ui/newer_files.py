@@ -22,7 +22,7 @@ def show_newer_files(viewer: Viewer, answer: Answer) -> None:
         return
     begun, likely = library().jobs.last_begun(viewer, answer.stores), _likely(viewer, answer.stores)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="newer_files"):
-        st.html(hits.paragraphs(since_last_run(begun, len(answer.stores))), width="content")
+        st.html(hits.paragraphs(since_last_run(begun)), width="content")
         st.page_link(INDEX_PAGE, label="Index", icon=":material/sync:", query_params={"store": likely})
         st.page_link(
             FILES_PAGE, label="Why is a file not found?", icon=":material/help:",

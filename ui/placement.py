@@ -17,7 +17,7 @@ from ui import hits, tasks
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words, look_for_others
 from ui.file_actions import show_run
-from ui.messages import show_done, show_error
+from ui.messages import sentence, show_done, show_error
 from ui.task_status import forget, library_name, show_tasks, under_way
 
 _ERROR: Final = "placement_error"
@@ -134,7 +134,7 @@ def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> No
         own.placement.switch(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
     except InvalidInput as error:
         if as_it_is:  # tried all the same: a model may be another one by now under the same name
-            st.session_state[_NOTE] = error.for_page()
+            st.session_state[_NOTE] = sentence(error.as_message())
         else:
             st.session_state[_ERROR] = error
     except RagError as error:

@@ -25,42 +25,30 @@ def show_problems(viewer: Viewer, info: StoreInfo) -> None:
     if not (info.failed or info.skipped or info.pending):
         return
     newest = newest_job(viewer, info.name)
-    state = (newest.id, newest.state) if newest else None
-    problems = _problems(load(), viewer, info.name, info.generation, state)
-    if problems:
+    # A refused text does not move the generation; the run that it was refused in has another state.
+    state = (info.generation, newest.id if newest else 0, newest.state if newest else "")
+    if problems := _problems(load(), viewer, info.name, state):
         st.header("What could not be read", anchor=False)
         show_groups(viewer, info.name, problems, "index")
-
-
-# A refused text does not move the generation; the run that it was refused in has another state.
-@st.cache_data(max_entries=16, show_spinner=False)
-def _problems(
-    settings: Settings,  # noqa: ARG001 - part of the key
-    viewer: Viewer,
-    store: str,
-    generation: int,  # noqa: ARG001
-    newest: tuple[int, str] | None,  # noqa: ARG001
-) -> list[Problem]:
-    return library().jobs.problems(viewer, store)
 
 
 def problems_of_job(viewer: Viewer, job: Job) -> list[Problem]:
     """What a run could not read; remembered once it has ended."""
     if not (job.counts.get("failed") or job.counts.get("skipped")):
         return []
-    return _problems_of_job(load(), viewer, job.store, job.id, job.start_time, job.end_time)
+    return _problems(load(), viewer, job.store, (job.start_time, job.end_time), job.id)
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _problems_of_job(
+@st.cache_data(max_entries=32, show_spinner=False)
+def _problems(
     settings: Settings,  # noqa: ARG001 - part of the key
     viewer: Viewer,
     store: str,
-    job_id: int,
-    start_time: str,  # noqa: ARG001
-    end_time: str | None,  # noqa: ARG001
+    state: tuple[int | str | None, ...],  # noqa: ARG001
+    job: int | None = None,
 ) -> list[Problem]:
-    return library().jobs.problems_of(viewer, store, job_id)
+    own = library()
+    return own.jobs.problems(viewer, store) if job is None else own.jobs.problems_of(viewer, store, job)
 
 
 def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
@@ -91,12 +79,9 @@ def _show(viewer: Viewer, store: str, problem: Problem, key: str) -> None:
 def headline(problem: Problem) -> str:
     """How much a problem is about."""
     files = plural(len(problem.files), "file")
-    if problem.kind == "failed":
-        return f"{files} could not be read."
-    if problem.kind == "skipped":
-        return f"{files} {'was' if len(problem.files) == 1 else 'were'} skipped."
-    are = "is" if problem.count == 1 else "are"
-    return f"{plural(problem.count, 'text')} of {files} {are} found by words only."
+    if problem.kind == "refused":
+        return f"Found by words only: {plural(problem.count, 'text')} of {files}."
+    return f"{files} {'could not be read' if problem.kind == 'failed' else 'skipped'}."
 
 
 def _show_skipped(skipped: Sequence[Problem], key: str) -> None:

@@ -11,12 +11,14 @@ import streamlit as st
 
 from rag_core.api.encoding import place
 from rag_core.errors import NotFound
+from rag_core.messages import say
 from rag_core.types import Answer, Hit, StoreInfo, Viewer
-from rag_core.wording import found, nothing_fits, plural, shown_score, waiting
+from rag_core.wording import NOTHING_FITS, found, plural, shown_score
 from ui import deps, downloads, hits, paging
 from ui.access import require_viewer
 from ui.folders import open_picker
 from ui.links import FILES_PAGE, INDEX_PAGE, address
+from ui.messages import sentence
 from ui.newer_files import show_newer_files
 from ui.scrolling import from_the_top
 from ui.search_state import SEARCH, Request, to_params, usual
@@ -98,7 +100,7 @@ def written(request: Request) -> str:
 
 def _headline(answer: Answer, *, loading: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        headline = found(answer) if _fits(answer) else nothing_fits(answer)
+        headline = found(answer) if _fits(answer) else NOTHING_FITS
         st.html(hits.paragraphs(headline, status=True), width="stretch")
         st.segmented_control(
             "Show as", ["cards", "table"], key=SEARCH.key("view"), on_change=SEARCH.push,
@@ -110,12 +112,12 @@ def _headline(answer: Answer, *, loading: bool) -> None:
 
 def notes(answer: Answer, *, loading: bool) -> list[str]:
     """What else is to be said of an answer, each thing once: what waits, what is missing."""
-    said = [notice.on_page or notice.message for notice in answer.notices]
+    notes = [sentence(notice) for notice in answer.notices]
     if loading:
-        said.append("The meaning index is loading; these are the passages found by words.")
+        notes.append("The meaning index is loading; these are the passages found by words.")
     if answer.pending:
-        said.append(waiting(answer.pending))
-    return said
+        notes.append(sentence(say("pending_guest", count=answer.pending)))
+    return notes
 
 
 @st.fragment(run_every=0.5)
@@ -158,7 +160,7 @@ def _details(hit: Hit) -> None:
     try:
         beside = deps.library().documents.neighbours(viewer, hit.store, hit.key)
     except NotFound as gone:
-        st.html(hits.paragraphs(gone.for_page()))
+        st.html(hits.paragraphs(sentence(gone.as_message())))
         return
     st.html(hits.details(hit, beside))
 

@@ -38,14 +38,19 @@ def plan(plans: Iterable[Plan]) -> dict[str, Any]:
     }
 
 
+class Step(Shown):
+    state: str
+    sentence: str
+
+
 class Diagnosis(Shown):
     """Why a file is found in a store or not."""
 
     store: str
     file_path: str = at("path")
     findable: bool
-    steps: list[reports.Step]
-    advice: str
+    steps: list[Step]
+    advice: Text
     query: str
     rank: int | None
     score: Score | None
@@ -83,7 +88,7 @@ class Connection(Shown):
     kind: str
     state: str
     sentence: str
-    next_step: str
+    next_step: Text
     text: str = at("goes")
     used_by: list[str]
     embedders: list[str]

@@ -104,7 +104,11 @@ def _replies() -> TypeAdapter[Reply]:
 def _read(kept: str) -> Reply:
     """A stored reply. Raises LookupError, TypeError or ValueError for anything else."""
     value = json.loads(kept)
-    return _replies().validate_python(_renamed(value) if "on_page" in value else value)
+    value = _renamed(value) if "on_page" in value else value
+    for notice in value["notices"]:
+        if "message" in notice:  # kept before notices had codes
+            notice |= {"code": "", "data": {"text": notice.pop("message")}}
+    return _replies().validate_python(value)
 
 
 def _renamed(value: dict[str, Any]) -> dict[str, Any]:
@@ -115,5 +119,4 @@ def _renamed(value: dict[str, Any]) -> dict[str, Any]:
         statement["numbers"] = statement["references"]
         for quote in statement["quotes"]:
             quote["number"] = quote["reference"]
-    notices = zip(value["warnings"], value["on_page"], strict=True)
-    return {**value, "notices": [{"message": said, "on_page": on_page} for said, on_page in notices]}
+    return {**value, "notices": [{"message": said} for said in value["warnings"]]}

@@ -46,7 +46,7 @@ def _show(found: list[Connection]) -> None:
         if each.models:
             click.secho(f"      Can answer: {line(', '.join(each.models))}.", dim=True)
         if each.next_step:
-            click.echo(f"      Next: {line(each.next_step)}")
+            click.echo(f"      Next: {line(str(each.next_step))}")
 
 
 @connections.command("models")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 
 import click
 
@@ -37,7 +36,11 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...], as_json
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
         steps = library.upkeep.doctor(OWNER)
-        emit(as_json, {"steps": [asdict(s) for s in steps]}, lambda: show_steps(steps))
+        emit(
+            as_json,
+            {"steps": [{"state": s.state, "sentence": s.sentence} for s in steps]},
+            lambda: show_steps(steps),
+        )
         sys.exit(any(step.state == "no" for step in steps))
     found = library.upkeep.explain(OWNER, path, stores, query=query or "")
     emit(as_json, {"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))

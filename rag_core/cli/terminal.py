@@ -15,21 +15,20 @@ from rag_core.search.snippet import excerpt
 from rag_core.types import Answer, Document, DocumentLink, DocumentView, Hit, Job, Source, StoreInfo
 from rag_core.wording import (
     CHANGED_IN_LISTS,
+    NOTHING_FITS,
     dated,
     duration,
     embedder,
-    fewer_vectors,
     found,
-    go_on,
     left_out,
     lines,
     moment,
     nothing,
-    nothing_fits,
     on_disk,
     only_title,
     outcome,
     outcomes,
+    pending,
     plural,
     ranked,
     read_and_embedded,
@@ -40,7 +39,6 @@ from rag_core.wording import (
     unreadable,
     unshown,
     vectors_in,
-    waiting,
 )
 
 if TYPE_CHECKING:
@@ -91,10 +89,10 @@ def show_answer(answer: Answer) -> None:
     if not answer.hits:
         click.echo(f"{nothing(answer)}.")
         if answer.pending:
-            click.echo(f"{waiting(answer.pending)} {go_on(answer.stores)}")
+            click.echo(str(pending(answer.pending, answer.stores)))
         return
     if not answer.convincing:
-        click.echo(f"{nothing_fits(answer)} These are the nearest passages.")
+        click.echo(f"{NOTHING_FITS} These are the nearest passages.")
     for hit in answer.hits:
         _show_hit(hit, several=len(answer.stores) > 1)
     more = f"More with --offset {answer.offset + len(answer.hits)}."
@@ -256,7 +254,7 @@ def show_store(info: StoreInfo) -> None:
 
 
 def _vectors(info: StoreInfo) -> str:
-    said = [vectors_in(info), *([info.address] if info.address else [])]
+    said = [vectors_in(info)]
     said += ["attached, only read here"] if info.attached else []
     said += [f"{info.unsent:,} to send"] if info.unsent else []
     said += [f"{info.refused:,} refused"] if info.refused else []
@@ -321,7 +319,7 @@ def show_job(job: Job, problems: Sequence[Problem] = ()) -> None:
     counts = ", ".join(outcomes(job.counts)) or "no files"
     click.echo(f"{job.state.capitalize()} in {took(job)}: {line(counts)}.")
     if job.total_chunks_added or job.texts_embedded:
-        click.echo(f"{', '.join(read_and_embedded(job))}. {fewer_vectors(job)}".rstrip())
+        click.echo(f"{', '.join(read_and_embedded(job))}.")
     _show_problems(job, problems)
     if job.message:
         click.secho(plain(job.message), fg="yellow", err=True)
@@ -423,7 +421,7 @@ def show_diagnoses(found: Sequence[Diagnosis]) -> None:
         if diagnosis.query and diagnosis.findable:
             click.echo(f"      {plain(ranked(diagnosis))}")
         if diagnosis.advice:
-            click.echo(f"Next: {plain(diagnosis.advice)}")
+            click.echo(f"Next: {plain(str(diagnosis.advice))}")
 
 
 # --- health -----------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from rag_core.api.encoding import plain
 from rag_core.cli.options import check_configured, name_of_store, setting_option, store_names
 from rag_core.errors import InvalidInput
 from rag_core.search.query import FILTER_KEYS, filters_from, parse
-from rag_core.types import Filters
 
 _LETTER = re.compile(r"-[^\W\d_]")
 _SHORT = {"-k": "--top-k", "-h": "--help"}
@@ -77,7 +76,7 @@ filter_option = click.option(
     "filters",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=lambda _context, _option, given: _filters(given),
+    callback=lambda _context, _option, given: filters_from(map(_pair, given)),
     help=f"One of {', '.join(FILTER_KEYS)}.",
 )
 """``--filter KEY=VALUE`` once or more, as `Filters`."""
@@ -98,10 +97,6 @@ def the_words(given: Sequence[str], argument: str, what: tuple[str, str], *, fro
     if from_stdin:
         return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     return " ".join(given)
-
-
-def _filters(given: Sequence[str]) -> Filters:
-    return filters_from(map(_pair, given))
 
 
 def _pair(text: str) -> tuple[str, str]:

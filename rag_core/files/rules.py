@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from rag_core.errors import InvalidInput
 from rag_core.files.globs import EVERYTHING, Globs, State
@@ -31,8 +32,17 @@ HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
 NEVER_READ = "is of a kind of folder that is left out unless an include pattern names it"
 
 
-def why_skipped(root: Path, path: bytes, include: Sequence[str], exclude: Sequence[str] = ()) -> str | None:
-    """Why a scan does not take ``path`` (as in ``FileStat``), as the end of a sentence; None if it does.
+class Refusal(NamedTuple):
+    """Why a file is not taken, by kind and as the end of a sentence."""
+
+    kind: Literal["unreadable", "not included", "excluded", "rule"]
+    text: str
+
+
+def why_skipped(
+    root: Path, path: bytes, include: Sequence[str], exclude: Sequence[str] = ()
+) -> Refusal | None:
+    """Why a scan does not take ``path`` (as in ``FileStat``); None if it does.
 
     Raises InvalidInput as ``scan`` does.
     """
@@ -127,7 +137,7 @@ class Rules:
             return LEAVES
         rel = real[len(self.root) :].replace(os.fsencode(os.sep), b"/")
         reason = self._whatever_is_included.why(rel)
-        return f"is a symbolic link to {display(rel)!r}, which {reason}" if reason else (rel, status)
+        return f"is a symbolic link to {display(rel)!r}, which {reason.text}" if reason else (rel, status)
 
     @cached_property
     def _whatever_is_included(self) -> Rules:
@@ -136,16 +146,18 @@ class Rules:
         rules.top = replace(self.top, wanted=rules.include.start)
         return rules
 
-    def why(self, path: bytes) -> str | None:
+    def why(self, path: bytes) -> Refusal | None:
         """Why ``path`` is not taken, or None; see ``why_skipped``."""
         parts = [part for part in path.split(b"/") if part not in (b"", b".")]
         try:
             reason = self._why(parts) if parts else None
         except (OSError, ValueError) as error:
-            return cannot_be_read(error)
-        if reason and reason.endswith(EXCLUDED):
-            return f"{reason}: {self.exclude.which(b'/'.join(parts))!r}"
-        return reason
+            return Refusal("unreadable", cannot_be_read(error))
+        if reason is None:
+            return None
+        if reason.endswith(EXCLUDED):
+            return Refusal("excluded", f"{reason}: {self.exclude.which(b'/'.join(parts))!r}")
+        return Refusal("not included" if reason.endswith(NOT_MATCHED) else "rule", reason)
 
     def _why(self, parts: list[bytes]) -> str | None:
         place = self._look_into(self.top)

@@ -28,7 +28,7 @@ from rag_core.models.servers.ollama import OLLAMA_URL
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
-from rag_core.wording import GET_A_MODEL, go_on, waiting
+from rag_core.wording import GET_A_MODEL, pending
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -108,9 +108,8 @@ class Asking(Service):
         notices = [*answer.notices, self._kept_back()] if found.withheld else [*answer.notices]
         fitting = [hit for hit in found.hits if hit.relevant]
         if answer.pending and not fitting:
-            said = waiting(answer.pending)
-            more = f"{said} {go_on(answer.stores)}" if viewer.is_owner else said
-            notices.append(Notice(more, on_page=said))
+            said = pending(answer.pending, answer.stores, for_owner=viewer.is_owner)
+            notices.append(Notice.of(said))
         reply = Reply(
             question, "nothing found", answer.stores, message=_NOTHING, notices=tuple(notices),
             pending=answer.pending, timestamp=answer.timestamp,
@@ -250,9 +249,8 @@ class Asking(Service):
         references, count = numbered(hits, room, partial(self._around, viewer))
         notices = reply.notices
         if question != reply.question:
-            read, whole = f"{len(question):,}", f"{len(reply.question):,}"
-            cut = f"The model is given the first {read} of {whole} characters of the question."
-            notices = (*notices, Notice(cut))
+            cut = Notice("question_cut", {"given": len(question), "length": len(reply.question)})
+            notices = (*notices, cut)
         reply = replace(
             reply,
             ending="no model",
@@ -275,14 +273,13 @@ class Asking(Service):
         if self._settings.llm is None:
             raise LLMError(
                 "No model is set up to answer questions.",
-                f"{GET_A_MODEL} in config.yaml. `commonplace config` says where that is.",
-                on_page=f"{GET_A_MODEL} in config.yaml.",
+                f"{GET_A_MODEL} in config.yaml.",
             )
         return self._settings.llm
 
     def _kept_back(self) -> Notice:
         host = host_of(server_of(self._llm(), llm_options(self._settings)))
-        return Notice(f"Private notes fit, too, but they stay on this machine and the model is at {host}.")
+        return Notice("private_kept", {"host": host})
 
 
 def _spoken(
@@ -322,7 +319,7 @@ def _spoken(
     if said.ending == "too long":
         why = f"{options.timeout_s:g} seconds" if call.cut_off else f"{options.max_tokens:,} tokens"
         setting = "llm_timeout_s" if call.cut_off else "llm_max_tokens"
-        notice = Notice(f"The answer was cut off after {why}. The setting `{setting}` allows more.")
+        notice = Notice("answer_cut", {"limit": why, "setting": setting})
         return replace(said, notices=(*said.notices, notice))
     return said
 
@@ -338,10 +335,7 @@ _ENDINGS: dict[Outcome, Ending] = {
 def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
     """The reply with the reason why the answer is missing or broken off. A guest is not told the details:
     they may name a server."""
-    if viewer.is_owner:
-        notice = Notice(str(error), on_page=error.for_page())
-    else:
-        notice = Notice("The model that answers questions is not available just now.")
+    notice = Notice.of(error.as_message()) if viewer.is_owner else Notice("no_answer")
     return replace(reply, notices=(*reply.notices, notice))
 
 

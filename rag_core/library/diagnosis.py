@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import posixpath
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, islice
-from pathlib import Path, PurePath, PurePosixPath
+from glob import escape
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import NamedTuple
 
@@ -19,49 +19,21 @@ from rag_core.errors import RagError
 from rag_core.extract import hardly_text, is_current, reader_of
 from rag_core.files import display, why_skipped, with_sep
 from rag_core.library.freshness import file_state_by_hash
+from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, find, privacy
 from rag_core.store.sources import all_sources, excluded_below, excluded_files, shown_path
 from rag_core.types import OWNER, Query, Source
-from rag_core.wording import command, moment, plural, take_back
+from rag_core.wording import command, moment, take_back
 
 _NAMESAKES = 3
-_EMPTY = Step("note", "The file is empty; only its name finds it.")
-_READ = "What is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV."
-_ONLY_TEXT = f"Only text is read. {_READ}"
-_LATER = {
-    ".pdf": "PDF", ".docx": "Word", ".doc": "Word", ".pptx": "PowerPoint", ".ppt": "PowerPoint",
-    ".xlsx": "Excel", ".xls": "Excel", ".odt": "OpenDocument", ".ods": "OpenDocument",
-    ".odp": "OpenDocument", ".epub": "EPUB", ".mobi": "Mobipocket",
-}  # fmt: skip
-
-
-class _Advice(NamedTuple):
-    """What to do next, as it is said on a page of the app and as it is said everywhere."""
-
-    on_page: str = ""
-    everywhere: str = ""
-
-
-_NOTHING = _Advice()
-
-
-def _said(sentence: str) -> _Advice:
-    return _Advice(sentence, sentence)
-
-
-def _or_with(command: str, on_page: str, then: str = "") -> _Advice:
-    """Something to do on a page, or with a command."""
-    return _Advice(f"{on_page}{then}.", f"{on_page}, or with `{command}`{then}.")
-
-
-_MEND = _said("Mend the file, then index again.")
-_ADD_FOLDER = _or_with("commonplace init FOLDER --store NAME", "Add its folder on the Index page")
-_SPELLING = _said("Check how it is spelled, or give its whole path.")
-_MOST_NAMES = 100_000  # looked at below the folders of a store
+_NOWHERE = frozenset({"outside", "no_file"})
 
 Missing = Callable[[], RagError | None]
 """Why the embedder of a store cannot be had on this computer; None where it can."""
+
+_Followed = Iterator[tuple[Step, Message | None]]
+"""Steps, each with what to do next."""
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
@@ -73,17 +45,13 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
     """
     with store.read() as db:
         found = places(db, path, here)
+        called = [] if found else documents.called(db, path, _NAMESAKES)
+        if len(called) == 1:
+            found = places(db, called[0], None)[:1]
+        elif not found and not called:
+            found = _deeper(all_sources(db), path)
         if not found:
-            called = documents.called(db, path, _NAMESAKES)
-            if len(called) == 1:
-                [(source, raw), *_] = places(db, called[0], None)
-                return _explain(db, store.name, source, raw, missing)
-            if not called and (deeper := _deeper(all_sources(db), path)):
-                return _explain(db, store.name, *deeper, missing)
-            hint = f"It holds {', '.join(map(repr, called))}: write one like that." if called else ""
-            sentence, then = _in_no_folder(db, store.name, path, here)
-            advice = _said(hint) if hint else _unread(path) or then
-            return _diagnosis(store.name, path, [Step("no", sentence)], advice)
+            return _nowhere(db, store.name, path, here, called)
         tried = [_explain(db, store.name, source, raw, missing) for source, raw in found]
     if findable := next((diagnosis for diagnosis in tried if diagnosis.findable), None):
         return findable
@@ -94,15 +62,13 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
 
 def is_elsewhere(found: Diagnosis) -> bool:
     """Whether no folder of the store could hold the file, and no document has its name."""
-    advices = (_unread(found.path), _ADD_FOLDER, _SPELLING)
-    return len(found.steps) == 1 and found.advice in {each.everywhere for each in advices if each}
+    said = found.steps[0].said
+    return isinstance(said, Message) and said.code in _NOWHERE
 
 
 def in_store(found: Diagnosis, other: str) -> Diagnosis:
     """What to say of a file that is elsewhere, where the store ``other`` has it."""
-    if not is_elsewhere(found):
-        return found
-    return replace(found, advice=(said := f"It is in store {other!r}: ask about it there."), on_page=said)
+    return replace(found, advice=say("ask_in_store", store=other)) if is_elsewhere(found) else found
 
 
 def left_out(store: Store, path: str, query: Query) -> list[Step]:
@@ -120,38 +86,31 @@ def left_out(store: Store, path: str, query: Query) -> list[Step]:
     by = " and ".join(by for by, fits in lets.items() if not fits)
     if lets_all and not by:
         return []
-    return [Step("note", f"The query itself leaves this file out{f', by {by}' if by else ''}.")]
+    return [Step("note", say("left_out", by=f", by {by}" if by else ""))]
 
 
-def _in_no_folder(db: sqlite3.Connection, store: str, path: str, here: Path) -> tuple[str, _Advice]:
+def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: list[str]) -> Diagnosis:
+    """The diagnosis of a file that no folder holds, or whose name several documents have."""
     folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
     files = _absolute(path, here)
-    if not files or any(map(os.path.lexists, files)):
-        return f"No folder of store {store!r} contains it. Its folders: {folders}.", _ADD_FOLDER
-    near = documents.like(db, path)
-    meant = f" Did you mean {near[0]!r}?" if near else ""
-    if os.fsencode(path) in files:
-        return (
-            f"There is no file {path!r} on this computer. The store's folders: {folders}.{meant}",
-            _SPELLING,
+    if called:
+        said, advice = (
+            say("several", store=store, path=path),
+            say("one_of", paths=", ".join(map(repr, called))),
         )
-    return f"There is no file {path!r} below the folders of store {store!r}: {folders}.{meant}", _SPELLING
+    elif not files or any(map(os.path.lexists, files)):
+        said, advice = say("outside", store=store, folders=folders), _only_text(path) or say("add_folder")
+    else:
+        near = documents.like(db, path)
+        hint = say("did_you_mean", value=near[0]) if near else ""
+        said = say("no_file", path=path, store=store, folders=folders, hint=hint)
+        advice = _only_text(path) or say("spelling")
+    return Diagnosis(store, path, (Step("no", said),), advice)
 
 
-def _diagnosis(store: str, path: str, steps: Sequence[Step], advice: _Advice) -> Diagnosis:
-    findable = steps[-1].state != "no"
-    return Diagnosis(
-        store, path, findable, tuple(steps), advice.everywhere,
-        on_page=advice.on_page, by_name_only=findable and _EMPTY in steps,
-    )  # fmt: skip
-
-
-def _unread(path: str) -> _Advice | None:
-    """What to know before anything is tried with a file that holds no text, going by its name."""
-    if not hardly_text(path):
-        return None
-    kind = _LATER.get(posixpath.splitext(path)[1].lower())
-    return _said(f"{kind} is not read yet. {_READ}" if kind else _ONLY_TEXT)
+def _only_text(path: str) -> Message | None:
+    """What to know of a file that holds no text, going by its name."""
+    return say("only_text") if hardly_text(path) else None
 
 
 def places(db: sqlite3.Connection, path: str, here: Path | None) -> list[tuple[Source, bytes]]:
@@ -185,29 +144,16 @@ def _below(folders: Iterable[Source], path: str) -> list[tuple[Source, bytes]]:
     return found
 
 
-def _deeper(folders: Iterable[Source], path: str) -> tuple[Source, bytes] | None:
-    """The first file somewhere below one of the folders whose path ends in ``path``, as it is on the disk;
-    so many names are looked at, and no hidden folder."""
+def _deeper(folders: Iterable[Source], path: str) -> list[tuple[Source, bytes]]:
+    """The first file below one of the folders whose path ends in ``path``."""
     tail = os.path.normpath(path)
-    if tail.startswith((os.sep, os.pardir)) or "\0" in tail:
-        return None
-    here = (source for source in folders if PurePath(source.root).is_absolute())  # else one that is attached
-    below = ((source, name) for source in here for name in _names(source.root))
-    return next(
-        (
-            (source, os.fsencode(name))
-            for source, name in islice(below, _MOST_NAMES)
-            if f"{os.sep}{name}".endswith(f"{os.sep}{tail}")
-        ),
-        None,
-    )
-
-
-def _names(root: str) -> Iterator[str]:
-    """The paths of the files below ``root``."""
-    for folder, inside, names in os.walk(root):
-        inside[:] = [name for name in inside if not name.startswith(".")]
-        yield from (os.path.relpath(os.path.join(folder, name), root) for name in names)  # noqa: PTH118
+    if tail.startswith((os.sep, os.pardir)):
+        return []
+    for root, source in ((Path(each.root), each) for each in folders):
+        with suppress(OSError, ValueError):  # a path that no file can have
+            if root.is_absolute() and (file := next(root.rglob(escape(tail)), None)):
+                return [(source, os.fsencode(file.relative_to(root)))]
+    return []
 
 
 def _absolute(path: str, here: Path) -> tuple[bytes, ...]:
@@ -221,114 +167,103 @@ def _absolute(path: str, here: Path) -> tuple[bytes, ...]:
 
 def _explain(db: sqlite3.Connection, store: str, source: Source, raw: bytes, missing: Missing) -> Diagnosis:
     shown = shown_path(source.label, raw) if raw else source.root
-    steps = [Step("ok", f"It lies in the folder {source.root!r} of store {store!r}.")]
-    advice = _NOTHING
+    steps = [Step("ok", say("in_folder", folder=source.root, store=store))]
+    advice: Message | None = None
     for step, then in _follow(db, store, source, raw, missing):
         steps.append(step)
         if step.state == "no":
-            return _diagnosis(store, shown, steps, then)
-        advice = then if advice == _NOTHING else advice
-    return _diagnosis(store, shown, steps, advice)
+            advice = then
+            break
+        advice = advice or then
+    return Diagnosis(store, shown, tuple(steps), advice or "")
 
 
-def _follow(
-    db: sqlite3.Connection, store: str, source: Source, raw: bytes, missing: Missing
-) -> Iterator[tuple[Step, _Advice]]:
+def _follow(db: sqlite3.Connection, store: str, source: Source, raw: bytes, missing: Missing) -> _Followed:
     """Each step from the file to its vectors, with what to do where it went wrong."""
-    row = _row(db, source, raw)
-    if row is None and os.path.isdir(os.path.join(os.fsencode(source.root), raw)):  # noqa: PTH112, PTH118
-        yield Step("no", "It is a folder; only files are found."), _said("Ask about a file in it.")
+    row: sqlite3.Row | None = db.execute(
+        """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count
+           FROM documents d JOIN sources s ON s.id = d.source_id WHERE d.source_id = ? AND d.path = ?""",
+        (source.id, raw),
+    ).fetchone()
+    if row is None and _is_folder(source, raw):
+        yield Step("no", say("folder")), say("ask_file_in_it")
         return
     if os.path.isabs(source.root):  # noqa: PTH117  else an index that is attached, and no folder
         yield from _choice(db, store, source, raw, kept=bool(row and row["chunk_count"]))
     if row is None:
-        due = _resume(store, source) if source.paused else _index(store)
-        yield Step("no", "It was not read yet."), _unread(display(raw)) or due
+        due = _resume(store, source) if source.paused else say("index", store=store)
+        yield Step("no", say("not_read")), _only_text(display(raw)) or due
         return
     yield from _reading(store, row)
     yield from _vectors(db, store, row, missing)
     if row["private"]:
-        why = _why_private(db, source, row)
-        yield Step("note", f"It is private, {why}: only the owner finds it."), _NOTHING
+        why = ["as the note says"] if row["private"] & privacy.BY_NOTE else []
+        why += [f"by the rule {rule!r}" for rule in privacy.which(db, source.label, row["path"])]
+        yield Step("note", say("private", why=" and ".join(why))), None
 
 
-def _why_private(db: sqlite3.Connection, source: Source, row: sqlite3.Row) -> str:
-    why = ["as the note says"] if row["private"] & privacy.BY_NOTE else []
-    why += [f"by the rule {rule!r}" for rule in privacy.which(db, source.label, row["path"])]
-    return " and ".join(why)
+def _is_folder(source: Source, raw: bytes) -> bool:
+    return os.path.isdir(os.path.join(os.fsencode(source.root), raw))  # noqa: PTH112, PTH118  (bytes)
 
 
-def _index(store: str) -> _Advice:
-    return _or_with(f"commonplace index --store {store}", "Index the store again on the Index page")
-
-
-def _fill(store: str) -> _Advice:
-    return _or_with(f"commonplace index --store {store}", "Write into it; then index again on the Index page")
-
-
-def _reindex(store: str, row: sqlite3.Row) -> _Advice:
-    return _or_with(command("reindex", row["display"], f"--store {store}"), "Read it again on the Files page")
-
-
-def _resume(store: str, source: Source) -> _Advice:
-    resume = f"commonplace source resume {source.id} --store {store}"
-    return _or_with(resume, "Resume the folder on the Index page", "; then index it")
+def _resume(store: str, source: Source) -> Message:
+    return say("resume_folder", number=source.id, store=store)
 
 
 class Obstacle(NamedTuple):
     """What keeps a run from reading a file, and what becomes of the text that the store has of it."""
 
-    sentence: str
-    advice: _Advice
-    meanwhile: str = "It is found until the next run."
+    said: str | Message
+    advice: Message
+    meanwhile: str = "found_until_run"
 
 
-def _choice(
-    db: sqlite3.Connection, store: str, source: Source, raw: bytes, *, kept: bool
-) -> Iterator[tuple[Step, _Advice]]:
+def _choice(db: sqlite3.Connection, store: str, source: Source, raw: bytes, *, kept: bool) -> _Followed:
     """Whether the folder and its rules give the file; ``kept`` where the store has its text."""
     found = obstacle(db, store, source, raw)
     if found is None:
-        yield Step("ok", "The folder's patterns take it, and no rule leaves it out."), _NOTHING
+        yield Step("ok", say("chosen")), None
         if source.paused:
-            yield Step("note", "The folder is paused; changes wait."), _resume(store, source)
+            yield Step("note", say("paused")), _resume(store, source)
     elif kept:
-        yield Step("note", f"{found.sentence} {found.meanwhile}"), found.advice
+        yield Step("note", say("kept", reason=found.said, meanwhile=say(found.meanwhile))), found.advice
     else:
-        yield Step("no", found.sentence), found.advice
+        yield Step("no", found.said), found.advice
 
 
 def obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> Obstacle | None:
     """What keeps a run from reading the file ``raw`` of ``source``; None where nothing does."""
     if source.removed:
-        return Obstacle("The folder is being removed from the store.", _said("Add the folder again."))
+        return Obstacle(say("folder_removed"), say("add_folder_again"))
     excluded = excluded_below(db, source.root)
     if raw in excluded:
-        return Obstacle(f"It is excluded. {excluded[raw]}".strip(), _take_back(db, store, source, raw))
-    if os.path.isdir(os.path.join(os.fsencode(source.root), raw)):  # noqa: PTH112, PTH118  (bytes)
-        said = "It is no file any more: a folder has its name."
-        return Obstacle(said, _said("Ask about a file in it."), "The next run forgets what was read of it.")
-    stays = "What was read of it is still found."
+        return Obstacle(say("excluded", reason=excluded[raw]), _take_back(db, store, source, raw))
+    if _is_folder(source, raw):
+        return Obstacle(say("became_folder"), say("ask_file_in_it"), "forgotten_by_run")
     try:
         reason = why_skipped(Path(source.root), raw, source.include, source.exclude)
     except RagError as error:  # the folder is gone, or cannot be read
-        return Obstacle(error.message, _Advice(error.on_page, error.suggestion), stays)
+        return Obstacle(error.message, error.next_step, "still_found")
     if reason is None:
         return None
-    if reason.startswith("cannot be"):
-        advice = _said("Check that the file is there and that this user may read it.")
-        return Obstacle(
-            f"It {reason}.", advice, "The next run forgets it." if _is_gone(source, raw) else stays
-        )
-    advice = _unread(display(raw)) or _rule_advice(store, source, raw, reason)
-    return Obstacle(f"The folder's rules leave it out: it {reason}.", advice)
+    if reason.kind == "unreadable":
+        meanwhile = "forgotten_by_run" if _is_gone(source, raw) else "still_found"
+        return Obstacle(say("unreadable", reason=reason.text), say("check_file"), meanwhile)
+    advice = _only_text(display(raw))
+    if not advice and reason.kind == "not included":
+        named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))
+        add = command("index", named, f"--root {quote(source.root)} --store {store}")
+        advice = say("include_pattern", command=add)
+    elif not advice and reason.kind == "excluded":
+        advice = say("edit_exclude", number=source.id, store=store)
+    return Obstacle(say("skipped_by_rule", reason=reason.text), advice or say("move_file"))
 
 
-def _take_back(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> _Advice:
+def _take_back(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> Message:
     whole = with_sep(os.fsencode(source.root)) + raw
     out = next((each for each in excluded_files(db) if each.whole_path == whole), None)
     path = out.display if out else shown_path(source.label, raw)
-    return _or_with(take_back(path, store), "Include it again on the Files page")
+    return say("include", command=take_back(path, store))
 
 
 def _is_gone(source: Source, raw: bytes) -> bool:
@@ -341,84 +276,44 @@ def _is_gone(source: Source, raw: bytes) -> bool:
     return False
 
 
-def _rule_advice(store: str, source: Source, raw: bytes, reason: str) -> _Advice:
-    if "include pattern" in reason:
-        named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))
-        add = command("index", named, f"--root {quote(source.root)} --store {store}")
-        return _or_with(add, "Add a pattern that names it to the folder on the Index page")
-    if "exclude pattern" in reason:
-        change = "Change the folder's exclude patterns"
-        edit = f"commonplace source edit {source.id} --store {store}"
-        others = f"`{edit} --exclude PATTERN` puts others in their place, `{edit} --no-exclude` none"
-        return _Advice(f"{change} on the Index page, with Edit at the folder.", f"{change}: {others}.")
-    rule = ", or change the rule that is named" if " line " in reason else ""
-    return _said(f"Move or rename the file{rule}.")
-
-
-def _row(db: sqlite3.Connection, source: Source, raw: bytes) -> sqlite3.Row | None:
-    found: sqlite3.Row | None = db.execute(
-        """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count
-           FROM documents d JOIN sources s ON s.id = d.source_id WHERE d.source_id = ? AND d.path = ?""",
-        (source.id, raw),
-    ).fetchone()
-    return found
-
-
-def _reading(store: str, row: sqlite3.Row) -> Iterator[tuple[Step, _Advice]]:
-    passages, changed = plural(row["chunk_count"], "passage"), file_state_by_hash(row) == "changed"
-    match row["state"]:
-        case "failed" if row["chunk_count"]:
-            reason = f"It could not be read: {row['reason']} Its last good text is found."
-            yield Step("note", reason), _MEND
-        case "failed":
-            yield Step("no", f"It could not be read: {row['reason']}"), _MEND
-        case "skipped" if row["reason"] == documents.ALL_TAKEN_OUT:
-            yield Step("no", row["reason"]), _reindex(store, row)
-        case "skipped":
-            yield Step("no", f"It was skipped: {row['reason']}"), _unread(row["display"]) or _said(_ONLY_TEXT)
-        case _:
-            read = f"It was read as {row['file_type']}{_reader(row)} on {moment(row['indexed_at'])}"
-            yield Step("ok", f"{read}: {passages}." if row["size"] else f"{read}."), _NOTHING
-            if not row["size"]:
-                yield _EMPTY, _NOTHING if changed else _fill(store)
-            if documents.TAKEN_OUT in json.loads(row["warnings"]):
-                yield Step("note", documents.TAKEN_OUT), _reindex(store, row)
+def _reading(store: str, row: sqlite3.Row) -> _Followed:
+    changed, kept = file_state_by_hash(row) == "changed", bool(row["chunk_count"])
+    path, reason = PurePosixPath(row["display"]), row["reason"]
+    again = say("read_again", command=command("reindex", row["display"], f"--store {store}"))
+    index = say("index", store=store)
+    if row["state"] == "failed":
+        said = say("failed_kept" if kept else "failed", reason=reason)
+        yield Step("note" if kept else "no", said), say("fix_file")
+    elif row["state"] == "skipped" and reason == documents.ALL_TAKEN_OUT:
+        yield Step("no", reason), again
+    elif row["state"] == "skipped":
+        yield Step("no", say("skipped", reason=reason)), say("only_text")
+    else:
+        by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
+        yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
+        if not row["size"]:
+            yield Step("note", say("empty_file")), None
+        if documents.TAKEN_OUT in json.loads(row["warnings"]):
+            yield Step("note", documents.TAKEN_OUT), again
     if changed:
-        yield Step("note", "The file has changed since it was read."), _index(store)
-    elif row["state"] != "failed" and not _reader(row):
-        reader = reader_of(PurePosixPath(row["display"]))
-        yield Step("note", f"The next run has it read again, by {reader}."), _index(store)
+        yield Step("note", say("changed")), index
+    elif row["state"] != "failed" and not is_current(row["extractor"], path):
+        yield Step("note", say("other_reader", reader=reader_of(path))), index
 
 
-def _reader(row: sqlite3.Row) -> str:
-    """Who read the document, if it would be read so today, too; else ''."""
-    path = PurePosixPath(row["display"])
-    return f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
-
-
-def _vectors(
-    db: sqlite3.Connection, store: str, row: sqlite3.Row, missing: Missing
-) -> Iterator[tuple[Step, _Advice]]:
+def _vectors(db: sqlite3.Connection, store: str, row: sqlite3.Row, missing: Missing) -> _Followed:
     counts = embeddings.counts_of(db, row["id"])
     if counts.bare and row["size"]:
-        yield Step("note", "It has no text to be found by meaning; its name finds it."), _NOTHING
+        yield Step("note", say("no_text")), None
     if counts.refused:
-        sentence = f"{plural(counts.refused, 'passage')} could not be embedded: {counts.error}"
-        yield Step("note", sentence), _said("Words find it; the next run tries again.")
+        yield Step("note", say("refused", count=counts.refused, error=counts.error)), say("tried_again")
     if waiting := counts.waiting - counts.refused:
-        yield (
-            Step("note", f"{plural(waiting, 'passage')} still to be embedded; words find it."),
-            _index(store),
-        )
+        yield Step("note", say("waiting", count=waiting)), say("index", store=store)
     if counts.unreadable:
-        sentence = f"{plural(counts.unreadable, 'passage')} in a script the model cannot read"
-        yield Step("note", f"{sentence}: found by words only."), _NOTHING
+        yield Step("note", say("other_script", count=counts.unreadable)), None
     if counts.data:
-        sentence = f"{plural(counts.data, 'passage')} of base64 or minified code"
-        yield Step("note", f"{sentence}: words find it, but it fits no query."), _NOTHING
+        yield Step("note", say("machine_text", count=counts.data)), None
     if counts.embedded and (error := missing()):
-        have = f"{plural(counts.embedded, 'passage')} {'has' if counts.embedded == 1 else 'have'}"
-        sentence = f"{have} vectors, but nothing is found by meaning for now. {error.message}"
-        yield Step("note", sentence), _Advice(error.on_page or error.suggestion, error.suggestion)
+        yield Step("note", say("no_embedder", error=error.message)), error.next_step
     elif counts.embedded:
-        yield Step("ok", f"{plural(counts.embedded, 'passage')} can be found by meaning."), _NOTHING
+        yield Step("ok", say("by_meaning", count=counts.embedded)), None

@@ -6,12 +6,12 @@ import os
 import platform
 import shutil
 import sqlite3
-import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from rag_core.errors import RagError
-from rag_core.extensions import Extension
+from rag_core.extensions import Catalogue, Extension
 from rag_core.extract import Worker, claims
 from rag_core.models.embedders import Embedder
 from rag_core.models.embedders.foreign import opener_of
@@ -22,32 +22,25 @@ from rag_core.types import StoreInfo
 from rag_core.vectors.foreign import ForeignBackend, backends
 from rag_core.wording import plural, size
 
-_OLDEST_PYTHON = (3, 11)
 _LITTLE_SPACE = 1_000_000_000
 
 
 def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
     """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
-    return [_python(), _sqlite(), _data_folder(data_dir), _model(open_model)]
+    python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}."
+    return [Step("ok", python), _sqlite(), _data_folder(data_dir), _model(open_model)]
 
 
 def extensions(timeout_s: float) -> list[Step]:
     """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
     with Worker(timeout_s) as worker:
-        found = [
-            *(_extension(each, _reads(each), worker.load) for each in claims.packages().all),
-            *(_extension(each, f"adds the embedders '{each.name}:…'", opener_of) for each in providers().all),
-            *(
-                _extension(each, f"adds the vector index {each.name!r}", ForeignBackend)
-                for each in backends().all
-            ),
-        ]
+        groups: Sequence[tuple[Catalogue, str, Callable[[Extension], object]]] = (
+            (claims.packages(), "reads files as", worker.load),
+            (providers(), "adds the embedders", opener_of),
+            (backends(), "adds the vector index", ForeignBackend),
+        )
+        found = [_extension(each, adds, load) for group, adds, load in groups for each in group.all]
     return list(dict.fromkeys(found))  # what two packages claim is said once
-
-
-def _reads(extension: Extension) -> str:
-    file_type, _, suffix = extension.name.partition(".")
-    return f"reads files ending in '.{suffix}' as {file_type}"
 
 
 def _extension(extension: Extension, adds: str, load: Callable[[Extension], object]) -> Step:
@@ -55,27 +48,17 @@ def _extension(extension: Extension, adds: str, load: Callable[[Extension], obje
         load(extension)
     except RagError as error:
         return Step("no", str(error))
-    return Step("ok", f"The package {extension} {adds} ({extension.group}).")
-
-
-def _python() -> Step:
-    sentence = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}."
-    if sys.version_info < _OLDEST_PYTHON:
-        return Step("no", f"{sentence} Commonplace needs 3.11 or newer.")
-    return Step("ok", sentence)
+    return Step("ok", f"The package {extension} {adds} {extension.name!r} ({extension.group}).")
 
 
 def _sqlite() -> Step:
-    db = sqlite3.connect(":memory:")
+    found = f"SQLite {sqlite3.sqlite_version}"
     try:
-        db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
+        with closing(sqlite3.connect(":memory:")) as db:
+            db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
     except sqlite3.OperationalError as error:
-        return Step(
-            "no", f"SQLite {sqlite3.sqlite_version} has no full-text search ({error}). Use another Python."
-        )
-    finally:
-        db.close()
-    return Step("ok", f"SQLite {sqlite3.sqlite_version} with full-text search.")
+        return Step("no", f"{found} has no full-text search ({error}). Use another Python.")
+    return Step("ok", f"{found} with full-text search.")
 
 
 def _data_folder(folder: Path) -> Step:
@@ -89,10 +72,9 @@ def _data_folder(folder: Path) -> Step:
 
 def _model(open_model: Callable[[], Embedder]) -> Step:
     try:
-        identity = open_model().identity
+        return Step("ok", f"The built-in model is ready: {open_model().identity}.")
     except RagError as error:
         return Step("no", f"{error} Until then search goes by words.")
-    return Step("ok", f"The built-in model is ready: {identity}.")
 
 
 def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str]) -> Step:
@@ -109,18 +91,19 @@ def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str])
 
 
 def sharing(people: Callable[[], Sequence[Person]], look: Callable[[], Tailscale]) -> list[Step]:
-    """Whether those who may come in find the way here; nothing where nobody may."""
+    """Whether people who may come in can reach the app; nothing where nobody may."""
     try:
         if not people():
             return []
     except RagError as error:
         return [Step("no", str(error))]
     found = look()
-    warnings = [Step("note", warning) for warning in found.warnings]
     if found.forwards:
-        return [Step("ok", f"Those who may come in find this app at {found.address}"), *warnings]
-    see = "`commonplace share status` says what to do."
-    return [Step("note", f"Those who may come in find no way here. {found.sentence} {see}"), *warnings]
+        step = Step("ok", f"People whom you let in find this app at {found.address}")
+    else:
+        see = "`commonplace share status` says what to do."
+        step = Step("note", f"People whom you let in cannot reach this app. {found.sentence} {see}")
+    return [step, *(Step("note", warning) for warning in found.warnings)]
 
 
 def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
@@ -130,17 +113,16 @@ def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
     except RagError as error:
         return [Step("no", str(error))]
     counts = f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}"
-    steps = [Step("ok", f"Store {name!r} opens: {counts}.")]
+    notes = []
     if info.failed:
-        failed = plural(info.failed, "file")
         see = f"See its Index page, or `commonplace list --store {name} --state failed`."
-        steps.append(Step("note", f"Store {name!r}: {failed} could not be read. {see}"))
+        notes.append(f"{plural(info.failed, 'file')} could not be read. {see}")
     if info.pending:
-        waiting = plural(info.pending, "text")
-        steps.append(Step("note", f"Store {name!r}: {waiting} still to be embedded. Index it again."))
-    steps += [
-        Step("note", f"Store {name!r}: the folder {source.root!r} is not there. Mount its disk or remove it.")
+        notes.append(f"{plural(info.pending, 'text')} still to be embedded. Index it again.")
+    notes += [
+        f"the folder {source.root!r} is not there. Mount its disk or remove it."
         for source in info.sources
         if not (source.paused or source.removed or os.path.isdir(source.root))  # noqa: PTH112  (no error)
     ]
-    return steps
+    said = [Step("note", f"Store {name!r}: {note}") for note in notes]
+    return [Step("ok", f"Store {name!r} opens: {counts}."), *said]

@@ -60,8 +60,7 @@ class Jobs(Service):
             hindered = [places.hindrance(db, opened, place) for place in found]
         readable = [place for place, hindrance in zip(found, hindered, strict=True) if hindrance is None]
         if not readable and hindered[0]:
-            said, advice = hindered[0].sentence, hindered[0].advice.everywhere
-            raise InvalidInput(f"{path!r} is not read. {said}", advice)
+            raise InvalidInput(f"{path!r} is not read. {hindered[0].said}", hindered[0].advice)
         for source, raw in readable:
             index.request_files(opened, source.id, [raw])
         return places.shown(readable[0])

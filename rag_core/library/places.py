@@ -11,6 +11,7 @@ from pathlib import Path
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.files import expanded, scan, with_sep
 from rag_core.library import diagnosis
+from rag_core.messages import say
 from rag_core.store import Store, documents, sources
 from rag_core.store.sources import shown_path
 from rag_core.types import Source
@@ -40,12 +41,8 @@ def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
 def no_file(opened: Store, path: str) -> NotFound:
     """The error where a store has no file called ``path``, with one that may be meant."""
     like = near(opened, path)
-    listed = f"`commonplace list --store {opened.name}` lists its files."
-    meant = f"Did you mean {like[0]!r}?" if like else "It may have moved or be gone."
-    return NotFound(
-        f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", f"{meant} {listed}",
-        on_page=meant if like else "It may have moved or be gone; look at the files of the store.",
-    )  # fmt: skip
+    meant = f"Did you mean {like[0]!r}?" if like else "It may have been moved or deleted."
+    return NotFound(f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", meant)
 
 
 def near(opened: Store, path: str) -> Sequence[str]:
@@ -56,11 +53,8 @@ def near(opened: Store, path: str) -> Sequence[str]:
 
 
 def _excluded(store: str, path: str) -> NotFound:
-    return NotFound(
-        f"{path!r} is excluded from store {store!r}.",
-        f"Include it again with `{take_back(path, store)}`, or on the Files page.",
-        on_page="Include it again to have it read.",
-    )
+    undo = say("include", command=take_back(path, store))
+    return NotFound(f"{path!r} is excluded from store {store!r}.", undo)
 
 
 def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:

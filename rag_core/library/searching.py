@@ -15,7 +15,6 @@ from rag_core.library.freshness import file_states_soon
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models.embedders import DEFAULT_EMBEDDER
-from rag_core.search.notices import over_budget, pasted
 from rag_core.search.query import asked, is_pasted
 from rag_core.search.rank import calibration_for
 from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
@@ -71,11 +70,11 @@ class Searching(Service):
             ranked = rarest(query, [each.store for each in opened], viewer) if long else query
             answer = search(scopes, ranked, options, viewer)
         hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
-        said = [pasted(len(text), len(ranked.words), mode)] if long else []
-        said += [Notice(str(error)) for error in failed]
+        said = [Notice("long_query", {"length": len(text)})] if long else []
+        said += [Notice.of(error.as_message()) for error in failed]
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
-            said.append(over_budget(answer.hits, tokens, max_tokens, goes_on=answer.has_more))
+            said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
         answer = replace(
             answer,
             hits=hits,

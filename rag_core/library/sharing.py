@@ -48,9 +48,7 @@ class Sharing(Service):
         a store that is not there.
         """
         if not stores:
-            raise InvalidInput(
-                "No store is named to share.", "Name at least one.", on_page="Choose at least one."
-            )
+            raise InvalidInput("No store is named to share.", "Choose at least one.")
         for store in stores:
             self._stores.open(viewer, store)
         self._refuse_configured(login)

@@ -231,7 +231,7 @@ def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
             f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
         )
     if why := why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
-        raise InvalidInput(f"{path!r} is not read: it {why}.", "Choose a folder that holds documents.")
+        raise InvalidInput(f"{path!r} is not read: it {why.text}.", "Choose a folder that holds documents.")
     return real
 
 

@@ -16,6 +16,7 @@ from typing import cast
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
 from rag_core.library.people import People
+from rag_core.messages import say
 from rag_core.models.servers.patience import Patience
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
@@ -258,6 +259,5 @@ def _is_store(entry: os.DirEntry[str]) -> bool:
 def no_store(viewer: Viewer, message: str) -> NotFound:
     """The error ``message`` where there is no store yet, with the first step."""
     if viewer.is_owner:
-        both = "Make one on the Index page, or with `commonplace init FOLDER`."
-        return NotFound(message, both, on_page="Make one on the Index page.")
+        return NotFound(message, say("make_store"))
     return NotFound(message, "Ask the owner to share one.")

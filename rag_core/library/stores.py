@@ -124,7 +124,7 @@ class Stores(Service):
         if name is None or name in self.names(viewer):
             return ""
         where = self._settings.origin("default_store")
-        return f"The setting default_store ({where}) names {name!r}, which does not exist. Change it."
+        return f"The setting default_store ({where}) names {name!r}, which is no store. Change it."
 
     def create(
         self,
@@ -310,5 +310,7 @@ class Stores(Service):
 
 
 def _unfinished(job: Job) -> str:
-    said = f"The last run of {job.store!r} was {job.state}; `commonplace index --store {job.store}` goes on."
+    said = (
+        f"The last run of {job.store!r} was {job.state}; `commonplace index --store {job.store}` continues."
+    )
     return f"{said} {job.message}".rstrip()

@@ -103,8 +103,7 @@ class Upkeep(Service):
                 opened, path, here, partial(self._shared.embedder_missing, opened.embedder)
             )
         except StoreError as error:  # the store that holds the file may be the damaged one
-            step = Step("no", error.message)
-            return Diagnosis(name, path, False, (step,), error.suggestion, on_page=error.on_page)
+            return Diagnosis(name, path, (Step("no", error.message),), error.next_step)
 
     def _ranked(self, viewer: Viewer, found: Diagnosis, query: str) -> Diagnosis:
         answer = self._searching.search(

@@ -11,11 +11,11 @@ from math import floor
 from pathlib import PurePath
 
 from rag_core.errors import RagError, StoreError
-from rag_core.extract import hardly_text
+from rag_core.messages import Message, Value, say
 from rag_core.store import Store, find, lexical, view
 from rag_core.store.sources import all_sources
 from rag_core.text.words import is_unspaced
-from rag_core.types import Filters, Hit, Mode, Notice, Query, Viewer
+from rag_core.types import Filters, Notice, Query, Viewer
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
@@ -24,55 +24,27 @@ _MOST_MEANT = 3  # every word of a store is compared with each
 
 def failures(errors: Mapping[str, RagError]) -> list[Notice]:
     """One notice for each store (by name) that could not be searched, or not as it should."""
-    return [Notice(str(error), (name,), error.for_page()) for name, error in errors.items()]
+    return [Notice.of(error.as_message(), name) for name, error in errors.items()]
 
 
 def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
     """One notice a reason, given why each store (by name) is searched by words only."""
-    stores: dict[tuple[str, str], list[str]] = {}
+    stores: dict[str, list[str]] = {}
     for name, error in reasons.items():
-        stores.setdefault((str(error), error.for_page()), []).append(name)
-    return [_words_only(names, *reason) for reason, names in stores.items()]
-
-
-def _words_only(names: Sequence[str], reason: str, on_page: str) -> Notice:
-    said = f"{_named(names)} {_is(names)} searched by words only."
-    return Notice(f"{said} {reason}", tuple(names), f"{said} {on_page}")
+        stores.setdefault(str(error), []).append(name)
+    errors = {str(error): error for error in reasons.values()}
+    return [
+        _about(names, "words_only", reason=errors[why].message, next=errors[why].next_step)
+        for why, names in stores.items()
+    ]
 
 
 def below(scores: Sequence[float], min_score: float | None) -> list[Notice]:
     """What is said where every passage has one of these scores, all too low."""
     if not scores or min_score is None:
         return []
-    down = floor(max(scores) * 10_000) / 10_000  # never up to the least
-    best = f"The best passage has a score of {down:g}"
-    return [
-        Notice(
-            f"{best}, below the least that is wanted, {min_score:g} (min_score).",
-            on_page=f"{best}, below the minimum score of {min_score:g}.",
-        )
-    ]
-
-
-def pasted(length: int, words: int, mode: Mode) -> Notice:
-    """What is said of a query of so many characters, of which so many ``words`` are looked for."""
-    by_words = f"its {words} rarest words are looked for" if words != 1 else "its rarest word is looked for"
-    by_meaning = "its beginning is compared by meaning, as far as the model reads"
-    ways = {"lexical": by_words, "vector": by_meaning, "hybrid": f"{by_meaning}, and {by_words}"}
-    return Notice(
-        f"The query is a text of {length:,} characters: {ways[mode]}. A few words find more exactly."
-    )
-
-
-def over_budget(hits: Sequence[Hit], tokens: int, max_tokens: int, *, goes_on: bool) -> Notice:
-    """What is said where the first of ``hits`` alone takes so many ``tokens``, more than ``max_tokens``."""
-    fit = sum(hit.relevant for hit in hits)
-    takes = f"takes {tokens:,} tokens, more than {max_tokens:,} (max_tokens)."
-    if not fit:
-        return Notice(f"No passage fits the query well, and the nearest {takes}")
-    least = "At least " if goes_on else ""
-    said = "passage fits the query. It" if fit == 1 else "passages fit the query. The first"
-    return Notice(f"{least}{fit:,} {said} {takes}")
+    best = floor(max(scores) * 10_000) / 10_000  # never rounded up to the minimum
+    return [Notice("min_score", {"best": best, "least": float(min_score)})]
 
 
 def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bool) -> list[Notice]:
@@ -95,11 +67,16 @@ def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bo
 def _no_document(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
     """That nothing fits all filters of ``query``, if so."""
     allowed = find.eligible(replace(query, phrases=(), without=()), viewer)
+    return [] if _any(stores, allowed) else [_about([store.name for store in stores], "no_match")]
+
+
+def _any(stores: Sequence[Store], allowed: find.Eligible) -> bool:
+    """Whether any of the stores has a passage that is allowed."""
     for store in stores:
         with store.read() as db:
             if find.few(db, allowed, 0) is None:
-                return []
-    return [Notice("No document matches these filters.", tuple(store.name for store in stores))]
+                return True
+    return False
 
 
 def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
@@ -118,25 +95,17 @@ def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[
     if not after and not before:
         return []
     if after and before and after >= before:
-        return [Notice("'after' must be earlier than 'before'.")]
+        return [Notice("reversed_dates")]
     alone = find.eligible(Query("", "", (), filters=Filters(after=after, before=before)), viewer)
+    if _any(stores, alone):
+        return []
     known: list[str] = []
     for store in stores:
         with store.read() as db:
-            if find.few(db, alone, 0) is None:
-                return []
             known += view.days(db, viewer) or ()
     wanted = " and ".join(filter(None, (after and f"{after} or later", before and f"before {before}")))
-    names = tuple(store.name for store in stores)
-    return [Notice(f"No document in {_named(names, 's')} is of a day {wanted}.{_between(known)}", names)]
-
-
-def _between(days: Sequence[str]) -> str:
-    """Of which days there is something, of the first and last ones of each store."""
-    if not days:
-        return ""
-    first, last = min(days), max(days)
-    return f" All are of {first}." if first == last else f" The first is of {first}, the last of {last}."
+    dates = say("known_days", first=min(known), last=max(known)) if known else ""
+    return [_about([store.name for store in stores], "no_such_days", days=wanted, known=dates)]
 
 
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
@@ -150,28 +119,25 @@ def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer:
                 known |= dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
             if kind.field == "types" and viewer.is_owner:
                 skipped += find.skipped_count(db, f".{value}")
-    names = tuple(store.name for store in stores)
-    message = f"No document in {_named(names, 's')} {kind.lacks} {value[:80]!r}."
-    close = _closest(value, known)
+    hints: list[Message] = []
+    tops = list(filter(None, dict.fromkeys(name.partition("/")[0] for name in known)))
     if kind.field == "pages":
-        message += " Notes, text and code have no pages, only lines."
-    elif close:
-        message += f" Did you mean {close!r}?"
-    elif kind.field in ("types", "paths") and known:
-        tops = dict.fromkeys(name.partition("/")[0] for name in known if name)
-        message += f" There are: {', '.join(list(tops)[:_MOST_NAMED])}." if tops else ""
-    message += _skipped(skipped, value) if skipped else ""
-    message += _unlabelled(value, stores) if kind.field == "paths" and viewer.is_owner else ""
-    return Notice(message, names)
+        hints.append(say("no_pages"))
+    elif close := _closest(value, known):
+        hints.append(say("did_you_mean", value=close))
+    elif kind.field in ("types", "paths") and tops:
+        hints.append(say("there_are", values=", ".join(tops[:_MOST_NAMED])))
+    if skipped:
+        hints.append(say("skipped_type", count=skipped))
+    if kind.field == "paths" and viewer.is_owner:
+        hints += _unlabelled(value, stores)
+    names = [store.name for store in stores]
+    return _about(names, "unknown_value", lacks=kind.lacks, value=value[:80], hints=tuple(hints))
 
 
-def _skipped(count: int, suffix: str) -> str:
-    """Why there are files of a type and none of them is found."""
-    files = "1 file was" if count == 1 else f"{count:,} files were"
-    if hardly_text(f"x.{suffix}"):
-        kind = suffix.upper()
-        return f" {files.replace('file', f'{kind} file')} skipped: {kind} is not read yet."
-    return f" {files} skipped whose {'name ends' if count == 1 else 'names end'} in {f'.{suffix}'!r}."
+def _about(names: Sequence[str], code: str, **data: Value) -> Notice:
+    """A notice about these stores, whose sentence may name them."""
+    return Notice(code, {"stores": tuple(names), **data}, tuple(names))
 
 
 def _misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
@@ -193,19 +159,19 @@ def _misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -
         else:
             near = list(filter(None, near))
             if meant := difflib.get_close_matches(word, near, 1, 0.0):
-                found.append(Notice(f"No passage has the word {word!r}. Did you mean {meant[0]!r}?"))
+                found.append(Notice("unknown_word", {"word": word, "meant": meant[0]}))
     return found
 
 
-def _unlabelled(path: str, stores: Iterable[Store]) -> str:
-    """What to know of the first folder of a store: its own name is in no path."""
+def _unlabelled(path: str, stores: Iterable[Store]) -> list[Message]:
+    """That the name of a store's first folder is in no path, where ``path`` begins with it."""
     called = path.strip("/").partition("/")[0].casefold()
     for store in stores:
         with store.read() as db:
             first = next((source for source in all_sources(db) if not source.label), None)
         if first and PurePath(first.root).name.casefold() == called:
-            return f" The paths of the folder {first.root!r} begin below it: leave its name out."
-    return ""
+            return [say("first_folder", root=first.root)]
+    return []
 
 
 def _closest(value: str, known: Iterable[str]) -> str:
@@ -223,12 +189,3 @@ def _closest(value: str, known: Iterable[str]) -> str:
 
 def _path(tag: str) -> Iterable[str]:
     return accumulate(tag.split("/"), lambda above, name: f"{above}/{name}")
-
-
-def _named(names: Sequence[str], kind: str = "S") -> str:
-    quoted = ", ".join(map(repr, names))
-    return f"{kind}tore {quoted}" if len(names) == 1 else f"{kind}tores {quoted}"
-
-
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import InvalidInput, VectorError
+from rag_core.messages import say
 from rag_core.models.servers.addresses import destination as destination_of
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
@@ -88,17 +89,10 @@ def none_there(address: str, *, is_copy: bool) -> VectorError:
     """The error for an index that is not at ``address`` (any more); ``is_copy`` for one that another
     installation fills."""
     if not is_copy:
-        return VectorError(
-            f"There is no vector index at {address!r} any more.",
-            "`commonplace store verify NAME --heal` makes it again.",
-            on_page="Heal it on the Stores page: it is made again.",
-        )
-    where = "After a switch it has another address, which {} shows on the computer that fills it:"
-    then = "attach that one, and delete the copy of the old one."
+        return VectorError(f"There is no vector index at {address!r} any more.", say("heal_vectors"))
     return VectorError(
         f"There is no vector index at {address!r}.",
-        f"{where.format('`commonplace store info`')} {then}",
-        on_page=f"{where.format('the Stores page')} {then}",
+        "If the computer that fills it switched to another address, attach that one and delete this copy.",
     )
 
 

@@ -74,7 +74,7 @@ def _answering(name: str, options: LLMOptions, patience_s: float) -> Found:
     except InvalidInput as error:
         return Found("not set up", error.message, error.suggestion)
     except LLMError as error:
-        return Found("unreachable", error.message, error.suggestion, error.on_page)
+        return Found("unreachable", error.message, error.next_step)
     return Found("ready", f"{name!r} answers in {seconds:.1f} s.")
 
 

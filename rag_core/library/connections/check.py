@@ -8,6 +8,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_core.messages import Message
 from rag_core.models.background import in_background
 from rag_core.reports import Connection, ConnectionKind, ConnectionState
 
@@ -23,8 +24,7 @@ class Found:
 
     state: ConnectionState
     sentence: str
-    next_step: str = ""
-    on_page: str = ""
+    next_step: str | Message = ""
     goes: str = ""
     embedders: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
@@ -92,7 +92,6 @@ def _connection(check: Check, found: Found) -> Connection:
         found.state,
         found.sentence,
         found.next_step,
-        found.on_page,
         found.goes or check.goes,
         check.used_by,
         found.embedders,

@@ -14,6 +14,7 @@ from rag_core.extensions import install_line
 from rag_core.library.connections import ollama
 from rag_core.library.connections.asking import ask, check_status, listed, model_ids
 from rag_core.library.connections.check import Found, Unanswered, written
+from rag_core.messages import say
 from rag_core.models.embedders import Open
 from rag_core.models.embedders.minilm import MODEL_NAME, Manifest
 from rag_core.models.embedders.minilm_install import PACKAGE
@@ -32,7 +33,7 @@ def builtin(model_dir: Path) -> Found:
     try:
         manifest = Manifest.read(model_dir)
     except ModelMissing as error:
-        return Found("not set up", error.message, error.suggestion, error.on_page)
+        return Found("not set up", error.message, error.next_step)
     kind = "8-bit" if manifest.kind == "int8" else "32-bit"
     sentence = (
         f"{MODEL_NAME} ({kind}) from the package {PACKAGE.replace('==', ' ')} is in"
@@ -72,15 +73,11 @@ def ollama_server(url: str, needed: Sequence[str], config_file: Path | None, *, 
     ]
     if missing:
         sentence = f"{here} lacks {', '.join(map(repr, missing))}, which a store needs."
-        return Found("not set up", sentence, *_pull(missing[0]), embedders=names)
+        return Found("not set up", sentence, say("pull_model", model=missing[0]), embedders=names)
     if not able:
         sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
-        return Found("not set up", sentence, *_pull(OLLAMA_MODEL))
+        return Found("not set up", sentence, say("pull_model", model=OLLAMA_MODEL))
     return Found("ready", f"{here} can embed with {listed([_described(m) for m in able])}.", embedders=names)
-
-
-def _pull(model: str) -> tuple[str, str]:
-    return f"Run `commonplace connections pull {model}`.", f"Download {model!r} below."
 
 
 def _described(model: OllamaModel) -> str:

@@ -12,6 +12,7 @@ from rag_core.extensions import install_line
 from rag_core.library.connections.asking import READ_S, ask, check_status
 from rag_core.library.connections.check import Found, written
 from rag_core.library.connections.embedders import package_version
+from rag_core.messages import say
 from rag_core.models.servers.addresses import destination
 from rag_core.vectors.chroma import ChromaOptions, ChromaService
 from rag_core.vectors.qdrant import QdrantOptions, QdrantService
@@ -68,10 +69,8 @@ def _ask(client: S3Service, own: Callable[[], Sequence[str]]) -> None:
 def _not_asked(place: str, method: str, goes: str) -> Found:
     sentence = "No store is kept there, and no setting names it, so nobody was asked."
     sentence += f" For {place}, {_at_hand(method)}."
-    step = "`commonplace connections --all` asks it." if method else _CONFIGURE
-    return Found(
-        "not set up", sentence, step, "Press Ask Amazon." if method else "", goes, unasked=bool(method)
-    )
+    step = say("ask_amazon") if method else _CONFIGURE
+    return Found("not set up", sentence, step, goes, unasked=bool(method))
 
 
 def _at_hand(method: str) -> str:

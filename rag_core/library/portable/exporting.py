@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library.portable.archive import SUFFIX, Exported, Report, Transfer, pack
+from rag_core.messages import say
 from rag_core.store import Store, about
 from rag_core.store.connection import connect
 from rag_core.store.errors import is_damage, not_written
@@ -59,11 +60,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _exists(target: Path) -> InvalidInput:
-    return InvalidInput(
-        f"{str(target)!r} exists already.",
-        "Choose another name, or let it be replaced; on the command line with --force.",
-        on_page="Choose another name, or tick the box that lets it be replaced.",
-    )
+    return InvalidInput(f"{str(target)!r} exists already.", say("replace_file"))
 
 
 def _copy(store: Path, copy: Path, report: Report) -> None:

@@ -77,11 +77,9 @@ def _explained(path: Path) -> Iterator[None]:
 
 def taken(name: str) -> InvalidInput:
     """The error for a name that another store has."""
-    instead = "To put it in the place of that store, delete that one first."
     return InvalidInput(
         f"A store called {name!r} exists already.",
-        f"Give the imported one another name, on the command line with --name. {instead}",
-        on_page=f"Write another name into the box below the file, and import it again. {instead}",
+        "Import it under another name, or delete that store first.",
     )
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rag_core.errors import ModelMissing
+from rag_core.messages import say
 from rag_core.models.embedders.script import is_latin
 from rag_core.types import EmbedderIdentity, Vectors
 
@@ -34,8 +35,6 @@ MAX_TOKENS = 256
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
-INSTALL_HINT = "Install it on the Index page, or with `commonplace model install`."
-ON_PAGE = "Install it on the Index page."
 
 Kind = Literal["int8", "fp32"]
 
@@ -216,7 +215,7 @@ def _damaged(path: Path) -> ModelMissing:
 
 
 def _missing(message: str) -> ModelMissing:
-    return ModelMissing(message, INSTALL_HINT, on_page=ON_PAGE)
+    return ModelMissing(message, say("install_model"))
 
 
 def _usable_cores() -> int:

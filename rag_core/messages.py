@@ -1,0 +1,145 @@
+"""What the program tells people, by code: `TEXTS` is what the command line, REST and MCP say, and
+``ui/messages.py`` replaces what pages say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A sentence by its ``code``, with the ``data`` that it is filled with; ``str`` of it is the sentence."""
+
+    code: str
+    data: Mapping[str, Value] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return render(TEXTS, self.code, self.data)
+
+    def __bool__(self) -> bool:
+        return bool(str(self))
+
+
+Value = str | int | float | Message | tuple[str, ...] | tuple[Message, ...]
+"""Data of a message, which may be other messages."""
+
+
+def say(code: str, /, **data: Value) -> Message:
+    """The message ``code`` with its data."""
+    return Message(code, data)
+
+
+def render(texts: Mapping[str, str], code: str, data: Mapping[str, Any]) -> str:
+    """The sentence for a code. ``{count:file}`` becomes *2 files*, ``{names:store}`` *stores 'a', 'b'*."""
+    return _FORMATTER.vformat(texts[code], (), data).strip()
+
+
+class _WithNouns(Formatter):
+    def format_field(self, value: Any, spec: str) -> str:
+        if isinstance(value, tuple):
+            named = f"{spec}{'s' * (len(value) > 1)} {', '.join(map(repr, value))}"
+            return named if spec else " ".join(map(str, value))
+        if isinstance(value, int) and spec.isalpha() and len(spec) > 1:
+            return f"{value:,} {spec}{'s' * (value != 1)}"
+        return format(value if spec else str(value), spec)
+
+
+_FORMATTER = _WithNouns()
+
+TEXTS = {
+    "": "{text}",
+    "error": "{message} {next}",
+    # --- next steps
+    "add_folder": "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`.",
+    "ask_amazon": "`commonplace connections --all` asks it.",
+    "ask_file_in_it": "Ask about a file in it.",
+    "ask_in_store": "It is in store {store!r}: ask about it there.",
+    "check_file": "Check that the file is there and that this user may read it.",
+    "edit_exclude": (
+        "Change the folder's exclude patterns: `commonplace source edit {number} --store {store}"
+        " --exclude PATTERN` replaces them, `--no-exclude` removes them."
+    ),
+    "fix_file": "Fix the file, then index again.",
+    "heal_vectors": "`commonplace store verify NAME --heal` makes it again.",
+    "include": "Include it again on the Files page, or with `{command}`.",
+    "include_pattern": "Add a pattern that names it on the Index page, or with `{command}`.",
+    "index": "Index the store on the Index page, or with `commonplace index --store {store}`.",
+    "install_model": "Install it on the Index page, or with `commonplace model install`.",
+    "make_store": "Make one on the Index page, or with `commonplace init FOLDER`.",
+    "move_file": "Move or rename the file.",
+    "one_of": "Ask about one of them: {paths}.",
+    "only_text": "Only text is read: Markdown, plain text, HTML, code, and data such as JSON, YAML and CSV.",
+    "pull_model": "Run `commonplace connections pull {model}`.",
+    "read_again": "Read it again on the Files page, or with `{command}`.",
+    "replace_file": "Choose another name, or replace it with --force.",
+    "resume_folder": (
+        "Resume the folder on the Index page, or with `commonplace source resume {number} --store {store}`;"
+        " then index it."
+    ),
+    "add_folder_again": "Add the folder again.",
+    "spelling": "Check the spelling, or give its whole path.",
+    "tried_again": "Words find it; the next run tries again.",
+    # --- notices of a search or an answer
+    "words_only": "Only words are searched in {stores:store}. {reason} {next}",
+    "min_score": "The best score is {best:g}, below the minimum of {least:g} (min_score).",
+    "long_query": "The query has {length:,} characters; its beginning and its rarest words are searched.",
+    "max_tokens": "The best passage has {tokens:,} tokens, more than {limit:,} (max_tokens).",
+    "no_match": "No document matches these filters.",
+    "unknown_value": "No document in {stores:store} {lacks} {value!r}. {hints}",
+    "no_pages": "Notes, text and code have no pages, only lines.",
+    "did_you_mean": "Did you mean {value!r}?",
+    "there_are": "There are: {values}.",
+    "skipped_type": "{count:file} of this type: skipped, as only text is read.",
+    "first_folder": "The paths of the folder {root!r} begin below it: leave its name out.",
+    "reversed_dates": "'after' must be earlier than 'before'.",
+    "no_such_days": "No document in {stores:store} is dated {days}. {known}",
+    "known_days": "The dates go from {first} to {last}.",
+    "unknown_word": "No passage has the word {word!r}. Did you mean {meant!r}?",
+    "private_kept": "Passages of private notes fit, too. They stay on this machine; the model is at {host}.",
+    "question_cut": "The model gets the first {given:,} of {length:,} characters of the question.",
+    "pending": (
+        "Meaning is still being indexed: {count:passage} to go. `commonplace index --store {store}`"
+        " continues."
+    ),
+    "pending_guest": "Meaning is still being indexed: {count:passage} to go.",
+    "answer_cut": "The answer was cut off after {limit}. The setting `{setting}` allows more.",
+    "no_answer": "The model that answers questions is not available now.",
+    # --- why a file is found or not
+    "in_folder": "It is in the folder {folder!r} of store {store!r}.",
+    "outside": "No folder of store {store!r} contains it. Its folders: {folders}.",
+    "no_file": "There is no file {path!r} in the folders of store {store!r}: {folders}. {hint}",
+    "several": "Several files of store {store!r} are called {path!r}.",
+    "folder": "It is a folder; only files are found.",
+    "not_read": "It was not read yet.",
+    "chosen": "The folder's patterns include it.",
+    "paused": "The folder is paused; changes wait.",
+    "kept": "{reason} {meanwhile}",
+    "found_until_run": "It is found until the next run.",
+    "forgotten_by_run": "The next run forgets it.",
+    "still_found": "What was read of it is still found.",
+    "folder_removed": "The folder is being removed from the store.",
+    "excluded": "It is excluded. {reason}",
+    "became_folder": "A folder has its name now.",
+    "skipped_by_rule": "The folder's rules leave it out: it {reason}.",
+    "unreadable": "It {reason}.",
+    "failed": "It could not be read: {reason}",
+    "failed_kept": "It could not be read: {reason} Its last good text is found.",
+    "skipped": "It was skipped: {reason}",
+    "read": "It was read as {type}{by} on {when}.",
+    "empty_file": "The file is empty; only its name finds it.",
+    "changed": "The file has changed since it was read.",
+    "other_reader": "The next run reads it again, by {reader}.",
+    "no_text": "It has no text to be found by meaning; its name finds it.",
+    "refused": "{count:passage} could not be embedded: {error}",
+    "waiting": "{count:passage} not embedded yet; words find it.",
+    "other_script": "{count:passage} in a script that the model cannot read: found by words only.",
+    "machine_text": "{count:passage} of base64 or minified code: words find it, but it fits no query.",
+    "no_embedder": "Nothing is found by meaning now. {error}",
+    "by_meaning": "{count:passage} can be found by meaning.",
+    "private": "It is private, {why}: only the owner finds it.",
+    "left_out": "The query itself leaves this file out{by}.",
+}  # fmt: skip
+"""Code → sentence. The values in braces are the message's data."""
