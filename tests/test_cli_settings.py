@@ -156,17 +156,6 @@ def test_completion_prints_the_script_of_a_shell(run: Run, shell: str, sign: str
     assert "_COMMONPLACE_COMPLETE" in result.out
 
 
-@pytest.mark.parametrize(("shell", "end"), [("zsh", "2"), ("fish", "--store=zo")])
-def test_shells_that_replace_whole_words_are_given_the_option_too(
-    run: Run, monkeypatch: pytest.MonkeyPatch, shell: str, end: str
-) -> None:
-    run("store", "create", "zoo", "--embedder", "hashing")
-    monkeypatch.setenv("COMP_WORDS", "commonplace list --store=zo")
-    monkeypatch.setenv("COMP_CWORD", end)
-    monkeypatch.setenv("_COMMONPLACE_COMPLETE", f"{shell}_complete")
-    assert "--store=zoo" in run().out.replace(",", "\n").splitlines()
-
-
 def test_completion_knows_three_shells(run: Run) -> None:
     assert run("completion", "tcsh").status == 2
 
@@ -218,8 +207,8 @@ def completed(run: Run, tmp_path: Path, line: str) -> list[str]:
     program.chmod(0o700)
     words = line.split()
     asked = (
-        f"source '{script}'; COMP_LINE='{line}'; COMP_POINT={len(line)};"
-        f" _commonplace_completion commonplace '{words[-1]}'; echo ${{COMPREPLY[@]}}"
+        f"source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1};"
+        " _commonplace_completion commonplace; echo ${COMPREPLY[@]}"
     )
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(__file__).parents[1])}
