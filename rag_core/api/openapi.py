@@ -49,7 +49,7 @@ def document() -> dict[str, Any]:
 
 
 def _answers() -> tuple[dict[str, Schema], dict[str, Schema]]:
-    """The schema of each operation's answer, and the parts that they refer to."""
+    """The schema of each operation's answer, and the schemas that they refer to."""
     kinds = {**{each.name: each.answer for each in OPERATIONS}, "": Error | Unanswered}
     made, parts = TypeAdapter.json_schemas(
         [(name, "serialization", TypeAdapter(kind)) for name, kind in kinds.items()],
@@ -85,7 +85,7 @@ def _parameters(each: Operation) -> Iterable[dict[str, Any]]:
 
 
 def _responses(answer: dict[str, Schema], codes: Iterable[int], **special: int) -> dict[str, Any]:
-    """The answer by its kinds, and the errors; ``special`` names the model of one that is not `Error`."""
+    """The answer by media type, and the errors; ``special`` gives another model than `Error` to a status."""
     names = dict.fromkeys(codes, "Error") | {code: name for name, code in special.items() if code}
     errors = {
         str(code): _response(

@@ -116,7 +116,7 @@ def repair(store: str) -> None:
 def config() -> None:
     """Show every setting, and where its value is from."""
     settings = settings_of_owner()
-    emit(reports.settings(settings), lambda: show_settings(settings))
+    emit(reports.Configuration.of(settings), lambda: show_settings(settings))
 
 
 @click.command()

@@ -1,7 +1,7 @@
-"""The tools as the protocol has them. Every call is done in a worker thread, for whoever sent it.
+"""The tools over the MCP protocol. Every call runs in a worker thread, as its sender.
 
-The low-level server of the package is used: its other one would make schemas of signatures, say errors in
-its own words and let wrong types pass as right ones.
+This uses the package's low-level server: the other one derives schemas from signatures, words errors itself
+and converts wrong types.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rag_core.library import Library
 from rag_core.types import Viewer
 
 WORKERS: Final = 8
-"""So many calls are done at once, half as many of guests; nobody else's threads are taken."""
+"""Calls at once; guests together have half as many threads, of their own."""
 
 INSTRUCTIONS: Final = (
     "Commonplace searches one person's own notes, code and documents on their computer. Use it when a"
@@ -39,7 +39,7 @@ INSTRUCTIONS: Final = (
 
 Request = ServerRequestContext[Any, Any]
 ViewerOf = Callable[[Request], Viewer | None]
-"""Whose a request is; asked for every request, as a session proves nothing."""
+"""The sender of a request; asked for every request, because a session proves nothing."""
 
 _ANSWER: Final = {
     "type": "object",
@@ -55,9 +55,8 @@ _ANSWER: Final = {
 def server(
     library: Callable[[], Library], viewer_of: ViewerOf, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
-    """The server. ``library`` gives the library of this process, ``viewer_of`` says whose a request is and
-    ``allow_writes`` whether assistants may change the index; all are asked in a worker thread, for every
-    request."""
+    """The server. For every request a worker thread asks for the ``library`` of this process, for the sender
+    (``viewer_of``) and whether assistants may change the index (``allow_writes``)."""
     workers = Workers(WORKERS, "mcp")
 
     async def list_tools(
@@ -71,13 +70,7 @@ def server(
         stop = threading.Event()
         who, viewer = await _asked_by(viewer_of, request)
         work = partial(
-            called,
-            library,
-            who,
-            given.name,
-            given.arguments,
-            allow_writes=allow_writes,
-            stop=stop,
+            called, library, who, given.name, given.arguments, allow_writes=allow_writes, stop=stop
         )
         try:
             return _answer(await workers.run(viewer, work))
@@ -95,8 +88,8 @@ def server(
 
 
 async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
-    """Whose a request is, looked up in a thread, as a file is read for it: in the form in which `calls` asks,
-    which raises what went wrong, and the viewer, None also where nobody can say."""
+    """The sender of a request, looked up in a thread because that reads a file. First as `calls` needs it,
+    raising what went wrong; then the viewer, None if unknown."""
     looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)
     await asyncio.wait({looked_up})
     return looked_up.result, None if looked_up.exception() else looked_up.result()

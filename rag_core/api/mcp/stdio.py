@@ -1,7 +1,7 @@
-"""Serving one assistant that started this program: the protocol on standard output, and nothing else.
+"""MCP over standard input and output, for one assistant that started this program.
 
-The package turns file descriptor 1 to standard error while it serves; what Python has buffered for it would
-come out at the end, behind the last message, so that goes there, too.
+Nothing else may reach standard output. The package redirects file descriptor 1 to standard error while it
+serves, and this module redirects ``sys.stdout``, whose buffer would appear after the last message.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rag_core.types import OWNER
 
 
 def serve_stdio(library: Library, *, allow_writes: bool) -> None:
-    """Answer the owner's assistant until standard input ends. Runs under way are ended in good order: what
-    they did stays, and the next start of the app, or `commonplace index`, goes on."""
+    """Answer the owner's assistant until standard input ends, then stop runs. What they did stays; the next
+    start of the app, or `commonplace index`, continues them."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end_now)
     asyncio.run(_serve(library, allow_writes))
@@ -38,6 +38,6 @@ async def _serve(library: Library, allow_writes: bool) -> None:
 
 
 def _end_now(_: int, __: FrameType | None) -> None:
-    """Standard input is read by a thread that nothing can wake, so the process ends without it."""
+    """End the process at once: nothing can wake the thread that reads standard input."""
     jobs.stop_all()
     os._exit(0)
