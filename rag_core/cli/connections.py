@@ -50,7 +50,6 @@ def _show(found: list[Connection]) -> None:
 
 
 @connections.command("models")
-@json_option
 def connections_models() -> None:
     """List the models that Ollama has."""
     models = library_of_owner().ollama_models(OWNER)
@@ -75,7 +74,6 @@ def _show_models(models: list[OllamaModel]) -> None:
 
 @connections.command("pull")
 @click.argument("model")
-@json_option
 def connections_pull(model: str) -> None:
     """Have Ollama fetch MODEL from its library, such as embeddinggemma."""
     with ProgressLine() as progress:
@@ -100,7 +98,6 @@ def _pulled(model: OllamaModel) -> str:
 @connections.command("try")
 @click.argument("sentence")
 @setting_option("--embedder", setting="embedder", metavar="NAME", help="Who turns it into a vector.")
-@json_option
 def connections_try(sentence: str, embedder: str) -> None:
     """Embed SENTENCE, and show how long that took and where it went."""
     trial = library_of_owner().try_embedder(OWNER, embedder, sentence)

@@ -8,10 +8,10 @@ import click
 
 from rag_core.api import answers
 from rag_core.cli.options import (
+    Answering,
     OfStore,
     complete_files,
     emit,
-    json_option,
     library_of_owner,
     store_of_file,
     store_of_file_option,
@@ -32,17 +32,15 @@ path_argument = click.argument("path", shell_complete=complete_files)
     "--state", "states", multiple=True, type=click.Choice(get_args(FileState)),
     help="Only files of this state; repeat for several.",
 )  # fmt: skip
-@json_option
 def list_documents(store: str, states: tuple[str, ...]) -> None:
     """List the files of a store, each compared with the disk."""
     files = [file for file in library_of_owner().files(OWNER, store) if not states or file.state in states]
     emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
-@click.command()
+@click.command(cls=Answering)
 @path_argument
 @store_of_file_option
-@json_option
 def show(path: str, store: str | None) -> None:
     """Show a document: its text, and its links both ways.
 
@@ -56,12 +54,11 @@ def show(path: str, store: str | None) -> None:
     emit(answers.document(view, OWNER), lambda: show_document(view))
 
 
-@click.command()
+@click.command(cls=Answering)
 @path_argument
 @store_of_file_option
 @click.option("--undo", is_flag=True, help="Take the file back: the folder's patterns decide again.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
-@json_option
 def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     """Leave one file out of a store, or take it back.
 
@@ -79,10 +76,9 @@ def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     run_requests(library, store, lambda: said)
 
 
-@click.command()
+@click.command(cls=Answering)
 @path_argument
 @store_of_file_option
-@json_option
 def reindex(path: str, store: str | None) -> None:
     """Read one file again, changed or not.
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import click
 
+from rag_core.cli.options import Answering
+
 _SYNONYMS = {
     "add": "init",
     "answer": "ask",
@@ -51,7 +53,9 @@ _SYNONYMS_IN_GROUPS = {
 
 
 class Commands(click.Group):
-    """A group that suggests a command for a synonym or a typing error."""
+    """A group of commands with --json. It suggests a command for a synonym or a typing error."""
+
+    command_class = Answering
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

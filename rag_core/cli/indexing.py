@@ -11,9 +11,9 @@ import click
 
 from rag_core.api import reports
 from rag_core.cli.options import (
+    Answering,
     emit,
     exclude_option,
-    json_option,
     library_of_owner,
     name_of_store,
     say,
@@ -34,13 +34,12 @@ _ALL = ("**/*",)
 yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk or home folder.")
 
 
-@click.command()
+@click.command(cls=Answering)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--store", "store", help="The store to make or add to (default: the folder's name).", **name_of_store
 )
 @yes_option
-@json_option
 def init(folder: Path, store: str | None, yes: bool) -> None:
     """Index a folder into a store that is made if needed.
 
@@ -91,7 +90,7 @@ def _refuse_if_huge(
         raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
 
 
-@click.command()
+@click.command(cls=Answering)
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @store_option
 @click.option(
@@ -102,7 +101,6 @@ def _refuse_if_huge(
 @click.option("--force", is_flag=True, help="Read everything, changed or not.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @yes_option
-@json_option
 def index(
     patterns: tuple[str, ...], store: str, root: Path | None, exclude: tuple[str, ...], incremental: bool,
     force: bool, dry_run: bool, yes: bool,

@@ -124,7 +124,21 @@ def setting_option(*names: str, setting: str, **attributes: Any) -> Callable[[An
     return click.option(*names, cls=SettingOption, setting=setting, show_default=True, **attributes)
 
 
-class OfStore(click.Command):
+json_option = click.option(
+    "--json", "as_json", is_flag=True, expose_value=False, help="Print JSON for programs.",
+    callback=lambda ctx, _, value: ctx.meta.update({_AS_JSON: value}),
+)  # fmt: skip
+
+
+class Answering(click.Command):
+    """A command with --json."""
+
+    def __init__(self, name: str | None, **attributes: Any) -> None:
+        super().__init__(name, **attributes)
+        json_option(self)
+
+
+class OfStore(Answering):
     """A command with options only. A word without an option is the store's name, as after --store."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -221,10 +235,6 @@ def _must_be_given(ctx: click.Context, _: click.Parameter, name: str | None) -> 
 name_of_store: dict[str, Any] = {"metavar": "NAME", "shell_complete": _complete_stores}
 """Attributes of every option that takes a store."""
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, expose_value=False, help="Print JSON for programs.",
-    callback=lambda ctx, _, value: ctx.meta.update({_AS_JSON: value}),
-)  # fmt: skip
 stores_option = click.option(
     "--store", "stores", multiple=True, help="A store; repeat for several (default: every store).",
     **name_of_store,

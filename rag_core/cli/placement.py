@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rag_core.api import answers, reports
-from rag_core.cli.options import any_store_argument, emit, json_option, library_of_owner, store_argument
+from rag_core.cli.options import Answering, any_store_argument, emit, library_of_owner, store_argument
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import ProgressLine, line
 from rag_core.reports import Privacy
@@ -13,14 +13,13 @@ from rag_core.types import OWNER, StoreInfo
 from rag_core.wording import plural, said_of_privacy, said_of_unsure
 
 
-@click.command("switch")
+@click.command("switch", cls=Answering)
 @any_store_argument
 @click.option("--embedder", metavar="EMBEDDER", help="Who turns its text into vectors from now on.")
 @click.option("--backend", metavar="KIND", help="Where its vectors are kept from now on.")
 @click.option("--rechunk", is_flag=True, help="Cut the documents again, for an embedder that reads less.")
 @click.option("--abandon", is_flag=True, help="Stay with the old ones, and forget what was prepared.")
 @click.option("--later", is_flag=True, help="Leave the work to the next run.")
-@json_option
 def switch(
     name: str, embedder: str | None, backend: str | None, rechunk: bool, abandon: bool, later: bool
 ) -> None:
@@ -44,13 +43,12 @@ def switch(
     run_requests(library, name)
 
 
-@click.command("attach")
+@click.command("attach", cls=Answering)
 @click.argument("address")
 @click.argument("name", required=False, default="")
 @click.option(
     "--take-over", "taken", is_flag=True, help="Fill it from here on; the other installation does no more."
 )
-@json_option
 def attach(address: str, name: str, taken: bool) -> None:
     """Make a store of an index that another installation fills.
 
@@ -65,9 +63,8 @@ def attach(address: str, name: str, taken: bool) -> None:
     emit(answers.Store.of(info), _taken_over(info.name) if taken else said)
 
 
-@click.command("take-over")
+@click.command("take-over", cls=Answering)
 @store_argument
-@json_option
 def take_over(name: str) -> None:
     """Fill the index of an attached store from here on.
 
@@ -86,7 +83,7 @@ def _taken_over(name: str) -> str:
     return f"Store {name!r} is yours now. Next: commonplace index '**/*' --root FOLDER --store {name}"
 
 
-@click.command("private")
+@click.command("private", cls=Answering)
 @any_store_argument
 @click.option(
     "--send/--keep", "send", default=None, help="Whether private notes may go to servers on other machines."
@@ -95,7 +92,6 @@ def _taken_over(name: str) -> str:
     "--hide", multiple=True, metavar="GLOB", help="Keep these files from guests; repeat for several."
 )
 @click.option("--show", multiple=True, metavar="GLOB", help="Take such a rule away; repeat for several.")
-@json_option
 def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str, ...]) -> None:
     """Show or set which notes are private and may leave.
 

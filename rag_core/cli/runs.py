@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from rag_core.api import answers
-from rag_core.cli.options import ByKey, OfStore, emit, json_option, library_of_owner, store_option, wants_json
+from rag_core.cli.options import ByKey, OfStore, emit, library_of_owner, store_option, wants_json
 from rag_core.cli.screen import ProgressLine
 from rag_core.cli.terminal import progress, show_files, show_job, show_jobs
 from rag_core.errors import StoreBusy
@@ -22,7 +22,6 @@ _EVERY_S = 10.0
 @click.command(cls=OfStore)
 @store_option
 @click.option("--job", "number", type=int, metavar="NUMBER", help="Show this run with its files.")
-@json_option
 def jobs(store: str, number: int | None) -> None:
     """List the last runs of a store, the newest first."""
     library = library_of_owner()

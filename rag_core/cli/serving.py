@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from rag_core.cli.groups import Commands
-from rag_core.cli.options import emit, json_option, library_of_owner, say, setting_option
+from rag_core.cli.options import emit, library_of_owner, say, setting_option
 from rag_core.errors import RagError
 from rag_core.types import OWNER
 
@@ -72,7 +72,6 @@ def model() -> None:
     "--from", "source", type=click.Path(path_type=Path),
     help="Take the files from this folder, not the network.",
 )  # fmt: skip
-@json_option
 def model_install(source: Path | None) -> None:
     """Fetch the built-in model, verify it and make it ready.
 

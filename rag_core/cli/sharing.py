@@ -12,7 +12,6 @@ from rag_core.cli.groups import Commands
 from rag_core.cli.options import (
     complete_tokens,
     emit,
-    json_option,
     library_of_owner,
     name_of_store,
     setting_option,
@@ -43,7 +42,6 @@ def share() -> None:
 @click.option(
     "--ask/--no-ask", "may_ask", default=None, help="Whether they may ask your language model, too."
 )
-@json_option
 def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
     """Let a guest search and read stores.
 
@@ -58,7 +56,6 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
 
 @share.command("owner")
 @click.argument("login")
-@json_option
 def share_owner(login: str) -> None:
     """Let somebody do all that you may.
 
@@ -72,7 +69,6 @@ def share_owner(login: str) -> None:
 
 @share.command("status")
 @setting_option("--port", setting="port", type=click.IntRange(1, 65535), help="Where the app listens.")
-@json_option
 def share_status(port: int) -> None:
     """Show the state of Tailscale here, and what to do next.
 
@@ -83,7 +79,6 @@ def share_status(port: int) -> None:
 
 
 @share.command("list")
-@json_option
 def share_list() -> None:
     """List who may come in, owners first."""
     found = library_of_owner().people(OWNER)
@@ -96,7 +91,6 @@ def share_list() -> None:
     "--store", "stores", multiple=True, **name_of_store,
     help="Take only this store from them; repeat for several.",
 )  # fmt: skip
-@json_option
 def share_remove(login: str, stores: Sequence[str]) -> None:
     """Let somebody in no more, or take stores from a guest.
 
@@ -160,7 +154,6 @@ def token() -> None:
 
 @token.command("create")
 @click.argument("name")
-@json_option
 def token_create(name: str) -> None:
     """Make a token and print it, this once.
 
@@ -173,7 +166,6 @@ def token_create(name: str) -> None:
 
 
 @token.command("list")
-@json_option
 def token_list() -> None:
     """List the tokens that are valid."""
     found = library_of_owner().tokens(OWNER)
@@ -182,7 +174,6 @@ def token_list() -> None:
 
 @token.command("revoke")
 @click.argument("name", shell_complete=complete_tokens)
-@json_option
 def token_revoke(name: str) -> None:
     """Revoke a token. It opens nothing from the next request on."""
     library_of_owner().revoke_token(OWNER, name)

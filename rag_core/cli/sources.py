@@ -14,7 +14,6 @@ from rag_core.cli.options import (
     emit,
     exclude_option,
     include_option,
-    json_option,
     library_of_owner,
     say,
     store_option,
@@ -38,7 +37,6 @@ def source() -> None:
 
 @source.command("list", cls=OfStore)
 @store_option
-@json_option
 def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""
     found = library_of_owner().sources(OWNER, store)
@@ -53,7 +51,6 @@ def source_list(store: str) -> None:
 @exclude_option
 @click.option("--no-exclude", is_flag=True, help="Leave nothing out any more.")
 @click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
-@json_option
 def source_edit(
     number: int,
     store: str,
@@ -85,7 +82,6 @@ def source_edit(
 @source.command("pause")
 @number_argument
 @store_option
-@json_option
 def source_pause(number: int, store: str) -> None:
     """Leave a folder out of runs; what was read of it stays.
 
@@ -99,7 +95,6 @@ def source_pause(number: int, store: str) -> None:
 @source.command("resume")
 @number_argument
 @store_option
-@json_option
 def source_resume(number: int, store: str) -> None:
     """Take a paused folder into runs again."""
     changed = library_of_owner().pause_source(OWNER, store, number, paused=False)
@@ -111,7 +106,6 @@ def source_resume(number: int, store: str) -> None:
 @store_option
 @click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
 def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
     """Take a folder out of a store; its files stay on the disk.
 

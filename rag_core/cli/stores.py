@@ -14,7 +14,6 @@ from rag_core.cli.options import (
     any_store_argument,
     asking,
     emit,
-    json_option,
     library_of_owner,
     setting_option,
     store_argument,
@@ -53,7 +52,6 @@ def store() -> None:
     "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
 )
 @click.option("--send-private", is_flag=True, help="Let private notes go to servers on other machines.")
-@json_option
 def store_create(
     name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool
 ) -> None:
@@ -67,7 +65,6 @@ def store_create(
 
 
 @store.command("list")
-@json_option
 def store_list() -> None:
     """List every store."""
     infos, warnings = library_of_owner().store_infos(OWNER)
@@ -76,7 +73,6 @@ def store_list() -> None:
 
 @store.command("info")
 @any_store_argument
-@json_option
 def store_info(name: str) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
     info = library_of_owner().store_info(OWNER, name)
@@ -86,7 +82,6 @@ def store_info(name: str) -> None:
 @store.command("rename")
 @store_argument
 @click.argument("new_name", metavar="NEW")
-@json_option
 def store_rename(name: str, new_name: str) -> None:
     """Give a store another name; all that is in it stays."""
     library = library_of_owner()
@@ -98,7 +93,6 @@ def store_rename(name: str, new_name: str) -> None:
 @store_argument
 @click.argument("file", type=click.Path(path_type=Path), default=".", metavar="[FILE]")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-@json_option
 def store_export(name: str, file: Path, force: bool) -> None:
     """Write a store into one portable file, private notes too.
 
@@ -118,7 +112,6 @@ def store_export(name: str, file: Path, force: bool) -> None:
 @click.option(
     "--name", default="", metavar="NAME", help="What to call the store (default: as it was called)."
 )
-@json_option
 def store_import(file: Path, name: str) -> None:
     """Make a store of a portable file.
 
@@ -134,7 +127,6 @@ def store_import(file: Path, name: str) -> None:
 @store_argument
 @click.option("--force", "--yes", "force", is_flag=True, help="Do not ask.")
 @click.option("--leave-index", is_flag=True, help="Leave its vector index on a server as it is.")
-@json_option
 def store_delete(name: str, force: bool, leave_index: bool) -> None:
     """Delete a store; the files it was read from stay."""
     library = library_of_owner()
@@ -181,7 +173,6 @@ for command in (placement.switch, placement.attach, placement.take_over, placeme
 
 @click.command(cls=OfStore)
 @stores_option
-@json_option
 def status(stores: tuple[str, ...]) -> None:
     """Show every store, what is running, and what was not finished."""
     found = library_of_owner().status(OWNER, stores)

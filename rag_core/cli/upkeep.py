@@ -10,11 +10,11 @@ from click.shell_completion import get_completion_class
 
 from rag_core.api import reports
 from rag_core.cli.options import (
+    Answering,
     OfStore,
     any_store_argument,
     complete_files,
     emit,
-    json_option,
     library_of_owner,
     name_of_store,
     settings_of_owner,
@@ -29,7 +29,7 @@ from rag_core.types import OWNER
 files_option = click.option("--files", is_flag=True, help="Also compare each document with its file.")
 
 
-@click.command()
+@click.command(cls=Answering)
 @click.option(
     "--file", "path", metavar="PATH", shell_complete=complete_files, help="Say why this file is found or not."
 )
@@ -38,7 +38,6 @@ files_option = click.option("--files", is_flag=True, help="Also compare each doc
     "--store", "stores", multiple=True, **name_of_store,
     help="With --file: a store to look in; repeat for several (default: every store).",
 )  # fmt: skip
-@json_option
 def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None:
     """Check the installation, or say why a file is not found.
 
@@ -59,7 +58,6 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
 @click.command(cls=OfStore)
 @stores_option
 @files_option
-@json_option
 def verify(stores: tuple[str, ...], files: bool) -> None:
     """Check whether stores are sound, and say what is broken.
 
@@ -83,11 +81,10 @@ def verify(stores: tuple[str, ...], files: bool) -> None:
     sys.exit(not sound)
 
 
-@click.command("verify")
+@click.command("verify", cls=Answering)
 @any_store_argument
 @files_option
 @click.option("--heal", is_flag=True, help="Make the vector index outside the store's file right again.")
-@json_option
 def store_verify(name: str, files: bool, heal: bool) -> None:
     """Check one store, its vector index on a server included."""
     library = library_of_owner()
@@ -100,7 +97,6 @@ def store_verify(name: str, files: bool, heal: bool) -> None:
 
 @click.command(cls=OfStore)
 @store_option
-@json_option
 def repair(store: str) -> None:
     """Make a store anew in which `verify` found a fault.
 
@@ -111,8 +107,7 @@ def repair(store: str) -> None:
     emit(reports.Repair.of(repaired), lambda: show_repair(repaired))
 
 
-@click.command()
-@json_option
+@click.command(cls=Answering)
 def config() -> None:
     """Show every setting, and where its value is from."""
     settings = settings_of_owner()
