@@ -156,10 +156,6 @@ def test_completion_prints_the_script_of_a_shell(run: Run, shell: str, sign: str
     assert "_COMMONPLACE_COMPLETE" in result.out
 
 
-def test_completion_knows_three_shells(run: Run) -> None:
-    assert run("completion", "tcsh").status == 2
-
-
 @needs_bash
 @pytest.mark.parametrize(
     ("line", "answers"),

@@ -27,7 +27,15 @@ from typing_extensions import TypedDict
 from rag_core import types
 from rag_core.errors import EmptyQuery, InvalidInput, NotFound
 from rag_core.replies import MAX_K
-from rag_core.search.query import FILTER_KEYS, MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, filters_from, parse
+from rag_core.search.query import (
+    MAX_BYTES,
+    MAX_LENGTH,
+    MAX_OPERATORS,
+    NAMES_OF_FILTERS,
+    filters_from,
+    parse,
+)
+from rag_core.store.find import FILTERS
 from rag_core.types import MAX_DEPTH, FileState, Mode
 
 Schema = dict[str, Any]
@@ -75,7 +83,8 @@ _Values = Annotated[
     BeforeValidator(_listed),
     WithJsonSchema({**_VALUE, "type": ["string", "array"], "items": _VALUE, "maxItems": MAX_OPERATORS}),
 ]
-_SYNTAX = 'Words, and type:, tag:, path:, file:, after:, before:, store:, "exact", -not.'
+FILTER_SYNTAX: Final = ", ".join(f"{name}:" for name in NAMES_OF_FILTERS)
+_SYNTAX = f'Words, and {FILTER_SYNTAX}, store:, "exact", -not.'
 _ALL_STORES = "Without any, all that you may see."
 
 if TYPE_CHECKING:
@@ -83,7 +92,7 @@ if TYPE_CHECKING:
 else:
     _Day = Annotated[_Value, said("Like 2026-01-31.")]
     Filters = typed_dict(
-        "Filters", {key: _Day if key in ("after", "before") else _Values for key in FILTER_KEYS}
+        "Filters", {key: _Day if each.is_day else _Values for each in FILTERS for key in each.keys}
     )
     Filters.__doc__ = "As in a query; the values of one key are alternatives, keys are joined by and."
 

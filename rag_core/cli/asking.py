@@ -48,9 +48,9 @@ def query(
 ) -> None:
     """Find passages by words and by meaning.
 
-    TEXT may hold type:, tag:, path:, file:, after:, before:, store:, "exact words" and -without. Values of
-    one key are alternatives: tag:a tag:b finds either. Put it in single quotes when it has double quotes or
-    parentheses.
+    TEXT may hold filters such as type: or tag: (see --filter), store:, "exact words" and -without. Values
+    of one key are alternatives: tag:a tag:b finds either. Put it in single quotes when it has double quotes
+    or parentheses.
     """
     words = the_words(text, "TEXT", ("query", "queries"), from_stdin=from_stdin)
     if as_csv and wants_json():

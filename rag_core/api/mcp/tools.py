@@ -16,6 +16,7 @@ from pydantic import Field
 from rag_core.api.encoding import Value
 from rag_core.api.mcp import reading, writing
 from rag_core.api.requests import (
+    FILTER_SYNTAX,
     WHOLE,
     Asked,
     Filters,
@@ -79,8 +80,8 @@ def _brief(schema: Any) -> Any:
 # --- arguments --------------------------------------------------------------------------
 
 _QUERY = (
-    "Words or a question. May also hold type:, tag:, path:, file:, after:2026-01-31, before:, "
-    '"an exact phrase" and -without.'
+    f"Words or a question. May also hold {FILTER_SYNTAX} (dates like 2026-01-31),"
+    ' "an exact phrase" and -without.'
 )
 _NAMES = "`status` names them."
 _Id = Annotated[str, Field(min_length=1, max_length=200)]
@@ -139,8 +140,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "search_with_filters", "Search some of the notes", "reads",
-        "Like `search`, among the documents that fit `filters`: types (`type`), tags (`tag`), folders"
-        f" (`path`), names (`file`), dates (`after`, `before`). {_FOUND} {_DATA}",
+        "Like `search`, among the documents that fit `filters`, such as types (`type`), tags (`tag`),"
+        f" folders (`path`), names (`file`) or dates (`after`, `before`). {_FOUND} {_DATA}",
         _given({**_SEARCH, "filters": Filters}, "query", "filters"), reading.search,
     ),
     Tool(
