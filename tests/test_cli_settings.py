@@ -48,13 +48,9 @@ def test_config_shows_tables_as_they_are_written(run: Run, home: Path) -> None:
     assert "zoo" in run("config").out
 
 
-def test_config_does_not_say_that_there_is_no_store_where_none_is_declared(run: Run) -> None:
+def test_config_creates_nothing_and_speaks_only_of_declared_stores(run: Run, home: Path) -> None:
     (row,) = (line for line in run("config").out.splitlines() if line.startswith("stores "))
     assert row.endswith("(none but those you make yourself)")
-
-
-def test_config_creates_nothing(run: Run, home: Path) -> None:
-    assert run("config").status == 0
     assert not home.exists()
 
 

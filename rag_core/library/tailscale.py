@@ -63,7 +63,6 @@ _NOT_RUNNING: dict[str, tuple[TailscaleState, str, str]] = {
         "That is done at login.tailscale.com/admin/machines.",
     ),
     "Starting": ("starting", "Tailscale is starting.", "Look again in a moment."),
-    "NoState": ("starting", "Tailscale is starting.", "Look again in a moment."),
 }
 """BackendState → state, sentence and next step."""
 
@@ -119,21 +118,21 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
 
 
 def _no_answer(why: str) -> Tailscale:
-    sentence = f"Tailscale is installed, but did not answer: {why}."
+    what, start = "the Tailscale app", ""
     if sys.platform == "linux":
-        start = "sudo systemctl start tailscaled"
-        return Tailscale("no answer", sentence, "Start its service, and look again.", start)
-    return Tailscale("no answer", sentence, "Start the Tailscale app, and look again.")
+        what, start = "its service", "sudo systemctl start tailscaled"
+    sentence = f"Tailscale is installed, but did not answer: {why}."
+    return Tailscale("no answer", sentence, f"Start {what}, and look again.", start)
 
 
 def _not_running(program: str, status: dict[str, Any]) -> Tailscale:
-    backend = status.get("BackendState")
-    if not isinstance(backend, str) or backend not in _NOT_RUNNING:
+    backend = _text(status.get("BackendState")).replace("NoState", "Starting")
+    if backend not in _NOT_RUNNING:
         return _no_answer("what it says is not what Tailscale says")
-    state, sentence, step = _NOT_RUNNING[backend]
+    found = Tailscale(*_NOT_RUNNING[backend])
     if backend in ("NeedsLogin", "Stopped"):
-        return Tailscale(state, sentence, f"{step}{_sudo()}", _typed(program, "up"))
-    return Tailscale(state, sentence, step)
+        return replace(found, next_step=f"{found.next_step}{_sudo()}", command=_typed(program, "up"))
+    return found
 
 
 def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[str]) -> Tailscale:
@@ -165,7 +164,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
     taken = {port, *(each.port for each in forwards)}
     free = next((each for each in _PORTS if each not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]
-    first = "" if _list(status.get("CertDomains")) else f"Turn HTTPS certificates on at {_DNS}. Then: "
+    first = "" if status.get("CertDomains") else f"Turn HTTPS certificates on at {_DNS}. Then: "
     return replace(
         known,
         next_step=f"{first}Type this in a terminal; it lasts until you undo it.{_sudo()}",
@@ -308,10 +307,6 @@ def _target(value: object) -> int | None:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _text(value: object) -> str:
