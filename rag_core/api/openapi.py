@@ -40,10 +40,7 @@ def document() -> dict[str, Any]:
         },
         "servers": [{"url": PREFIX}],
         "paths": paths,
-        "components": {
-            "schemas": parts,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": parts, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{}, {"token": []}],
     }
 

@@ -27,14 +27,7 @@ from typing_extensions import TypedDict
 from rag_core import types
 from rag_core.errors import EmptyQuery, InvalidInput, NotFound
 from rag_core.replies import MAX_K
-from rag_core.search.query import (
-    MAX_BYTES,
-    MAX_LENGTH,
-    MAX_OPERATORS,
-    NAMES_OF_FILTERS,
-    filters_from,
-    parse,
-)
+from rag_core.search.query import MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, NAMES_OF_FILTERS, filters_from, parse
 from rag_core.store.find import FILTERS
 from rag_core.types import MAX_DEPTH, FileState, Mode
 

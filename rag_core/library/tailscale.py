@@ -59,7 +59,7 @@ _NOT_RUNNING: dict[str, tuple[TailscaleState, str, str]] = {
     "Stopped": ("stopped", "Tailscale is stopped.", "Start it."),
     "NeedsMachineAuth": (
         "not approved",
-        "This computer waits until somebody who runs your tailnet lets it in.",
+        "An administrator of your tailnet has to approve this computer.",
         "That is done at login.tailscale.com/admin/machines.",
     ),
     "Starting": ("starting", "Tailscale is starting.", "Look again in a moment."),
@@ -142,7 +142,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         sentence = "Tailscale runs, but gives this computer no name."
         return Tailscale("running", sentence, f"Turn MagicDNS on at {_DNS}.")
     forwards: list[_Forward] = []
-    sentence = f"Tailscale runs. This computer is {name}; nothing there leads to this app yet."
+    sentence = f"Tailscale runs. This computer is {name}; nothing there forwards to this app yet."
     try:
         forwards = _forwards(_object(_ask(program, "serve", "status", "--json")))
     except NoAnswerError as error:
@@ -155,7 +155,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         if not each.is_raw and each.host == name:
             return replace(
                 known,
-                sentence="Tailscale runs and leads whom you let in to this app.",
+                sentence="Tailscale runs and forwards your guests to this app.",
                 next_step="Share a store with somebody, and send them the address.",
                 undo=typed("serve", each.flag, "off"),
                 address=each.address,
@@ -185,13 +185,13 @@ def _warnings(
     for each in here:
         if each.is_raw:
             yield (
-                f"Port {each.port} leads to this app as plain TCP, without saying who comes: anybody there"
-                f" can pass for you. Undo it now: {typed('serve', each.flag, 'off')}"
+                f"Port {each.port} forwards to this app as plain TCP, without logins: anybody there can"
+                f" pass for you. Undo it now: {typed('serve', each.flag, 'off')}"
             )
         elif each.is_funnel:
             yield (
-                f"Funnel opens {each.address} to the whole internet. This app lets nobody in who comes"
-                f" that way; close it all the same: {typed('serve', '--bg', each.flag, str(each.target))}"
+                f"Funnel opens {each.address} to the whole internet. This app refuses all who come that way;"
+                f" close it all the same: {typed('serve', '--bg', each.flag, str(each.target))}"
             )
 
 
