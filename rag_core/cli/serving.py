@@ -57,7 +57,7 @@ def mcp(allow_writes: bool) -> None:
     A configured assistant starts this itself; it ends with its input. While the app runs, assistants can
     also use its address with /mcp behind it.
     """
-    from rag_core.api.mcp.stdio import serve_stdio
+    from rag_core.api.mcp.server import serve_stdio
 
     serve_stdio(library_of_owner(), allow_writes=allow_writes)
 

@@ -7,22 +7,28 @@ and converts wrong types.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import partial
+from types import FrameType
 from typing import Any, Final
 
 from mcp import types as protocol
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
 from rag_core import __version__
 from rag_core.api.encoding import json_text
 from rag_core.api.mcp.calls import Who, called, listed
 from rag_core.api.mcp.tools import Tool
 from rag_core.api.workers import Workers
-from rag_core.library import Library
-from rag_core.types import Viewer
+from rag_core.library import Library, jobs
+from rag_core.types import OWNER, Viewer
 
 WORKERS: Final = 8
 """Calls at once; guests together have half as many threads, of their own."""
@@ -118,3 +124,31 @@ def _answer(value: dict[str, Any]) -> protocol.CallToolResult:
         structured_content=value,
         is_error=not value["success"],
     )
+
+
+# --- standard input and output ----------------------------------------------------------
+
+
+def serve_stdio(library: Library, *, allow_writes: bool) -> None:
+    """Answer the owner's assistant until standard input ends, then stop runs. What they did stays; the next
+    start of the app, or `commonplace index`, continues them."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end_now)
+    asyncio.run(_serve(library, allow_writes))
+
+
+async def _serve(library: Library, allow_writes: bool) -> None:
+    """Serve until the input ends. Only the protocol may reach standard output: the package redirects file
+    descriptor 1, and ``sys.stdout`` is redirected here, because its buffer would follow the last message."""
+    answering = server(lambda: library, lambda _: OWNER, lambda: allow_writes)
+    async with stdio_server() as (heard, said):
+        with redirect_stdout(sys.stderr):
+            await answering.run(heard, said, answering.create_initialization_options())
+            await asyncio.to_thread(jobs.stop_all)
+        sys.stdout.flush()
+
+
+def _end_now(_: int, __: FrameType | None) -> None:
+    """End the process at once: nothing can wake the thread that reads standard input."""
+    jobs.stop_all()
+    os._exit(0)
