@@ -126,5 +126,5 @@ def completion(context: click.Context, shell: str) -> None:
     fish:  commonplace completion fish > ~/.config/fish/completions/commonplace.fish
     """  # noqa: D301 - click takes the backspace for "do not wrap"
     if kind := get_completion_class(shell):
-        made = kind(context.find_root().command, {}, "commonplace", "_COMMONPLACE_COMPLETE")
-        click.echo(made.source())
+        root, name = context.find_root().command, "commonplace"
+        click.echo(kind(root, {}, name, f"_{name}_complete".upper()).source())
