@@ -224,9 +224,9 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
 
 def show_store(info: StoreInfo) -> None:
     """All facts of a store."""
-    withheld = (
-        f", {info.withheld:,} withheld: private, and the embedder is elsewhere" if info.withheld else ""
-    )
+    passages = f"{info.chunk_count:,}, {info.pending:,} to embed"
+    if info.withheld:
+        passages += f", {info.withheld:,} withheld: private, and the embedder is elsewhere"
     rows = [
         ("name", info.name),
         ("created", moment(info.created_at)),
@@ -235,7 +235,7 @@ def show_store(info: StoreInfo) -> None:
         ("metric", info.distance_metric),
         ("vectors", _vectors(info)),
         ("files", ", ".join((f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)))),
-        ("passages", f"{info.chunk_count:,}, {info.pending:,} to embed{withheld if info.withheld else ''}"),
+        ("passages", passages),
         *([("by words", unreadable(info.unreadable))] if info.unreadable else []),
         ("size", size(info.size_bytes)),
         ("types", ", ".join(f"{kind} {count:,}" for kind, count in info.types.items())),
@@ -246,12 +246,15 @@ def show_store(info: StoreInfo) -> None:
 
 
 def _vectors(info: StoreInfo) -> str:
-    said = [vectors_in(info), *([info.address] if info.address else [])]
-    said += ["attached, only read here"] if info.attached else []
-    said += [f"{info.unsent:,} to send"] if info.unsent else []
-    said += [f"{info.refused:,} refused"] if info.refused else []
-    said += [f"switching to {info.switching}, {info.to_switch:,} to embed"] if info.switching else []
-    return ", ".join(said)
+    parts = [
+        vectors_in(info),
+        info.address,
+        "attached, only read here" if info.attached else "",
+        f"{info.unsent:,} to send" if info.unsent else "",
+        f"{info.refused:,} refused" if info.refused else "",
+        f"switching to {info.switching}, {info.to_switch:,} to embed" if info.switching else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _marks(source: Source) -> str:
