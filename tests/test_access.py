@@ -305,7 +305,7 @@ def shared(tmp_path: Path) -> Iterator[Library]:
     """A library with a store that Ada may search."""
     library = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
     library.create_store(OWNER, "notes", "hashing")
-    library.share(OWNER, ADA, ["notes"])
+    library.sharing.share(OWNER, ADA, ["notes"])
     yield library
     library.close()
 
@@ -358,14 +358,14 @@ def test_a_guest_is_introduced_as_one_whatever_they_send(shared: Library) -> Non
 
 
 def test_an_owner_by_login_is_introduced_as_an_owner(shared: Library) -> None:
-    shared.make_owner(OWNER, "me@example.com")
+    shared.sharing.make_owner(OWNER, "me@example.com")
     headers = passed_on(shared, *serve(login="me@example.com")) or []
     assert (ROLE_HEADER.encode(), b"owner") in headers
 
 
 def test_a_login_that_nobody_let_in_goes_no_further(shared: Library) -> None:
     assert passed_on(shared, *serve(login="eve@example.com")) is None
-    shared.unshare(OWNER, ADA)
+    shared.sharing.unshare(OWNER, ADA)
     assert passed_on(shared, *serve()) is None
 
 
@@ -403,9 +403,9 @@ def test_a_login_is_looked_up_every_time(shared: Library, monkeypatch: pytest.Mo
     monkeypatch.setattr(deps, "library", lambda: shared)
     monkeypatch.setattr(access, "_headers", lambda: {ROLE_HEADER: "guest", LOGIN_HEADER: ADA})
     assert access.viewer() == Viewer(ADA, stores=frozenset({"notes"}))
-    shared.make_owner(OWNER, ADA)
+    shared.sharing.make_owner(OWNER, ADA)
     assert access.viewer() == OWNER
-    shared.unshare(OWNER, ADA)
+    shared.sharing.unshare(OWNER, ADA)
     assert access.viewer() is None
 
 

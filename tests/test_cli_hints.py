@@ -255,7 +255,7 @@ def test_an_excluded_file_is_said_to_be_excluded(
     if forgotten:
         run("exclude", name)
     else:
-        library.exclude_file(OWNER, "garden", name)
+        library.files.exclude(OWNER, "garden", name)
     result = run(again, name)
     assert result.status == 1
     assert "is excluded from store 'garden'." in result.err

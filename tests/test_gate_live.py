@@ -318,7 +318,7 @@ def test_visits_are_kept_without_what_was_asked_for(tmp_path: Path) -> None:
         place.owner.visit("", "q=zebracrossing")
         place.server.process.send_signal(signal.SIGTERM)
         place.server.process.wait(timeout=15)
-        visits = place.library.visits(OWNER)
+        visits = place.library.sharing.visits(OWNER)
         found = {(each.login, each.door, each.refused): each.requests for each in visits}
         assert found == {
             (GUEST, "rest", False): 1,
@@ -373,7 +373,7 @@ def test_started_otherwise_it_listens_on_no_other_address(tmp_path: Path, addres
 def test_started_otherwise_it_honours_no_login_and_says_so(tmp_path: Path) -> None:
     library = Library.open(load({"COMMONPLACE_HOME": str(tmp_path / "home")}))
     library.create_store(OWNER, "shared", "hashing")
-    library.make_owner(OWNER, CO_OWNER)
+    library.sharing.make_owner(OWNER, CO_OWNER)
     library.close()
     with plainly(tmp_path, "127.0.0.1") as server:
         assert server.get("/")[0] == 200

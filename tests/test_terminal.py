@@ -348,7 +348,7 @@ def test_a_command_that_is_stopped_says_so(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Library, "store_names", stop)
+    monkeypatch.setattr(Stores, "names", stop)
     with pytest.raises(SystemExit) as ended:
         main(["status"])
     assert ended.value.code == 130
@@ -392,7 +392,7 @@ def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Pat
         [*COMMAND, "index", "*.md", "--store", "birds", "--root", str(notes)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while not library.documents(OWNER, "birds"):
+    while not library.documents.all(OWNER, "birds"):
         assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
@@ -401,14 +401,14 @@ def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Pat
     first, second = err.splitlines()
     assert re.fullmatch(r"Error: Stopped at [\d,]+ of 3,000\.", first)
     assert second == "What was read stays; run the same command to go on."
-    read = len(library.documents(OWNER, "birds"))
+    read = len(library.documents.all(OWNER, "birds"))
     assert 0 < read < 3000
-    assert [job.state for job in library.jobs(OWNER, "birds")] == ["cancelled"]
+    assert [job.state for job in library.jobs.all(OWNER, "birds")] == ["cancelled"]
     assert library.search(OWNER, "heron", mode="lexical").hits
     for file in list(notes.iterdir())[200:]:
         file.unlink()
-    library.request_index(OWNER, "birds")
-    job = library.run(OWNER, "birds")
+    library.jobs.request(OWNER, "birds")
+    job = library.jobs.run(OWNER, "birds")
     assert job is not None
-    assert (job.state, library.store_info(OWNER, "birds").file_count) == ("done", 200)
+    assert (job.state, library.stores.info(OWNER, "birds").file_count) == ("done", 200)
     library.close()

@@ -57,7 +57,7 @@ def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Vie
         return None
     if login == OWNER.login:
         return OWNER if role == "owner" else None
-    return library().viewer_for(login)
+    return library().sharing.viewer_for(login)
 
 
 # --- security headers -------------------------------------------------------------------

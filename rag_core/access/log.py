@@ -148,4 +148,4 @@ class Visits:
 
     def _record(self, counted: Counter[tuple[str, Door, bool]]) -> None:
         for (login, door, refused), requests in counted.items():
-            self._library().record_visit(login, door, requests, refused=refused)
+            self._library().sharing.record_visit(login, door, requests, refused=refused)

@@ -61,8 +61,8 @@ class Viewers:
     def _ask(self, sender: Sender) -> Viewer | None:
         library = self._library()
         if sender.login:
-            return library.viewer_for(sender.login)
-        return OWNER if library.knows_token(sender.token) else None
+            return library.sharing.viewer_for(sender.login)
+        return OWNER if library.sharing.knows_token(sender.token) else None
 
 
 class ActiveRequests:

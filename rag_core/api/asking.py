@@ -62,7 +62,7 @@ def _asked(
         filters = {**filters, "path": [*filters.get("path", ()), *folders]}
     history = [Turn(turn["question"], turn["answer"], turn["private"]) for turn in given.get("history", ())]
     with naming_stores(given, "question", "stores" if "stores" in given else "vaults"):
-        reply = library.ask(
+        reply = library.asking.ask(
             viewer,
             given["question"],
             [*given.get("vaults", ()), *given.get("stores", ())],

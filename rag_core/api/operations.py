@@ -39,31 +39,31 @@ def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers
     }
     filters = filters_of(given.get("filters", {}))
     with naming_stores(given, "query", "stores"):
-        return answers.Answer.of(library.search(viewer, given["query"], filters=filters, **options))
+        return answers.Answer.of(library.searching.search(viewer, given["query"], filters=filters, **options))
 
 
 def _stores(library: Library, viewer: Viewer, _: requests.Nothing) -> answers.Stores:
-    return answers.stores(*library.store_infos(viewer), viewer)
+    return answers.stores(*library.stores.infos(viewer), viewer)
 
 
 def _store(library: Library, viewer: Viewer, given: requests.OneStore) -> answers.SharedStore:
-    return answers.store(library.store_info(viewer, given["store"]), viewer)
+    return answers.store(library.stores.info(viewer, given["store"]), viewer)
 
 
 def _status(library: Library, viewer: Viewer, _: requests.Nothing) -> answers.Stores:
-    return answers.status(library.status(viewer), viewer)
+    return answers.status(library.stores.status(viewer), viewer)
 
 
 def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -> answers.Files:
     states = given.get("state")
     with field("store"):
-        store = library.one_store(viewer, given.get("store"))
-        found = library.files(viewer, store) if viewer.is_owner else library.documents(viewer, store)
+        store = library.stores.one(viewer, given.get("store"))
+        found = library.files.all(viewer, store) if viewer.is_owner else library.documents.all(viewer, store)
     return answers.files(store, (each for each in found if not states or each.state in states), viewer)
 
 
 def _document(library: Library, viewer: Viewer, given: requests.OneDocument) -> answers.SharedFile:
-    return answers.document(library.document(viewer, given["store"], given["path"]), viewer)
+    return answers.document(library.documents.get(viewer, given["store"], given["path"]), viewer)
 
 
 _NOTHING = Request(requests.Nothing)

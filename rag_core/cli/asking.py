@@ -56,7 +56,7 @@ def query(
     if as_csv and wants_json():
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
     say_where(words, stores)
-    answer = library_of_owner().search(OWNER, words, stores, **options)
+    answer = library_of_owner().searching.search(OWNER, words, stores, **options)
     if as_csv:
         show_notices(answer)
         click.echo(hits_csv(answer, OWNER, marked=False), nl=False)
@@ -90,7 +90,9 @@ def ask(
     say_where(words, stores)
     printed = _PrintedAnswer(streams=not wants_json() and sys.stdout.isatty())
     with printed.progress:
-        reply = library_of_owner().ask(OWNER, words, stores, k=k, filters=filters, on_text=printed.update)
+        reply = library_of_owner().asking.ask(
+            OWNER, words, stores, k=k, filters=filters, on_text=printed.update
+        )
     if wants_json():
         print_json(answers.Reply.of(reply))
     else:

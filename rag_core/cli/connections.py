@@ -30,7 +30,7 @@ def connections(context: click.Context, ask_all: bool) -> None:
     """
     if context.invoked_subcommand:
         return
-    found = library_of_owner().connections(OWNER, ask_all=ask_all)
+    found = library_of_owner().models.connections(OWNER, ask_all=ask_all)
     ready = not any(each.is_missed for each in found)
     value = {"ready": ready, "connections": [reports.Connection.of(each) for each in found]}
     emit(value, lambda: _show(found))
@@ -52,7 +52,7 @@ def _show(found: list[Connection]) -> None:
 @connections.command("models")
 def connections_models() -> None:
     """List the models that Ollama has."""
-    models = library_of_owner().ollama_models(OWNER)
+    models = library_of_owner().models.of_ollama(OWNER)
     value = {"models": [reports.OllamaModel.of(each) for each in models]}
     emit(value, lambda: _show_models(models))
 
@@ -78,7 +78,7 @@ def connections_pull(model: str) -> None:
     """Have Ollama fetch MODEL from its library, such as embeddinggemma."""
     with ProgressLine() as progress:
         try:
-            pulled = library_of_owner().pull_model(
+            pulled = library_of_owner().models.pull(
                 OWNER, model, lambda now: progress.say(f"{model} · {now.said}")
             )
         except KeyboardInterrupt:
@@ -100,7 +100,7 @@ def _pulled(model: OllamaModel) -> str:
 @setting_option("--embedder", setting="embedder", metavar="NAME", help="Who turns it into a vector.")
 def connections_try(sentence: str, embedder: str) -> None:
     """Embed SENTENCE, and show how long that took and where it went."""
-    trial = library_of_owner().try_embedder(OWNER, embedder, sentence)
+    trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
     emit(reports.Trial.of(trial), lambda: _show_trial(trial))
 
 

@@ -34,7 +34,9 @@ path_argument = click.argument("path", shell_complete=complete_files)
 )  # fmt: skip
 def list_documents(store: str, states: tuple[str, ...]) -> None:
     """List the files of a store, each compared with the disk."""
-    files = [file for file in library_of_owner().files(OWNER, store) if not states or file.state in states]
+    files = [
+        file for file in library_of_owner().files.all(OWNER, store) if not states or file.state in states
+    ]
     emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
@@ -49,8 +51,12 @@ def show(path: str, store: str | None) -> None:
     """
     library = library_of_owner()
     store = store_of_file(library, store, path)
-    path, lines = library.lines_in_store(OWNER, store, path, current_folder())
-    view = library.excerpt(OWNER, store, path, *lines).view if lines else library.document(OWNER, store, path)
+    path, lines = library.files.lines(OWNER, store, path, current_folder())
+    view = (
+        library.documents.excerpt(OWNER, store, path, *lines).view
+        if lines
+        else library.documents.get(OWNER, store, path)
+    )
     emit(answers.document(view, OWNER), lambda: show_document(view))
 
 
@@ -67,11 +73,11 @@ def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     """
     library = library_of_owner()
     store = store_of_file(library, store, path)
-    path, said = library.path_in_store(OWNER, store, path, current_folder()), ""
+    path, said = library.files.called(OWNER, store, path, current_folder()), ""
     if undo:
-        library.take_back_file(OWNER, store, path)
+        library.files.take_back(OWNER, store, path)
     else:
-        library.exclude_file(OWNER, store, path, reason)
+        library.files.exclude(OWNER, store, path, reason)
         said = f"Excluded. To take it back: {take_back(path, store)}"
     run_requests(library, store, lambda: said)
 
@@ -86,5 +92,5 @@ def reindex(path: str, store: str | None) -> None:
     """
     library = library_of_owner()
     store = store_of_file(library, store, path)
-    library.request_file(OWNER, store, library.path_in_store(OWNER, store, path, current_folder()))
+    library.jobs.request_file(OWNER, store, library.files.called(OWNER, store, path, current_folder()))
     run_requests(library, store)

@@ -47,17 +47,17 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
     """
     library = library_of_owner()
     folder = real_folder(folder)
-    name = store or library.name_after(OWNER, folder)
+    name = store or library.sources.name_after(OWNER, folder)
     if not yes:
         _refuse_if_huge(library, name, folder, _ALL)
-    if library.make_if_needed(OWNER, name):
+    if library.stores.make_if_needed(OWNER, name):
         click.echo(f"Made store {name!r}.", err=True)
     elif store is None:
-        _refuse_to_mix(library.store_info(OWNER, name), folder)
+        _refuse_to_mix(library.stores.info(OWNER, name), folder)
     _explain(library, name, folder, _ALL)
-    source = library.add_source(OWNER, name, folder, _ALL)
-    library.request_index(OWNER, name, [source.id])
-    run_requests(library, name, lambda: _next_steps(library.store_info(OWNER, name)))
+    source = library.sources.add(OWNER, name, folder, _ALL)
+    library.jobs.request(OWNER, name, [source.id])
+    run_requests(library, name, lambda: _next_steps(library.stores.info(OWNER, name)))
 
 
 def _next_steps(info: StoreInfo) -> str:
@@ -83,8 +83,8 @@ def _refuse_if_huge(
 ) -> None:
     """Raises InvalidInput for a folder that is new to a store and so large that it may be a mistake."""
     root = real_folder(folder)
-    known = store in library.store_names(OWNER)
-    if known and library.draft_source(OWNER, store, root, patterns, exclude).id:
+    known = store in library.stores.names(OWNER)
+    if known and library.sources.draft(OWNER, store, root, patterns, exclude).id:
         return
     if why := doubt(root, patterns, preview(root, patterns, exclude, max_files=MANY_FILES)):
         raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
@@ -132,22 +132,22 @@ def index(
     if dry_run:
         say(paused)
         drafts = [
-            library.draft_source(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()
+            library.sources.draft(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()
         ]
-        plans = [library.plan(OWNER, store, draft, force=force) for draft in drafts]
-        plans = plans or library.plans(OWNER, store, force=force)
+        plans = [library.sources.plan(OWNER, store, draft, force=force) for draft in drafts]
+        plans = plans or library.sources.plans(OWNER, store, force=force)
         emit(reports.plan(plans), lambda: show_plans(plans))
         return
     for folder, chosen in wanted.items():
-        say(*library.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
-    sources = [library.add_source(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()]
-    library.request_index(OWNER, store, [source.id for source in sources] or None, force=force)
+        say(*library.sources.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
+    sources = [library.sources.add(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()]
+    library.jobs.request(OWNER, store, [source.id for source in sources] or None, force=force)
     run_requests(library, store, lambda: paused)
 
 
 def _known_store(library: Library, store: str) -> StoreInfo:
     try:
-        return library.store_info(OWNER, store)
+        return library.stores.info(OWNER, store)
     except NotFound as error:
         make = f"Or make it: `commonplace store create {quote(store)}`, then index again."
         raise NotFound(error.message, f"{error.suggestion} {make}") from None
@@ -174,7 +174,7 @@ def _said_of_expanded(patterns: Sequence[str]) -> str:
 
 def _said_of_paused(library: Library, store: str) -> str:
     """The paused folders of a store, and the command that resumes one; '' for none."""
-    paused = [each for each in library.store_info(OWNER, store).sources if each.paused and not each.removed]
+    paused = [each for each in library.stores.info(OWNER, store).sources if each.paused and not each.removed]
     if not paused:
         return ""
     are, one = ("is", "it") if len(paused) == 1 else ("are", "one")
@@ -188,8 +188,8 @@ def _explain(
     library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
     """Print what adding patterns does to a folder that the store has, or has a part of, already."""
-    draft = library.draft_source(OWNER, store, folder, patterns, exclude)
-    others = [each for each in library.store_info(OWNER, store).sources if not each.removed]
+    draft = library.sources.draft(OWNER, store, folder, patterns, exclude)
+    others = [each for each in library.stores.info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)
     if known is None:
         say(shared_files(draft.root, [each.root for each in others]), said_of_label(draft))

@@ -50,7 +50,7 @@ def library_of_owner() -> Library:
 def store_names(ctx: click.Context) -> list[str]:
     """The names of all stores."""
     with closing(Library.open(_settings(ctx))) as library:
-        return library.store_names(OWNER)
+        return library.stores.names(OWNER)
 
 
 # --- printing ---------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def _complete_stores(ctx: click.Context, _: click.Parameter | None, incomplete: 
 def complete_tokens(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The names of tokens, for a shell."""
     with suppress(RagError, OSError), closing(Library.open(_settings(ctx))) as library:
-        return [each.name for each in library.tokens(OWNER) if each.name.startswith(incomplete)]
+        return [each.name for each in library.sharing.tokens(OWNER) if each.name.startswith(incomplete)]
     return []
 
 
@@ -192,7 +192,7 @@ def _only_store(names: Sequence[str], advice: str) -> str:
 
 def store_of_file(library: Library, store: str | None, path: str) -> str:
     """``store``, or without it the only store that may hold the file at ``path``. Raises InvalidInput."""
-    return store or _only_store(library.stores_meant(OWNER, path, current_folder()), "Add --store with")
+    return store or _only_store(library.files.stores_meant(OWNER, path, current_folder()), "Add --store with")
 
 
 def check_configured(ctx: click.Context, parameter: click.Parameter, name: str) -> None:

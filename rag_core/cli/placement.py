@@ -30,12 +30,12 @@ def switch(
     """
     library = library_of_owner()
     if abandon:
-        info = library.abandon_switch(OWNER, name)
+        info = library.placement.abandon_switch(OWNER, name)
         emit(answers.Store.of(info), f"Store {name!r} stays as it was.")
         return
     if not (embedder or backend or rechunk):
         raise click.UsageError("Say what to change: --embedder, --backend or --rechunk.")
-    info = library.switch_store(OWNER, name, embedder, backend, rechunk=rechunk)
+    info = library.placement.switch(OWNER, name, embedder, backend, rechunk=rechunk)
     if later:
         said = line(f"Store {name!r} switches to {info.switching} with its next run.")
         emit(answers.Store.of(info), said)
@@ -56,7 +56,7 @@ def attach(address: str, name: str, taken: bool) -> None:
     read here; attach it again to bring it up to date, or take it over.
     """
     with ProgressLine() as progress:
-        info = library_of_owner().attach_store(
+        info = library_of_owner().placement.attach(
             OWNER, address, name, lambda count: progress.say(_read(count)), take_over=taken
         )
     said = f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."
@@ -71,7 +71,7 @@ def take_over(name: str) -> None:
     It is brought up to date first. The other installation fills it no more.
     """
     with ProgressLine() as progress:
-        info = library_of_owner().take_over_store(OWNER, name, lambda count: progress.say(_read(count)))
+        info = library_of_owner().placement.take_over(OWNER, name, lambda count: progress.say(_read(count)))
     emit(answers.Store.of(info), _taken_over(name))
 
 
@@ -100,12 +100,12 @@ def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str
     """
     library = library_of_owner()
     if hide or show:
-        found = library.change_private_rules(OWNER, name, hide=hide, show=show)
+        found = library.privacy.change(OWNER, name, hide=hide, show=show)
     else:
-        found = library.privacy(OWNER, name)
+        found = library.privacy.report(OWNER, name)
     if send is not None:
-        library.let_private_leave(OWNER, name, allowed=send)
-    info = library.store_info(OWNER, name)
+        library.placement.let_private_leave(OWNER, name, allowed=send)
+    info = library.stores.info(OWNER, name)
     value = {**answers.Store.of(info).model_dump(), **reports.Privacy.of(found).model_dump()}
     emit(value, lambda: _show_privacy(found, info))
 

@@ -26,10 +26,10 @@ def jobs(store: str, number: int | None) -> None:
     """List the last runs of a store, the newest first."""
     library = library_of_owner()
     if number is not None:
-        job = library.job(OWNER, store, number)
+        job = library.jobs.get(OWNER, store, number)
         emit(answers.Job.of(job), lambda: _show(library, job, with_files=True))
         return
-    found = library.jobs(OWNER, store)
+    found = library.jobs.all(OWNER, store)
     emit({"store": store, "jobs": [answers.Job.of(job) for job in found]}, lambda: show_jobs(found))
 
 
@@ -46,7 +46,7 @@ def run_requests(library: Library, store: str, next_steps: Callable[[], str] = l
             moving.say(progress(now))
 
         try:
-            job, queued = library.run(OWNER, store, report), "Another run took the request."
+            job, queued = library.jobs.run(OWNER, store, report), "Another run took the request."
         except StoreBusy as busy:
             job, queued = None, str(busy)
         except KeyboardInterrupt:
@@ -69,4 +69,4 @@ def _stopped(last: list[Job]) -> str:
 def _show(library: Library, job: Job, *, with_files: bool = False) -> None:
     if with_files:
         show_files(job)
-    show_job(job, library.job_problems(OWNER, job.store, job.id))
+    show_job(job, library.jobs.problems_of(OWNER, job.store, job.id))

@@ -41,7 +41,7 @@ def serve_app(port: int, open_browser: bool) -> None:
 def serve(port: int, open_browser: bool) -> None:
     """Serve the app on this machine (127.0.0.1 only)."""
     library = library_of_owner()
-    say(*library.make_declared(OWNER))
+    say(*library.stores.make_declared(OWNER))
     library.close()
     serve_app(port, open_browser)
 

@@ -49,7 +49,7 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
     may ask as before, at first not at all.
     """
     library = library_of_owner()
-    person = library.share(OWNER, login, stores, may_ask=may_ask)
+    person = library.sharing.share(OWNER, login, stores, may_ask=may_ask)
     emit(reports.Person.of(person), _granted(person))
     _warn_without_tailscale(library)
 
@@ -62,7 +62,7 @@ def share_owner(login: str) -> None:
     That is every store, private notes and settings, from their own devices.
     """
     library = library_of_owner()
-    person = library.make_owner(OWNER, login)
+    person = library.sharing.make_owner(OWNER, login)
     emit(reports.Person.of(person), f"{person.login} is an owner now.")
     _warn_without_tailscale(library)
 
@@ -74,14 +74,14 @@ def share_status(port: int) -> None:
 
     Nothing is changed: you type the command that makes Tailscale forward to the app.
     """
-    found = library_of_owner().tailscale(OWNER, port)
+    found = library_of_owner().sharing.tailscale(OWNER, port)
     emit(asdict(found), lambda: _show_tailscale(found))
 
 
 @share.command("list")
 def share_list() -> None:
     """List who may come in, owners first."""
-    found = library_of_owner().people(OWNER)
+    found = library_of_owner().sharing.people(OWNER)
     emit({"people": [reports.Person.of(each) for each in found]}, lambda: _show_people(found))
 
 
@@ -97,8 +97,8 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
     Pages that they have open close within seconds.
     """
     library = library_of_owner()
-    library.unshare(OWNER, login, stores)
-    left = next((each for each in library.people(OWNER) if each.login == login.lower()), None)
+    library.sharing.unshare(OWNER, login, stores)
+    left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
     value = {
         "removed": login.lower(),
         "stores": list(stores),
@@ -122,7 +122,7 @@ def _show_tailscale(found: Tailscale) -> None:
 
 
 def _warn_without_tailscale(library: Library) -> None:
-    found = library.tailscale(OWNER)
+    found = library.sharing.tailscale(OWNER)
     if not found.forwards:
         warn(f"Nobody can come in yet. {found.sentence} `commonplace share status` says what to do.")
 
@@ -159,7 +159,7 @@ def token_create(name: str) -> None:
 
     NAME is for you, to know it again when you revoke it.
     """
-    made = library_of_owner().create_token(OWNER, name)
+    made = library_of_owner().sharing.create_token(OWNER, name)
     if not wants_json():
         click.echo("Keep it: it opens every store, and is not shown again.", err=True)
     emit(reports.NewToken.of(made), made.secret)
@@ -168,7 +168,7 @@ def token_create(name: str) -> None:
 @token.command("list")
 def token_list() -> None:
     """List the tokens that are valid."""
-    found = library_of_owner().tokens(OWNER)
+    found = library_of_owner().sharing.tokens(OWNER)
     emit({"tokens": [asdict(each) for each in found]}, lambda: _show_tokens(found))
 
 
@@ -176,7 +176,7 @@ def token_list() -> None:
 @click.argument("name", shell_complete=complete_tokens)
 def token_revoke(name: str) -> None:
     """Revoke a token. It opens nothing from the next request on."""
-    library_of_owner().revoke_token(OWNER, name)
+    library_of_owner().sharing.revoke_token(OWNER, name)
     emit({"revoked": name}, f"Token {name!r} is revoked.")
 
 

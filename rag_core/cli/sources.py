@@ -39,7 +39,7 @@ def source() -> None:
 @store_option
 def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""
-    found = library_of_owner().sources(OWNER, store)
+    found = library_of_owner().sources.all(OWNER, store)
     value = {"store": store, "sources": [reports.source_info(each) for each in found]}
     emit(value, lambda: show_sources(store, found))
 
@@ -68,14 +68,14 @@ def source_edit(
     if not (include or exclude or no_exclude):
         raise InvalidInput("There is nothing to change.", "Give --include, --exclude or --no-exclude.")
     library = library_of_owner()
-    known = library.source(OWNER, store, number)
+    known = library.sources.get(OWNER, store, number)
     patterns = include or known.include, () if no_exclude else exclude or known.exclude
     if dry_run:
-        plan = library.plan(OWNER, store, replace(known, include=patterns[0], exclude=patterns[1]))
+        plan = library.sources.plan(OWNER, store, replace(known, include=patterns[0], exclude=patterns[1]))
         emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
-    changed = library.change_source(OWNER, store, number, *patterns)
-    say(*library.idle_excludes(OWNER, changed.root, changed.include, exclude))
+    changed = library.sources.change(OWNER, store, number, *patterns)
+    say(*library.sources.idle_excludes(OWNER, changed.root, changed.include, exclude))
     emit(asdict(changed), f"Changed. The next run follows it: commonplace index --store {store}")
 
 
@@ -87,7 +87,7 @@ def source_pause(number: int, store: str) -> None:
 
     It is left out of runs over all folders, and can still be searched.
     """
-    changed = library_of_owner().pause_source(OWNER, store, number)
+    changed = library_of_owner().sources.pause(OWNER, store, number)
     resume = f"commonplace source resume {number} --store {store}"
     emit(asdict(changed), f"Paused. To go on with it: {resume}")
 
@@ -97,7 +97,7 @@ def source_pause(number: int, store: str) -> None:
 @store_option
 def source_resume(number: int, store: str) -> None:
     """Take a paused folder into runs again."""
-    changed = library_of_owner().pause_source(OWNER, store, number, paused=False)
+    changed = library_of_owner().sources.pause(OWNER, store, number, paused=False)
     emit(asdict(changed), f"Resumed. To bring it up to date: commonplace index --store {store}")
 
 
@@ -112,8 +112,8 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
     The store forgets what it read of them.
     """
     library = library_of_owner()
-    known = library.source(OWNER, store, number)
-    plan = library.plan(OWNER, store, replace(known, removed=True))
+    known = library.sources.get(OWNER, store, number)
+    plan = library.sources.plan(OWNER, store, replace(known, removed=True))
     if dry_run:
         emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
@@ -121,5 +121,5 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
         forgets = f"This forgets {plural(len(plan.deleted), 'file')} of {known.root}; on the disk they stay."
         with asking("--yes"):
             click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
-    library.remove_source(OWNER, store, number)
+    library.sources.remove(OWNER, store, number)
     run_requests(library, store)

@@ -56,7 +56,7 @@ def store_create(
     name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool
 ) -> None:
     """Make an empty store."""
-    info = library_of_owner().create_store(
+    info = library_of_owner().stores.create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
         sends_private=send_private,
     )  # fmt: skip
@@ -67,7 +67,7 @@ def store_create(
 @store.command("list")
 def store_list() -> None:
     """List every store."""
-    infos, warnings = library_of_owner().store_infos(OWNER)
+    infos, warnings = library_of_owner().stores.infos(OWNER)
     emit(answers.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
 
 
@@ -75,7 +75,7 @@ def store_list() -> None:
 @any_store_argument
 def store_info(name: str) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
-    info = library_of_owner().store_info(OWNER, name)
+    info = library_of_owner().stores.info(OWNER, name)
     emit(answers.Store.of(info), lambda: show_store(info))
 
 
@@ -85,7 +85,7 @@ def store_info(name: str) -> None:
 def store_rename(name: str, new_name: str) -> None:
     """Give a store another name; all that is in it stays."""
     library = library_of_owner()
-    info = library.rename_store(OWNER, name, new_name)
+    info = library.stores.rename(OWNER, name, new_name)
     emit(answers.Store.of(info), _with_default(library, f"Store {name!r} is called {new_name!r} now."))
 
 
@@ -100,7 +100,7 @@ def store_export(name: str, file: Path, force: bool) -> None:
     meanwhile.
     """
     with ProgressLine() as progress:
-        done = library_of_owner().export_store(
+        done = library_of_owner().stores.export(
             OWNER, name, file, lambda now: progress.say(now.said), force=force
         )
     where = f"{line(str(done.path))} ({size(done.size_bytes)})"
@@ -118,7 +118,7 @@ def store_import(file: Path, name: str) -> None:
     Its folders that are not on this computer are paused.
     """
     with ProgressLine() as progress:
-        info = library_of_owner().import_store(OWNER, file, name, lambda now: progress.say(now.said))
+        info = library_of_owner().stores.take_in(OWNER, file, name, lambda now: progress.say(now.said))
     said = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
     emit(answers.ImportedStore.of(info), "\n".join(said))
 
@@ -137,20 +137,20 @@ def store_delete(name: str, force: bool, leave_index: bool) -> None:
             typed = click.prompt(f"{lost} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
-    library.delete_store(OWNER, name, leave_index=leave_index)
+    library.stores.delete(OWNER, name, leave_index=leave_index)
     said = line(f"Store {name!r} is deleted; its files are untouched.{guests}")
     emit({"deleted": name}, _with_default(library, said))
 
 
 def _with_default(library: Library, said: str) -> str:
     """``said``, and on another line that ``default_store`` names no store any more, if so."""
-    return "\n".join(filter(None, (said, line(library.lost_default(OWNER)))))
+    return "\n".join(filter(None, (said, line(library.stores.lost_default(OWNER)))))
 
 
 def _lost_by_guests(library: Library, name: str) -> str:
     """Which guests lose the store; '' for none, or where the store cannot be read."""
     try:
-        guests = library.guests(OWNER, name)
+        guests = library.sharing.guests(OWNER, name)
     except StoreError:
         return ""
     return f" {some(guests, 'guest')} can search it no more." if guests else ""
@@ -158,7 +158,7 @@ def _lost_by_guests(library: Library, name: str) -> str:
 
 def _contents(library: Library, name: str) -> str:
     try:
-        return _counted(library.store_info(OWNER, name))
+        return _counted(library.stores.info(OWNER, name))
     except StoreError as error:  # a damaged store can be deleted, too
         return error.message
 
@@ -175,6 +175,6 @@ for command in (placement.switch, placement.attach, placement.take_over, placeme
 @stores_option
 def status(stores: tuple[str, ...]) -> None:
     """Show every store, what is running, and what was not finished."""
-    found = library_of_owner().status(OWNER, stores)
+    found = library_of_owner().stores.status(OWNER, stores)
     running = {job.store: job for job in found.running}
     emit(answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

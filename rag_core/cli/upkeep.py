@@ -47,10 +47,10 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
     if path is None:
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
-        steps = library.doctor(OWNER)
+        steps = library.upkeep.doctor(OWNER)
         emit({"steps": [asdict(s) for s in steps]}, lambda: show_steps(steps))
         sys.exit(any(step.state == "no" for step in steps))
-    found = library.explain_file(OWNER, path, stores, query=query or "")
+    found = library.upkeep.explain(OWNER, path, stores, query=query or "")
     emit({"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))
     sys.exit(not any(diagnosis.findable for diagnosis in found))
 
@@ -66,9 +66,9 @@ def verify(stores: tuple[str, ...], files: bool) -> None:
     library = library_of_owner()
     healths: list[Health] = []
     damaged: list[StoreError] = []
-    for name in dict.fromkeys(stores or library.store_names(OWNER)):
+    for name in dict.fromkeys(stores or library.stores.names(OWNER)):
         try:
-            healths.append(library.verify(OWNER, name, files=files))
+            healths.append(library.upkeep.verify(OWNER, name, files=files))
         except StoreError as error:
             damaged.append(error)
     sound = not damaged and all(health.sound for health in healths)
@@ -89,8 +89,8 @@ def store_verify(name: str, files: bool, heal: bool) -> None:
     """Check one store, its vector index on a server included."""
     library = library_of_owner()
     if heal:
-        library.heal(OWNER, name)
-    health = library.verify(OWNER, name, files=files)
+        library.placement.heal(OWNER, name)
+    health = library.upkeep.verify(OWNER, name, files=files)
     emit(reports.Health.of(health), lambda: show_healths([health], []))
     sys.exit(not health.sound)
 
@@ -103,7 +103,7 @@ def repair(store: str) -> None:
     Reads its folders into a new file and takes over your decisions and the vectors that are whole. The
     damaged file is kept beside it.
     """
-    repaired = library_of_owner().repair(OWNER, store)
+    repaired = library_of_owner().upkeep.repair(OWNER, store)
     emit(reports.Repair.of(repaired), lambda: show_repair(repaired))
 
 

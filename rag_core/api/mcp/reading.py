@@ -22,7 +22,7 @@ def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
     """Passages for a query: ``n_results``, or as many as fit into ``max_tokens``."""
     budget = given.get("max_tokens")
     with naming_stores(given, "query", "store"):
-        found = library.search(
+        found = library.searching.search(
             viewer,
             given["query"],
             _stores(given),
@@ -40,7 +40,7 @@ def _stores(given: Any) -> list[str]:
 def store_of(library: Library, viewer: Viewer, given: Any) -> str:
     """The store that is meant. Raises InvalidInput that names the field."""
     with field("store"):
-        return library.one_store(viewer, given.get("store"))
+        return library.stores.one(viewer, given.get("store"))
 
 
 def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
@@ -49,12 +49,12 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
         raise InvalidInput("file_path: What to open is not said, or twice.", "Give file_path or id.")
     store = store_of(library, viewer, given)
     if "id" in given:
-        found = library.around(viewer, store, given["id"])
+        found = library.documents.around(viewer, store, given["id"])
     else:
         path = given["file_path"]  # the owner may also give the path on this computer
-        path = library.path_in_store(viewer, store, path) if viewer.is_owner else path
+        path = library.files.called(viewer, store, path) if viewer.is_owner else path
         lines = given.get("start_line", 1), given.get("end_line")
-        found = library.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
+        found = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
     shown = {**answers.document(found.view, viewer).model_dump(), "next_id": found.next_key}
     if "file_path" in given and (chunks := found.view.chunks):
         shown |= {"start_line": chunks[0].start_line, "end_line": chunks[-1].end_line}
@@ -64,20 +64,20 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
 def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """The passages around one, and the links of its document."""
     store = store_of(library, viewer, given)
-    found = library.around(viewer, store, given["id"], given.get("around", 1))
+    found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
     return answers.document(found.view, viewer)
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:
     """An answer, or the passages where there is no model."""
     with naming_stores(given, "question", "store"):
-        reply = library.ask(viewer, given["question"], _stores(given), k=given.get("k", 0), stop=stop)
+        reply = library.asking.ask(viewer, given["question"], _stores(given), k=given.get("k", 0), stop=stop)
     return answers.Reply.of(reply)
 
 
 def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """The status of one store, or of all."""
-    found = library.status(viewer)
+    found = library.stores.status(viewer)
     if "store" in given:
         store = store_of(library, viewer, given)
         found = replace(
@@ -91,7 +91,7 @@ def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
 def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """The counts of a store and the paths of its documents."""
     store = store_of(library, viewer, given)
-    files = [each for each in library.documents(viewer, store) if each.chunks]
+    files = [each for each in library.documents.all(viewer, store) if each.chunks]
     return {
         "store": store,
         "total_chunks": sum(each.chunks for each in files),

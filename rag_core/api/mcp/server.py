@@ -27,7 +27,7 @@ from rag_core.api.encoding import json_text
 from rag_core.api.mcp.calls import Who, called, listed
 from rag_core.api.mcp.tools import Tool
 from rag_core.api.workers import Workers
-from rag_core.library import Library, jobs
+from rag_core.library import Library, background
 from rag_core.types import OWNER, Viewer
 
 WORKERS: Final = 8
@@ -144,11 +144,11 @@ async def _serve(library: Library, allow_writes: bool) -> None:
     async with stdio_server() as (heard, said):
         with redirect_stdout(sys.stderr):
             await answering.run(heard, said, answering.create_initialization_options())
-            await asyncio.to_thread(jobs.stop_all)
+            await asyncio.to_thread(background.stop_all)
         sys.stdout.flush()
 
 
 def _end_now(_: int, __: FrameType | None) -> None:
     """End the process at once: nothing can wake the thread that reads standard input."""
-    jobs.stop_all()
+    background.stop_all()
     os._exit(0)

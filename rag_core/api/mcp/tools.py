@@ -31,7 +31,7 @@ from rag_core.api.requests import (
     typed_dict,
 )
 from rag_core.library import Library
-from rag_core.library.reader import MAX_AROUND
+from rag_core.library.documents import MAX_AROUND
 from rag_core.replies import DEFAULT_K
 from rag_core.search.query import NAMES_OF_FILTERS
 from rag_core.types import Viewer

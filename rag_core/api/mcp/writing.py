@@ -12,7 +12,7 @@ from rag_core.api import answers
 from rag_core.api.mcp.reading import store_of
 from rag_core.api.requests import field
 from rag_core.errors import ExtractError, InvalidInput
-from rag_core.library import Library, jobs
+from rag_core.library import Library, background
 from rag_core.types import Source, Viewer
 from rag_core.wording import plural, take_back
 
@@ -29,8 +29,8 @@ def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Eve
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("file_path"):
-        added = library.add_below(viewer, store, given["file_path"], library.settings.mcp_roots)
-        path = library.request_path(viewer, store, given["file_path"])
+        added = library.sources.add_below(viewer, store, given["file_path"], library.settings.mcp_roots)
+        path = library.jobs.request_path(viewer, store, given["file_path"])
     done = _worked_off(library, viewer, store, before, stop)
     for each in done["job"].results if done["job"] else ():
         # another request's file may fail in the same run; an absolute path is a folder
@@ -47,11 +47,13 @@ def index_directory(library: Library, viewer: Viewer, given: Any, stop: threadin
     before = _last(library, viewer, store)
     path, recursive = given["dir_path"], given.get("recursive", True)
     with field("dir_path"):
-        added = library.add_below(viewer, store, path, library.settings.mcp_roots, recursive=recursive)
+        added = library.sources.add_below(
+            viewer, store, path, library.settings.mcp_roots, recursive=recursive
+        )
         if added:
-            library.request_index(viewer, store, [added.id])
+            library.jobs.request(viewer, store, [added.id])
         else:
-            library.request_below(viewer, store, path, recursive=recursive)
+            library.jobs.request_below(viewer, store, path, recursive=recursive)
     return {**_said_of(added, store), **_worked_off(library, viewer, store, before, stop)}
 
 
@@ -72,9 +74,9 @@ def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Eve
         raise InvalidInput("ids: The list is empty.", "Give the ids of search results.")
     store = store_of(library, viewer, given)
     with field("ids"):
-        count = library.take_out_passages(viewer, store, given["ids"])
-    if library.requested(viewer, store):  # a remote vector index is still to be told
-        jobs.go_on(library, viewer, store)
+        count = library.documents.take_out_passages(viewer, store, given["ids"])
+    if library.jobs.requested(viewer, store):  # a remote vector index is still to be told
+        background.go_on(library, viewer, store)
     said = (
         f"{plural(count, 'passage')} taken out of store {store!r}. Each is back as soon as its file"
         " changes or is read again; the files stay as they are."
@@ -87,8 +89,8 @@ def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("source_file"):
-        path = library.path_in_store(viewer, store, given["source_file"])
-        library.exclude_file(viewer, store, path, _BY_AN_ASSISTANT)
+        path = library.files.called(viewer, store, given["source_file"])
+        library.files.exclude(viewer, store, path, _BY_AN_ASSISTANT)
     said = (
         f"{path!r} is excluded from store {store!r} from now on; the Index page counts it, and the Files"
         " page lists it with this reason. The file stays as it is. To take it back: the Files page, or"
@@ -103,7 +105,7 @@ def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("confirm"):
-        count = library.clear_store(viewer, store, confirm=given["confirm"])
+        count = library.stores.clear(viewer, store, confirm=given["confirm"])
     said = (
         f"Store {store!r} was told to forget its documents ({count:,}), and its folders are paused, so"
         " that no run brings them back; index_file would, one file at a time. The files stay as they are. To"
@@ -118,7 +120,7 @@ def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
 
 def _last(library: Library, viewer: Viewer, store: str) -> int:
     """The number of the newest run; 0 for none."""
-    newest = next(iter(library.jobs(viewer, store, 1)), None)
+    newest = next(iter(library.jobs.all(viewer, store, 1)), None)
     return newest.id if newest else 0
 
 
@@ -126,15 +128,15 @@ def _worked_off(
     library: Library, viewer: Viewer, store: str, before: int, stop: threading.Event
 ) -> dict[str, Any]:
     """The result of the run that is requested, or that it goes on after `WAIT_S`."""
-    jobs.go_on(library, viewer, store)
+    background.go_on(library, viewer, store)
     until = time.monotonic() + WAIT_S
     while not stop.wait(_LOOK_S) and time.monotonic() < until:
-        if not (jobs.working(library, store) or library.requested(viewer, store)):
+        if not (background.working(library, store) or library.jobs.requested(viewer, store)):
             break
-    newest = next(iter(library.jobs(viewer, store, 1)), None)
-    waits = library.requested(viewer, store)
+    newest = next(iter(library.jobs.all(viewer, store, 1)), None)
+    waits = library.jobs.requested(viewer, store)
     if waits or newest is None or newest.id == before or newest.state == "running":
         return {"store": store, "finished": False, "job": None, "next_step": _GOES_ON}
-    results = tuple(library.job_results(viewer, store, newest.id, _RESULTS))
+    results = tuple(library.jobs.results(viewer, store, newest.id, _RESULTS))
     job = answers.Job.of(replace(newest, results=results))
     return {"store": store, "finished": True, "job": job, "next_step": ""}
