@@ -30,11 +30,7 @@ def running(**changes: Any) -> dict[str, Any]:
         "ID": "nXYZ11CNTRL", "PublicKey": "nodekey:1f", "HostName": "heron", "DNSName": f"{NAME}.",
         "OS": "linux", "UserID": 101, "TailscaleIPs": ["100.64.0.1", "fd7a:115c:a1e0::1"], "Online": True,
     }  # fmt: skip
-    tailnet = {
-        "Name": "ada@example.com",
-        "MagicDNSSuffix": "tail1234.ts.net",
-        "MagicDNSEnabled": True,
-    }
+    tailnet = {"Name": "ada@example.com", "MagicDNSSuffix": "tail1234.ts.net", "MagicDNSEnabled": True}
     said = {
         "Version": "1.90.6-t8d0", "TUN": True, "BackendState": "Running", "HaveNodeKey": True, "AuthURL": "",
         "TailscaleIPs": ["100.64.0.1"], "Self": self, "Health": [], "MagicDNSSuffix": "tail1234.ts.net",

@@ -51,52 +51,25 @@ def refused(name: str, *headers: tuple[str, str], peer: str | None = "127.0.0.1"
 FOREIGN_ORIGINS = [
     refused(f"origin {origin or 'empty'}", HOST, ("Origin", origin))
     for origin in (
-        "http://evil.example",
-        "http://localhost:3000",
-        "http://localhost",
-        "http://127.0.0.1:8501",
-        "http://0.0.0.0:8501",
-        "http://192.168.1.7:8501",
-        "http://203.0.113.9:8501",
-        "http://localhost:8501.evil.example",
-        "http://evil.example/localhost:8501",
-        "http://user@localhost:8501",
-        "chrome-extension://localhost:8501",
-        "localhost:8501",
-        "null",
-        "",
+        "http://evil.example", "http://localhost:3000", "http://localhost", "http://127.0.0.1:8501",
+        "http://0.0.0.0:8501", "http://192.168.1.7:8501", "http://203.0.113.9:8501",
+        "http://localhost:8501.evil.example", "http://evil.example/localhost:8501",
+        "http://user@localhost:8501", "chrome-extension://localhost:8501", "localhost:8501", "null", "",
     )
-]
+]  # fmt: skip
 FOREIGN_HOSTS = [
     refused(f"host {host or 'empty'}", ("Host", host))
     for host in (
-        "evil.example:8501",
-        "desk.tail1234.ts.net",
-        "localhost.evil.example:8501",
-        "127.0.0.1.nip.example:8501",
-        "localhost@evil.example",
-        "evil.example@localhost",
-        "localhost:8501,evil.example",
-        "localhost:8501/evil",
-        "localhost:port",
-        "localhost:08501",
-        "localhost.",
-        "localhost ",
-        "localhost\n",
-        "0.0.0.0:8501",
-        "[::]:8501",
-        "127.1",
-        "2130706433",
-        "192.168.1.7:8501",
-        "",
+        "evil.example:8501", "desk.tail1234.ts.net", "localhost.evil.example:8501",
+        "127.0.0.1.nip.example:8501", "localhost@evil.example", "evil.example@localhost",
+        "localhost:8501,evil.example", "localhost:8501/evil", "localhost:port", "localhost:08501",
+        "localhost.", "localhost ", "localhost\n", "0.0.0.0:8501", "[::]:8501", "127.1", "2130706433",
+        "192.168.1.7:8501", "",
     )
-]
+]  # fmt: skip
 PROXIED = [
     refused(f"through a proxy: {name}", HOST, OWN_ORIGIN, (name, value))
-    for name, value in (
-        *BEHIND_A_PROXY,
-        *((name, "100.64.0.2") for name in OF_PROXIES),
-    )
+    for name, value in (*BEHIND_A_PROXY, *((name, "100.64.0.2") for name in OF_PROXIES))
 ]
 LOGIN = "Tailscale-User-Login"
 SERVE = (
@@ -200,29 +173,14 @@ def login_refused(name: str, *more: tuple[str, str], peer: str = "127.0.0.1", **
 NO_LOGINS = [
     login_refused(f"login {login[:30]!r}", (LOGIN, login), login="")
     for login in (
-        "",
-        " ",
-        " ada@example.com",
-        "ada@example.com ",
-        "=?utf-8?q?ada=40example.com?=",
-        "=?utf-8?b?YWRhQGV4YW1wbGUuY29t?=",
-        "ada@example.com, eve@example.com",
-        "ada@example.com,eve@example.com",
-        "ada@example.com;eve@example.com",
-        "Ada <ada@example.com>",
-        '"ada"@example.com',
-        "ada@example.com\n",
-        "ada@example.com\x00",
-        "ada\t@example.com",
-        "ad\u00e4@example.com",
-        "ad\u0430@example.com",
-        "\uff41da@example.com",
-        "@example.com",
-        "a" * 250 + "@b.de",
-        "owner",
-        "Owner",
+        "", " ", " ada@example.com", "ada@example.com ", "=?utf-8?q?ada=40example.com?=",
+        "=?utf-8?b?YWRhQGV4YW1wbGUuY29t?=", "ada@example.com, eve@example.com",
+        "ada@example.com,eve@example.com", "ada@example.com;eve@example.com", "Ada <ada@example.com>",
+        '"ada"@example.com', "ada@example.com\n", "ada@example.com\x00", "ada\t@example.com",
+        "ad\u00e4@example.com", "ad\u0430@example.com", "\uff41da@example.com", "@example.com",
+        "a" * 250 + "@b.de", "owner", "Owner",
     )
-]
+]  # fmt: skip
 NOT_BY_SERVE = [
     login_refused("two logins", (LOGIN, "eve@example.com")),
     login_refused("the login twice", (LOGIN, "ada@example.com")),

@@ -43,10 +43,6 @@ def test_init_makes_a_store_named_after_the_folder_and_indexes_it(run: Run, note
     assert run("query", "alpaca", "--json").json["results"][0]["file_path"] == "a.md"
 
 
-def test_init_takes_the_name_of_the_store(run: Run, notes: Path) -> None:
-    assert run("init", notes, "--store", "zoo", "--json").json["store"] == "zoo"
-
-
 def test_init_again_adds_to_the_same_store(run: Run, notes: Path) -> None:
     run("init", notes)
     (notes / "b.md").write_text("# B\n\nBadger.\n", "utf-8")
@@ -243,13 +239,6 @@ def test_dry_run_of_new_globs_adds_no_folder(run: Run, notes: Path) -> None:
     result = run("index", "*.md", "--store", "dry", "--root", notes, "--dry-run")
     assert "added      a.md" in result.out
     assert run("store", "info", "dry", "--json").json["sources"] == []
-
-
-def test_index_with_a_failed_file_ends_with_status_1_and_its_reason(run: Run, garden: Path) -> None:
-    (garden / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    result = run("index", "--store", "garden")
-    assert result.status == 1
-    assert "failed  broken.md: " in result.out
 
 
 def test_index_of_a_store_without_folders_says_what_to_name(run: Run) -> None:

@@ -86,7 +86,7 @@ def test_a_download_that_is_interrupted_says_how_to_go_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rag_core.cli.screen.Line.say", interrupted)
+    monkeypatch.setattr("rag_core.cli.screen.ProgressLine.say", interrupted)
     done = run("connections", "pull", "bge-m3")
     assert done.status == 130
     assert "the same command goes on from there" in done.err

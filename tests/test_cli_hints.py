@@ -178,10 +178,6 @@ def test_a_pattern_that_matches_nothing_is_refused(
     assert run("source", "list", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
-def test_patterns_that_are_there_and_match_are_not_spoken_of(run: Run, garden: Path) -> None:
-    assert run("index", "**/*", "--root", garden).err == ""
-
-
 def test_a_pattern_that_the_shell_wrote_out_is_noticed(
     run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

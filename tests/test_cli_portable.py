@@ -49,13 +49,10 @@ def test_json_tells_where_the_file_is_and_what_an_import_has_to_say(
 ) -> None:
     file = here / "a.commonplace"
     done = run("store", "export", "zoo", file, "--json").json
+    size = file.stat().st_size
     assert done == {
-        "store": "zoo",
-        "path": str(file),
-        "size_bytes": file.stat().st_size,
-        "file_count": 2,
-        "chunk_count": 2,
-    }
+        "store": "zoo", "path": str(file), "size_bytes": size, "file_count": 2, "chunk_count": 2,
+    }  # fmt: skip
     notes.rename(notes.with_name("gone"))
     imported = run("store", "import", file, "--name", "new", "--json").json
     assert (imported["name"], imported["file_count"]) == ("new", 2)
@@ -110,12 +107,17 @@ def test_create_takes_metric_and_dimension(run: Run) -> None:
     assert (made["distance_metric"], made["dimension"], made["embedder"]) == ("dot_product", 64, "hashing:64")
 
 
-def test_a_dimension_that_the_embedder_cannot_give_is_refused(run: Run) -> None:
-    result = run("store", "create", "a", "--embedder", "minilm", "--dimension", "100")
-    assert result.status == 2
-    assert "cannot give vectors of 100 numbers" in result.err
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--dimension", "100", "cannot give vectors of 100 numbers"),
+        ("--metric", "manhattan", "'manhattan' is not one of"),
+        ("--backend", "pinecone", "no vector index called 'pinecone'"),
+    ],
+)
+def test_create_refuses_a_wrong_value_and_makes_no_store(
+    run: Run, option: str, value: str, said: str
+) -> None:
+    result = run("store", "create", "a", "--embedder", "minilm", option, value)
+    assert (result.status, said in result.err) == (2, True)
     assert run("store", "list", "--json").json["stores"] == []
-
-
-def test_a_metric_that_is_none_is_refused(run: Run) -> None:
-    assert run("store", "create", "a", "--metric", "manhattan").status == 2

@@ -44,18 +44,15 @@ def test_whoever_deletes_a_store_hears_who_loses_it(
     assert parted in run("store", "delete", "notes").err
     deleted = run("store", "delete", "notes", "--yes").out
     assert deleted == f"Store 'notes' is deleted; its files are untouched. {parted}\n"
-    assert (
-        run("store", "delete", "work", "--yes").out == "Store 'work' is deleted; its files are untouched.\n"
-    )
+    other = run("store", "delete", "work", "--yes").out
+    assert other == "Store 'work' is deleted; its files are untouched.\n"
 
 
 def test_whoever_was_let_ask_may_not_once_it_is_said(stores: None, run: Run) -> None:
     run("share", "add", "ada@example.com", "--store", "notes", "--ask")
     assert run("share", "add", "ada@example.com", "--store", "work", "--json").json["may_ask"] is True
-    assert (
-        run("share", "add", "ada@example.com", "--store", "work", "--no-ask", "--json").json["may_ask"]
-        is False
-    )
+    changed = run("share", "add", "ada@example.com", "--store", "work", "--no-ask", "--json").json
+    assert changed["may_ask"] is False
 
 
 def test_an_owner_is_listed_first_and_removed_as_guests_are(stores: None, run: Run) -> None:
@@ -76,10 +73,8 @@ def test_the_shapes_for_programs(stores: None, run: Run) -> None:
     }  # fmt: skip
     owner = run("share", "owner", "me@example.com", "--json").json
     assert (owner["role"], owner["stores"], owner["may_ask"]) == ("owner", None, True)
-    assert [each["login"] for each in run("share", "list", "--json").json["people"]] == [
-        "me@example.com",
-        "ada@github",
-    ]
+    people = run("share", "list", "--json").json["people"]
+    assert [each["login"] for each in people] == ["me@example.com", "ada@github"]
     assert run("share", "remove", "ada@github", "--json").json["left"] is None
 
 

@@ -34,12 +34,7 @@ def test_listed_folders_say_how_they_stand(run: Run, garden: Path) -> None:
     run("source", "pause", 1, "--store", "garden")
     shutil.rmtree(garden)
     [source] = run("source", "list", "--store", "garden", "--json").json["sources"]
-    assert (source["paused"], source["removed"], source["missing"], source["indexed"]) == (
-        True,
-        False,
-        True,
-        3,
-    )
+    assert [source[name] for name in ("paused", "removed", "missing", "indexed")] == [True, False, True, 3]
     assert f"{garden} (paused) (missing)" in run("source", "list", "--store", "garden").out
 
 
@@ -229,11 +224,9 @@ def test_init_of_the_home_folder_is_asked_about_before_anything_is_made(
     (notes / "a.md").write_text("It is a note.\n")
     monkeypatch.setenv("HOME", str(notes))
     result = run("init", notes)
-    assert (result.status, "is your whole home folder" in result.err, "--yes" in result.err) == (
-        2,
-        True,
-        True,
-    )
+    assert result.status == 2
+    assert "is your whole home folder" in result.err
+    assert "--yes" in result.err
     assert run("store", "list", "--json").json["stores"] == []
 
     assert run("init", notes, "--yes", "--json").json["counts"]["added"] == 1
@@ -250,9 +243,7 @@ def test_index_of_a_very_large_folder_is_asked_about_once(
     run("store", "create", "s", "--embedder", "hashing")
     command = ("index", "**/*", "--store", "s", "--root", notes, "--json")
     refused = run(*command)
-    assert (refused.status, refused.json["error"]["message"]) == (
-        2,
-        f"{str(notes)!r} holds more than 4 files and folders.",
-    )
+    assert refused.status == 2
+    assert refused.json["error"]["message"] == f"{str(notes)!r} holds more than 4 files and folders."
     assert run(*command, "--yes").json["counts"]["added"] == 5
     assert run(*command).status == 0

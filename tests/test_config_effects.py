@@ -346,7 +346,7 @@ def test_serve_makes_declared_stores_before_it_serves(
     run: Run, home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served: list[tuple[int, bool]] = []
-    monkeypatch.setattr("rag_core.cli.launch.serve_app", lambda port, browser: served.append((port, browser)))
+    monkeypatch.setattr("rag_core.cli.serving.serve_app", lambda *given: served.append(given))
     configure(home, declared(notes) + "port: 9000\n")
     result = run("serve")
     assert result.status == 0, result.err

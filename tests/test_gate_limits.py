@@ -13,15 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from rag_core.access import REFUSAL
 from tests.live import run_page
-from tests.speakers import (
-    CO_OWNER,
-    GUEST,
-    SEARCHER,
-    Place,
-    Speaker,
-    shown,
-    speaking,
-)
+from tests.speakers import CO_OWNER, GUEST, SEARCHER, Place, Speaker, shown, speaking
 
 
 @pytest.fixture(scope="module")

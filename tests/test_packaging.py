@@ -187,7 +187,7 @@ def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed
 
 
 def test_the_installed_program_is_the_wheels(installed: Installed) -> None:
-    code = "import rag_core, rag_core.cli.launch as s; print(rag_core.__file__, s.app_dir(), sep='\\n')"
+    code = "import rag_core, rag_core.cli.serving as s; print(rag_core.__file__, s.app_dir(), sep='\\n')"
     package, app = installed.run(installed.python, "-c", code).split()
     assert Path(package).is_relative_to(installed.venv)
     assert Path(app).is_relative_to(installed.venv)

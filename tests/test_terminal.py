@@ -83,18 +83,6 @@ def test_error_is_two_sentences_on_standard_error_or_json(
         assert error["suggestion"]
 
 
-def test_usage_error_names_the_help_of_its_command(home: Path) -> None:
-    assert "See `commonplace store create --help`." in run("store", "create").stderr
-
-
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
-def test_help_lists_every_command(home: Path, arguments: list[str]) -> None:
-    result = run(*arguments)
-    assert result.returncode == 0
-    for command in ("init", "store", "index", "query", "list", "status", "serve", "model"):
-        assert f"\n  {command} " in result.stdout
-
-
 def test_reading_commands_create_nothing(home: Path) -> None:
     for arguments in (["status"], ["store", "list"], ["query", "x"], ["--version"]):
         run(*arguments)
@@ -392,15 +380,6 @@ def test_a_command_that_is_stopped_while_it_is_loaded_says_so(as_json: bool) -> 
 def test_the_package_can_be_run_as_a_program() -> None:
     done = subprocess.run([sys.executable, "-m", "rag_core", "--version"], cwd=ROOT, capture_output=True)
     assert done.stdout.startswith(b"commonplace, version")
-
-
-def test_a_question_that_nobody_answers_changes_nothing(birds: Path) -> None:
-    done = run("store", "delete", "birds")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-2:] == [
-        "Error: Stopped.",
-        "Nothing was changed. In a script, add --force.",
-    ]
 
 
 def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Path, notes: Path) -> None:

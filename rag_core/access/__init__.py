@@ -1,18 +1,24 @@
 """Who may come in: the gate before every page and program, ASGI and no Streamlit.
 
-`decide` says who sends a request, `gate` acts on it, `request` is one under way, and `identity` tells the app
-who sent it.
+`decide` finds the sender of a request, `gate` acts on it, `request` is one under way, and `headers` tell the
+app who sent it.
 """
 
 from __future__ import annotations
 
 from rag_core.access.decide import NOT_LET_IN, REFUSAL, is_loopback
 from rag_core.access.gate import AccessGate
-from rag_core.access.headers import SecurityHeaders, security_headers
-from rag_core.access.identity import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, viewer_of
+from rag_core.access.headers import (
+    LOGIN_HEADER,
+    OWNER_HEADERS,
+    ROLE_HEADER,
+    SecurityHeaders,
+    security_headers,
+    viewer_of,
+)
+from rag_core.access.log import Visits
 from rag_core.access.programs import Programs
 from rag_core.access.request import PageMessages, current_session
-from rag_core.access.visits import Visits
 
 __all__ = [
     "LOGIN_HEADER",

@@ -71,6 +71,11 @@ class Refused:
     retry_after_s: int = 0
 
 
+def refused(status: int, reason: str, message: str, suggestion: str, retry_after_s: int = 0) -> Refused:
+    """A refusal that tells the sender ``message`` and ``suggestion``."""
+    return Refused(reason, status, RagError(message, suggestion), retry_after_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Sender:
     """The sender of a request: a ``login`` that Tailscale verified, the holder of a ``token``, or, where
@@ -184,8 +189,8 @@ def _is_proxy_header(name: str) -> bool:
 def _is_cross_site(sent: Mapping[str, Sequence[str]]) -> bool:
     """Whether the browser says that another site or port made this request.
 
-    Images, scripts and no-cors fetches carry no Origin, only ``Sec-Fetch-*``. Following a link
-    from elsewhere (mode ``navigate``) stays allowed.
+    Images, scripts and no-cors fetches carry no Origin, only ``Sec-Fetch-*``. A link from elsewhere (mode
+    ``navigate``) stays allowed.
     """
     sites, modes = sent.get("sec-fetch-site", ["none"]), sent.get("sec-fetch-mode", [])
     return not {*sites} <= {"none", "same-origin"} and modes != ["navigate"]

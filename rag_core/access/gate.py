@@ -14,37 +14,32 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rag_core.access.connection import GUARDED
-from rag_core.access.decide import Header, Refused, Sender, decide, is_loopback
-from rag_core.access.identity import with_identity
+from rag_core.access.decide import Header, Refused, Sender, decide, is_loopback, refused
+from rag_core.access.headers import with_identity
 from rag_core.access.limits import HEADERS_TOO_LARGE, MAX_HEADERS, MAX_OPEN, Limits, RateLimiter, too_many
-from rag_core.access.log import RefusalLog
+from rag_core.access.log import RefusalLog, Visits
 from rag_core.access.programs import is_program, sent_token
 from rag_core.access.request import ActiveRequest, PageMessages, is_upload, refuse
 from rag_core.access.viewers import ActiveRequests, Viewers
-from rag_core.access.visits import Visits
 from rag_core.errors import RagError
 from rag_core.library import Library
-from rag_core.types import Viewer
 
 _CORE: Final = "/_stcore/"
 _CORE_OF_GUESTS: Final = frozenset({"/_stcore/health", "/_stcore/host-config", "/_stcore/stream"})
 _READS: Final = frozenset({"GET", "HEAD"})
-_UNKNOWN_TOKEN: Final = Refused(
-    "its token is not known",
-    401,
-    RagError("This token is not known, or was revoked.", "Make one with `commonplace token create NAME`."),
-)
-_NO_TOKEN: Final = Refused(
-    "its credentials hold no token",
-    401,
-    RagError("The Authorization header holds no token.", "Send it as: Authorization: Bearer TOKEN."),
-)
+_UNKNOWN_TOKEN: Final = refused(
+    401, "its token is not known",
+    "This token is not known, or was revoked.", "Make one with `commonplace token create NAME`.",
+)  # fmt: skip
+_NO_TOKEN: Final = refused(
+    401, "its credentials hold no token",
+    "The Authorization header holds no token.", "Send it as: Authorization: Bearer TOKEN.",
+)  # fmt: skip
 _UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
-_UNREADABLE: Final = Refused(
-    "who may come in cannot be read",
-    500,
-    RagError("Who may come in cannot be read.", "`commonplace token list` says why."),
-)
+_UNREADABLE: Final = refused(
+    500, "who may come in cannot be read",
+    "Who may come in cannot be read.", "`commonplace token list` says why.",
+)  # fmt: skip
 
 
 class AccessGate:
@@ -123,9 +118,17 @@ class AccessGate:
         if viewer is None:
             self._visits.count(sender.login, path, refused=True)
             return Refused("the owner has not let its login in")
-        refusal = self._check_limits(scope, headers, limits, sender, viewer, is_counted=is_counted)
-        if refusal is not None:
-            return refusal
+        if not viewer.is_owner and not _is_for_guests(scope):
+            return Refused("only the owner may do this")
+        if not is_upload(path) and not limits.allows(_declared_size(headers)):
+            return limits.too_large()
+        if not viewer.is_owner and self._active.count(sender.login) >= MAX_OPEN:
+            return too_many(1)
+        if is_counted and sender.login:
+            self._visits.count(sender.login, path)
+            wait = 0.0 if viewer.is_owner else self._rates.take(sender.login, limits.per_minute)
+            if wait:
+                return too_many(wait)
         identified = with_identity(scope["headers"], sender.login or viewer.login, is_owner=viewer.is_owner)
         return ActiveRequest(
             sender,
@@ -150,31 +153,6 @@ class AccessGate:
         if await self._viewers.find(Sender(token=token)) is None:
             return _UNKNOWN_TOKEN
         return decide(peer, headers, token=token)
-
-    def _check_limits(
-        self,
-        scope: Scope,
-        headers: Sequence[Header],
-        limits: Limits,
-        sender: Sender,
-        viewer: Viewer,
-        *,
-        is_counted: bool,
-    ) -> Refused | None:
-        """The refusal of a request that is too large, too many, or not for a guest."""
-        path: str = scope["path"]
-        if not viewer.is_owner and not _is_for_guests(scope):
-            return Refused("only the owner may do this")
-        if not is_upload(path) and not limits.allows(_declared_size(headers)):
-            return limits.too_large()
-        if not viewer.is_owner and self._active.count(sender.login) >= MAX_OPEN:
-            return too_many(1)
-        if is_counted and sender.login:
-            self._visits.count(sender.login, path)
-            wait = 0.0 if viewer.is_owner else self._rates.take(sender.login, limits.per_minute)
-            if wait:
-                return too_many(wait)
-        return None
 
     async def _on_message(self, request: ActiveRequest) -> None:
         """Count a message of a page, delay it if its guest sends too many, and check that the sender still

@@ -1,8 +1,11 @@
-"""Response headers that keep a note from running, fetching, framing or leaking anything.
+"""Headers that the gate adds: the sender's identity for the app, and security headers for browsers.
 
-Threat. Notes are untrusted text, and queries are in the address bar. Should a note ever reach
-the page as markup, the content policy still lets it run no script, load nothing from another
-host, and sit in no foreign frame; no referrer carries a query to a linked site.
+Threat 1. A client may send the identity headers itself. So the gate deletes every inbound header of this
+family and adds its own. Without them there is no viewer.
+
+Threat 2. Notes are untrusted text, and queries are in the address bar. Should a note ever reach the page as
+markup, the content policy still lets it run no script, load nothing from another host, and sit in no foreign
+frame; no referrer carries a query to a linked site.
 """
 
 from __future__ import annotations
@@ -10,13 +13,54 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag_core.library import Library
+from rag_core.types import OWNER, Viewer
+
+LOGIN_HEADER: Final = "x-commonplace-login"
+ROLE_HEADER: Final = "x-commonplace-role"
+OWNER_HEADERS: Final = {LOGIN_HEADER: OWNER.login, ROLE_HEADER: "owner"}
+
+_OWN_PREFIX: Final = b"x-commonplace-"
+_PROTOCOL: Final = b"sec-websocket-protocol"
 _MEDIA: Final = "/media/"  # where exports are fetched, which hold text of notes
 _NO_STORE: Final = (b"cache-control", b"no-store")
 _INLINE_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+def with_identity(
+    received: Iterable[tuple[bytes, bytes]], login: str, *, is_owner: bool
+) -> list[tuple[bytes, bytes]]:
+    """The received headers with the sender's identity.
+
+    A guest's page never resumes an earlier session. Streamlit would resume any session named after the
+    websocket's protocol, and its buttons act for whoever the page was drawn for, perhaps an owner.
+    """
+    kept = [(name, value) for name, value in received if not name.lower().startswith(_OWN_PREFIX)]
+    if not is_owner:
+        kept = [
+            (name, value.partition(b",")[0] if name.lower() == _PROTOCOL else value) for name, value in kept
+        ]
+    role = b"owner" if is_owner else b"guest"
+    return [*kept, (LOGIN_HEADER.encode(), login.encode()), (ROLE_HEADER.encode(), role)]
+
+
+def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Viewer | None:
+    """The viewer of a request, from the headers that the gate passes on, with what the library grants at
+    this moment. None means no access. Raises RagError."""
+    login, role = headers.get(LOGIN_HEADER), headers.get(ROLE_HEADER)
+    if not login or role not in ("owner", "guest"):
+        return None
+    if login == OWNER.login:
+        return OWNER if role == "owner" else None
+    return library().sharing.viewer_for(login)
+
+
+# --- security headers -------------------------------------------------------------------
 
 
 def inline_script_hashes(page: str) -> tuple[str, ...]:

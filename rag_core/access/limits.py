@@ -8,31 +8,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from rag_core.access.decide import Refused
+from rag_core.access.decide import Refused, refused
 from rag_core.config import Settings
 from rag_core.config.settings import DEFAULTS
-from rag_core.errors import RagError
 
 MAX_HEADERS: Final = 64 * 1024
 """In bytes, names and values together; browsers send a few thousand."""
 MAX_OPEN: Final = 100
 """Connections of one guest at a time, far more than browsers open."""
 
-TOO_SLOW: Final = Refused(
-    "its body did not arrive in time",
-    408,
-    RagError("The body took too long to arrive.", "Send it again, without a pause."),
-)
-HEADERS_TOO_LARGE: Final = Refused(
-    "its headers are too large",
-    431,
-    RagError("The headers of the request are too large.", "Delete this computer's cookies in the browser."),
-)
+TOO_SLOW: Final = refused(
+    408, "its body did not arrive in time",
+    "The body took too long to arrive.", "Send it again, without a pause.",
+)  # fmt: skip
+HEADERS_TOO_LARGE: Final = refused(
+    431, "its headers are too large",
+    "The headers of the request are too large.", "Delete this computer's cookies in the browser.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that the gate needs; built-in values where the configuration cannot be read."""
+    """The gate's settings; the defaults apply where the configuration cannot be read."""
 
     max_body_kb: int = DEFAULTS["max_body_kb"]
     body_timeout_s: float = DEFAULTS["body_timeout_s"]
@@ -55,14 +52,17 @@ class Limits:
 
     def too_large(self) -> Refused:
         """The refusal of a larger body."""
-        error = RagError(f"The body is larger than {self.max_body_kb} kB.", "Ask for less at once.")
-        return Refused("its body is too large", 413, error)
+        message = f"The body is larger than {self.max_body_kb} kB."
+        return refused(413, "its body is too large", message, "Ask for less at once.")
 
 
 def too_many(wait_s: float) -> Refused:
     """The refusal of more requests than a guest may make."""
-    error = RagError("That is more than a guest may do at once.", "Wait a moment, then try again.")
-    return Refused("the guest asks for too much", 429, error, retry_after_s=max(1, math.ceil(wait_s)))
+    return refused(
+        429, "the guest asks for too much",
+        "That is more than a guest may do at once.", "Wait a moment, then try again.",
+        retry_after_s=max(1, math.ceil(wait_s)),
+    )  # fmt: skip
 
 
 class RateLimiter:

@@ -1,25 +1,33 @@
-"""Bounded logs of what clients send: at most one short line a second for each reason or place in the code.
+"""Bounded logs of requests: refusals, the server's warnings, and visits of people.
 
-Threat. A client sends requests that are refused, data that is no HTTP, or a widget's value of a wrong type,
-as often as it can. Each would write a warning or kilobytes of traceback, some of them with text that the
-client chose.
+Threat. A client sends refused requests, data that is no HTTP, or widget values of a wrong type, as often as
+it can. Each would write a warning or kilobytes of traceback, some with text of the client's choice. So each
+reason, or place in the code, gets at most one short line a second.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Final
+
+from rag_core.access.programs import API, is_program
+from rag_core.errors import RagError
+from rag_core.library import Library
+from rag_core.reports import Door
 
 SERVER_LOGGERS: Final = ("asyncio", "uvicorn.error")  # websockets writes to the second one, too
 _EVERY_S: Final = 1.0
 _KINDS: Final = {"http": "an HTTP", "websocket": "a WebSocket"}
 _OURS: Final = frozenset({"ui", "rag_core", "__main__"})  # Streamlit runs a page as __main__
 _MAX_CALLS: Final = 6
+_MAX_WAITING: Final = 200  # logins and doors; a tailnet has fewer, a flood of invented names has more
 _LOG = logging.getLogger(__name__)
 
 
@@ -33,7 +41,7 @@ class Throttle:
         self._skipped: dict[Hashable, int] = {}
 
     def admit(self, key: Hashable) -> str | None:
-        """The end of the line to write, which counts the lines skipped before it; None to skip this one."""
+        """The end of the line to write, with the number of lines skipped before it; None to skip this one."""
         now = self._now()
         with self._lock:
             if now - self._written.get(key, now - _EVERY_S) < _EVERY_S:
@@ -51,15 +59,15 @@ class RefusalLog:
         self._throttle = Throttle(now)
 
     def add(self, kind: str, reason: str) -> None:
-        """Log one request or websocket (``kind``) that was refused; reasons are few."""
+        """Log one refused request or websocket (``kind``); reasons are few."""
         more = self._throttle.admit(reason)
         if more is not None:
             _LOG.warning("Refused %s request: %s.%s", _KINDS.get(kind, f"a {kind}"), reason, more)
 
 
 class ServerLog(logging.Filter):
-    """Drops records below a warning and repeats within a second. Replaces a traceback by one line, and every
-    value in a message that is not a number by an ellipsis."""
+    """Drops records below a warning, and repeats within a second. A traceback becomes one line, and each
+    value in a message that is not a number becomes an ellipsis."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -99,3 +107,45 @@ def _in_a_line(error: BaseException) -> str:
         for frame, line in dict.fromkeys(shown)
     ]
     return " ".join([type(error).__qualname__, "at", " > ".join(places) or "an unknown place"])
+
+
+# --- visits -----------------------------------------------------------------------------
+
+
+class Visits:
+    """Counts the visits of people, and writes them every few seconds: one write for each person. What they
+    ask for is never recorded."""
+
+    def __init__(self, library: Callable[[], Library], every_s: float = 10.0) -> None:
+        self._library = library
+        self._every_s = every_s
+        self._waiting: Counter[tuple[str, Door, bool]] = Counter()
+        self._writing: asyncio.Task[None] | None = None
+
+    def count(self, login: str, path: str, *, refused: bool = False) -> None:
+        """Count one request of ``login``."""
+        door: Door = "pages"
+        if is_program(path):
+            door = "rest" if path.startswith(API) else "mcp"
+        key = (login, door, refused)
+        if key in self._waiting or len(self._waiting) < _MAX_WAITING:
+            self._waiting[key] += 1
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_later())
+
+    async def _write_later(self) -> None:
+        while self._waiting:  # more may arrive while it writes
+            await asyncio.sleep(self._every_s)
+            await self.write()
+
+    async def write(self) -> None:
+        """Write the counts."""
+        counted, self._waiting = self._waiting, Counter()
+        try:
+            await asyncio.to_thread(self._record, counted)
+        except RagError:
+            _LOG.exception("Visits cannot be written down.")
+
+    def _record(self, counted: Counter[tuple[str, Door, bool]]) -> None:
+        for (login, door, refused), requests in counted.items():
+            self._library().sharing.record_visit(login, door, requests, refused=refused)

@@ -1,7 +1,6 @@
 """REST and MCP: their paths and tokens, and the router that answers them before Streamlit does.
 
-Streamlit refuses addresses with ``..`` and the like in its own words. REST treats them as names, most
-often of a document that is not there, and says so in JSON.
+Streamlit would refuse addresses with ``..`` in its own words. REST takes them as names and answers in JSON.
 """
 
 from __future__ import annotations

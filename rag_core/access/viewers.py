@@ -1,7 +1,7 @@
-"""Who each sender is at this moment, and ending the requests of senders who lost access.
+"""The viewers of senders, and ending the requests of senders who lost access.
 
 Threat. The owner withdraws a store, a person or a token while its holder has a page or stream open. So the
-library is asked again each second, and before each message, and what may not go on is ended.
+library is asked again each second and before each message, and a request that may not continue is ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Viewers:
-    """The viewers that logins and tokens stand for, and the limits, as the library has them."""
+    """The library's viewers for logins and tokens, and its limits."""
 
     def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library
@@ -42,7 +42,7 @@ class Viewers:
         return self._limits
 
     async def find(self, sender: Sender, *, fresh: bool = True) -> Viewer | None:
-        """The viewer that ``sender`` stands for; None for nobody. Raises RagError.
+        """The viewer of ``sender``; None without access. Raises RagError.
 
         Unless ``fresh``, the answer for a login may be a second old: a page loads many files at once.
         """
@@ -95,10 +95,10 @@ class ActiveRequests:
                 await self.check(*(each for each in under_way if each.sender == sender))
 
     async def check(self, *requests: ActiveRequest) -> None:
-        """End those requests of one sender that may not go on."""
+        """End those requests of one sender that may not continue."""
         try:
             now = await self._viewers.find(requests[0].sender)
-        except Exception:  # whatever it is, nobody goes on who is not known to be let in
+        except Exception:  # without an answer nobody continues
             _LOG.exception("Who may come in cannot be read.")
             now = None
         for each in requests:
@@ -109,8 +109,8 @@ class ActiveRequests:
 def _has_lost(before: Viewer, now: Viewer, *, keeps_asking: bool) -> bool:
     """Whether ``now`` may do less than ``before``, and nothing else would notice.
 
-    A guest's page ``keeps_asking`` the library, so it learns of a withdrawn store by itself. A stream does
-    not, nor does an owner's page whose login is a guest's now.
+    A guest's page ``keeps_asking`` the library, so it learns of a withdrawn store by itself. A stream and the
+    page of an owner who became a guest do not.
     """
     if now.is_owner:
         return False

@@ -1,8 +1,7 @@
-"""The JSON of every face: REST, MCP, ``--json`` and the documents about them are made from these models.
+"""Models of all answers: REST, MCP, ``--json``, OpenAPI and the MCP schemas are made from them.
 
-``Model.of(value)`` reads a value of the library by its attributes. A field that is called otherwise there, or
-lies deeper, says so with `_at`. Names are those that programs written for the seeds use; ours stand beside
-them.
+``Model.of(value)`` reads the attributes of a library value. `at` names the attribute where it has another
+name or lies deeper.
 """
 
 from __future__ import annotations
@@ -10,22 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    AliasPath,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from rag_core import replies, reports, types
 from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
 
 
 class Shown(BaseModel):
-    """A value as JSON shows it."""
+    """A library value as JSON."""
 
     model_config = ConfigDict(from_attributes=True, defer_build=True)
 
@@ -36,12 +27,12 @@ class Shown(BaseModel):
 
 
 def _fields(*values: Any) -> dict[str, Any]:
-    """The fields of frozen values; of two that are called the same, the later one."""
+    """The fields of frozen values; a later value overrides an earlier one."""
     return {name: getattr(value, name) for value in values for name in value.__slots__}
 
 
 def at(*path: str, **more: Any) -> Any:
-    """A field that is found elsewhere in the value."""
+    """A field whose value is at another ``path`` of attributes."""
     return Field(validation_alias=AliasPath(*path), **more)
 
 
@@ -49,7 +40,7 @@ def _said(description: str) -> Any:
     return Field(description=description)
 
 
-# What is ours already is not checked again: the bounds are for readers of the schema.
+# Bounds are only documented in the schema: the library's own values are not checked again.
 Count = Annotated[int, Field(json_schema_extra={"minimum": 0})]
 Number = Annotated[int, Field(json_schema_extra={"minimum": 1})]
 Share = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
@@ -106,7 +97,7 @@ class Hit(Shown):
     metadata: Metadata
     store: str
     id: str = at("key")
-    relevant: Annotated[bool, _said("Whether it is good enough, by what `mode` looks at.")]
+    relevant: Annotated[bool, _said("Whether it is good enough, by the scores of `mode`.")]
     similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))] | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
     reasons: list[str]
@@ -143,7 +134,7 @@ class Answer(Shown):
 
 
 class SharedFile(Shown):
-    """A file as a guest is told of it."""
+    """A file as a guest sees it."""
 
     file_path: str = at("path")
     file_type: str
@@ -207,7 +198,7 @@ class _Text(Shown):
 
 
 class SharedDocument(_Text, SharedFile):
-    """A document as a guest is told of it."""
+    """A document as a guest sees it."""
 
 
 class Document(_Text, File):
@@ -229,7 +220,7 @@ def document(found: types.DocumentView, viewer: Viewer) -> Document | SharedDocu
 
 
 class SharedStore(Shown):
-    """A store as a guest is told of it: its name and counts."""
+    """A store as a guest sees it: its name and counts."""
 
     name: str
     file_count: Count
@@ -270,7 +261,7 @@ class ImportedStore(Store):
 
 
 class Exported(Shown):
-    """A portable file that was written."""
+    """A portable file."""
 
     store: str
     path: Text
@@ -314,24 +305,24 @@ class Stores(Shown):
 
 
 class Status(Stores):
-    """How everything stands, with the runs and the data folder."""
+    """The status of all stores, with the runs and the data folder."""
 
     running: list[Job]
     data_dir: str
 
 
 def store(found: types.StoreInfo, viewer: Viewer) -> Store | SharedStore:
-    """A store as ``viewer`` is told of it."""
+    """A store as ``viewer`` may see it."""
     return (Store if viewer.is_owner else SharedStore).of(found)
 
 
 def stores(found: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
-    """Every store that ``viewer`` may see, and a sentence about each that cannot be read."""
+    """Every store that ``viewer`` may see, and a warning about each that cannot be read."""
     return Stores.model_construct(stores=[store(each, viewer) for each in found], warnings=list(warnings))
 
 
 def status(found: reports.Status, viewer: Viewer) -> Stores:
-    """How everything stands; a guest is told neither of runs nor of folders."""
+    """The status of all stores; a guest sees neither runs nor folders."""
     return Status.of(found) if viewer.is_owner else stores(found.stores, found.warnings, viewer)
 
 
@@ -401,4 +392,4 @@ class Reply(Shown):
 
 
 class Unanswered(Error, Reply):
-    """Where passages fit and no model answers from them, they are here all the same."""
+    """No model answers; the passages that fit are still included."""

@@ -1,4 +1,4 @@
-"""The routes of REST, to be mounted behind a gate that has let the request in and says whose it is."""
+"""The routes of REST, behind a gate that has admitted the request and names its sender."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from rag_core.library import Library
 from rag_core.types import Viewer
 
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
-"""Whose request it is, from its headers as the gate passes them on; None is nobody's."""
+"""The sender of a request, from the headers that the gate sets; None if unknown."""
 
 _AnyRoute = TypeVar("_AnyRoute", Route, Mount)
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 _AT_ONCE = 6
-"""More threads only hold each other up: Python computes in one."""
+"""Threads. More would only wait for each other: Python computes in one."""
 _ASKS_AT_ONCE = 16
-"""They wait for a model most of the time, and keep no search waiting."""
+"""Threads for questions, which wait for a model most of the time. Searches have their own."""
 _NO_PARAMETERS = Kind(Nothing)
 
 
 def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
-    """Every operation below `PREFIX`, and errors in JSON for all else beside it.
+    """Every operation below `PREFIX`, and JSON errors for other addresses.
 
-    ``library`` gives the library of this process, which is asked in a worker thread for each request.
+    ``library`` gives the library of this process; worker threads call it for each request.
     """
     root, _, version = PREFIX.rpartition("/")
     workers, asks = Workers(_AT_ONCE, "rest"), Workers(_ASKS_AT_ONCE, "rest-asks")
@@ -74,7 +74,7 @@ def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
 
 
 def _over_lines(route: _AnyRoute) -> _AnyRoute:
-    """A route whose addresses may hold line breaks, as names of files may."""
+    """A route that also matches line breaks, because file names may hold them."""
     route.path_regex = re.compile(route.path_regex.pattern, re.DOTALL)
     return route
 
@@ -99,7 +99,7 @@ def _handler(
 async def _asked(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
 ) -> Response:
-    """The reply; where no model answers, an error with all the rest of it."""
+    """The reply; without a model, an error together with the passages."""
     try:
         return json_response(Reply.of(await asking.whole(request, library, viewer, given, workers)))
     except asking.Unanswered as error:
@@ -108,7 +108,7 @@ async def _asked(
 
 
 async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Response:
-    """A stream of events. What goes wrong before the first is an answer like any other's; raises RagError."""
+    """A stream of events. Raises RagError for an error before the first event."""
     first = await anext(told)
 
     async def stream() -> AsyncIterator[bytes]:
@@ -125,7 +125,7 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
 
 
 async def _given(operation: Operation, request: Request) -> Any:
-    """What the request holds, checked. Raises InvalidInput, Refused."""
+    """The validated body or parameters. Raises InvalidInput, Refused."""
     if operation.method == "POST":
         parameters_of(request.query_params, {}, _NO_PARAMETERS)
         return operation.given.read(await body_of(request))
@@ -138,7 +138,7 @@ async def _document(request: Request, _: Viewer) -> Response:
 
 
 def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: ViewerOf) -> Handler:
-    """``act`` for who may ask; every error that is ours becomes an answer."""
+    """``act`` for a known viewer; a RagError becomes an answer."""
 
     async def handle(request: Request) -> Response:
         viewer = None
@@ -155,7 +155,7 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
 
 
 async def _not_routed(_: Request, error: Exception) -> Response:
-    """An address or method that is not there."""
+    """The answer to an unknown address or method."""
     status, headers = getattr(error, "status_code", 404), getattr(error, "headers", None)
     message = "This address does not take that method." if status == 405 else "There is nothing here."
     where = RagError(message, f"{PREFIX}{DOCUMENT} lists all that there is.")
@@ -163,5 +163,5 @@ async def _not_routed(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    """A fault of ours, which the server logs without what it says."""
+    """The answer to an unexpected exception, which the server logs."""
     return json_response(UNFORESEEN.as_dict(), 500)

@@ -1,7 +1,7 @@
-"""Asking a question over HTTP: the seed's request and names, the answer whole or as events while it comes.
+"""Answering a question over HTTP, as one JSON value or as events.
 
-Events: ``references`` (the passages, once), ``statement`` (each as soon as it was checked), then ``reply``,
-the whole answer as it comes without events, or ``error``. A reader who goes away stops the model.
+Events: ``references`` (the passages, once), ``statement`` (each as soon as it is checked), then ``reply``
+(the whole answer, as without events) or ``error``. The model stops when the client disconnects.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from rag_core.library.asking import OnText
 from rag_core.replies import Draft, Reply, Turn
 from rag_core.types import Viewer
 
-_LOOK_S: Final = 0.5  # between two looks whether the reader is still there
+_LOOK_S: Final = 0.5  # between two checks for a disconnect
 
 
 class Unanswered(LLMError):
-    """There are passages, in ``reply``, and no model answers from them."""
+    """No model answers; ``reply`` has the passages."""
 
     def __init__(self, reply: Reply) -> None:
         said = [notice.message for notice in reply.notices]
@@ -39,10 +39,7 @@ class Unanswered(LLMError):
 async def whole(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
 ) -> Reply:
-    """The whole reply; the model is stopped when its reader goes away.
-
-    Raises InvalidInput as a search does, Unanswered.
-    """
+    """The whole reply. The model stops when the client disconnects. Raises InvalidInput, Unanswered."""
     stop = threading.Event()
     watching = asyncio.create_task(_stop_when_gone(request, stop))
     try:
@@ -85,28 +82,26 @@ def _asked(
 Event = tuple[str, Any]
 
 
-class Heard:
-    """Turns what is said of an answer into events, each passage and statement once."""
+def _listener(send: Callable[[Event], None]) -> OnText:
+    """Sends the passages once, and each statement of a growing draft once."""
+    sent_passages, sent = False, 0
 
-    def __init__(self, tell: Callable[[Event], None]) -> None:
-        self._tell = tell
-        self._has_passages = False
-        self._statements = 0
+    def hear(draft: Draft) -> None:
+        nonlocal sent_passages, sent
+        if draft.references and not sent_passages:
+            sent_passages = True
+            send(("references", [answers.Reference.of(each) for each in draft.references]))
+        for each in draft.statements[sent:]:
+            send(("statement", answers.Statement.of(each)))
+        sent = len(draft.statements)
 
-    def __call__(self, draft: Draft) -> None:
-        """Tell what is new."""
-        if draft.references and not self._has_passages:
-            self._has_passages = True
-            self._tell(("references", [answers.Reference.of(each) for each in draft.references]))
-        for each in draft.statements[self._statements :]:
-            self._tell(("statement", answers.Statement.of(each)))
-        self._statements = len(draft.statements)
+    return hear
 
 
 async def events(
     library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
 ) -> AsyncGenerator[Event]:
-    """What is told of an answer, ending with ``reply``. Closing it stops the model. Raises as `whole`."""
+    """The events of an answer; the last is ``reply``. Closing it stops the model. Raises as `whole`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop = threading.Event()
 
@@ -115,13 +110,13 @@ async def events(
 
     def work() -> None:
         try:
-            reply = _asked(library(), viewer, given, stop, Heard(tell))
+            reply = _asked(library(), viewer, given, stop, _listener(tell))
             tell(("reply", answers.Reply.of(reply)))
         finally:
             tell(None)
 
     task = asyncio.create_task(workers.run(viewer, work))
-    task.add_done_callback(_heeded)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # not logged
     try:
         while event := await queue.get():
             yield event
@@ -130,12 +125,6 @@ async def events(
         stop.set()
 
 
-def _heeded(task: asyncio.Task[None]) -> None:
-    """An error that came when nobody listened any more is nobody's."""
-    if not task.cancelled():
-        task.exception()
-
-
 def written(event: Event) -> bytes:
-    """An event as it is sent."""
+    """An event in the format of server-sent events."""
     return f"event: {event[0]}\ndata: {json.dumps(event[1], default=BaseModel.model_dump)}\n\n".encode()

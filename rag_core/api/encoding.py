@@ -1,4 +1,4 @@
-"""Answers as text: JSON for programs, CSV for spreadsheets. Nothing in them steers a terminal."""
+"""Answers as JSON and CSV, without characters that could control a terminal."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_END = re.compile("\r\n?")
 
 Value = BaseModel | Mapping[str, Any]
-"""What a face answers: a model of `answers`, or several by name."""
+"""An answer: a model of `answers`, or several by name."""
 
 
 def plain(text: str) -> str:
-    """``text`` without the characters that steer a terminal; its lines end as they do here."""
+    """``text`` without control characters; lines end with a line feed."""
     return _CONTROL.sub("�", _LINE_END.sub("\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def json_text(value: Value, indent: int | None = None) -> str:
-    """``value`` as JSON; what steers a terminal is written as escapes, whatever a file name holds."""
+    """``value`` as JSON; control characters are escaped."""
     try:
         text = to_json(value, indent=indent).decode()
-    except PydanticSerializationError:  # half a character, as in the name of a folder that is not UTF-8
+    except PydanticSerializationError:  # a lone surrogate, as in the name of a folder that is not UTF-8
         text = json.dumps(value, ensure_ascii=False, indent=indent, default=BaseModel.model_dump)
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -48,19 +48,16 @@ def json_bytes(value: Value) -> bytes:
 
 
 def place(found: Hit) -> str:
-    """``path:line`` as editors take it, on this machine for the owner and in the store for a guest.
-
-    Pages and slides have no lines; the path stands alone.
-    """
+    """``path:line`` for editors: absolute for the owner, in the store for a guest. Pages have no line."""
     path = found.document.absolute_path or found.document.path
     return path if found.anchor_type in ("page", "slide") else f"{path}:{found.start_line}"
 
 
 def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
-    """The hits as CSV (RFC 4180) in UTF-8, one row a hit; ``marked`` for a file, by which Excel knows UTF-8.
+    """The hits as CSV (RFC 4180) in UTF-8, with the numbers of JSON.
 
-    Numbers are as in JSON. A text that a spreadsheet would run as a formula has an apostrophe in front.
-    The last column, ``absolute_path``, is for the owner alone.
+    ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
+    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``.
     """
     columns = [*_CSV_COLUMNS, "absolute_path"] if viewer.is_owner else list(_CSV_COLUMNS)
     file = io.StringIO()

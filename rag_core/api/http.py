@@ -1,6 +1,6 @@
-"""What is asked of HTTP: the kinds of content, the size of a body, JSON that is sound, and errors as JSON.
+"""HTTP for REST: content types, a bounded body, strict JSON, and errors as JSON.
 
-Nothing of a body is ever logged, and an error repeats at most forty characters of it, to its sender.
+Nothing of a body is logged. An error repeats at most forty characters of it, to its sender.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from rag_core.errors import (
 JSON = "application/json"
 EVENTS = "text/event-stream"
 _LOG = logging.getLogger(__name__)
-RETRY = {"retry-after": "5"}  # seconds, when too much was asked at once
+RETRY = {"retry-after": "5"}  # seconds, for status 429
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
-    InvalidSettings: 503,  # before what it is a kind of
+    InvalidSettings: 503,  # a subclass comes before its base
     InvalidInput: 400,
     Forbidden: 403,
     NotFound: 404,
@@ -57,11 +57,11 @@ _WITHOUT_DETAILS: Mapping[int, RagError] = {
 UNFORESEEN = RagError(
     "Something went wrong.", "The log of the app says where; `commonplace doctor` may say why."
 )
-"""What is said of a fault that nobody foresaw."""
+"""The answer to an unexpected exception."""
 
 
 class Refused(RagError):
-    """A request that is refused with a ``status`` of its own."""
+    """A refused request with its HTTP ``status``."""
 
     def __init__(self, status: int, message: str, suggestion: str) -> None:
         super().__init__(message, suggestion)
@@ -78,69 +78,56 @@ def json_response(value: Value, status: int = 200, headers: Mapping[str, str] = 
 
 
 def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
-    """The status of an error and what is said of it: to a guest nothing of servers and of this computer,
-    which are nobody else's business."""
+    """The HTTP status of an error, and the error to send. A guest learns nothing of servers and paths."""
     if isinstance(error, Refused):
         return error.status, error
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    if status == 500:
-        _log(error)
-    return status, error if status < 500 or for_owner else _WITHOUT_DETAILS[status]
-
-
-def _log(error: RagError) -> None:
-    if isinstance(error, StoreError) and error.store:
-        why = error.__cause__ if isinstance(error.__cause__, StoreError) else error  # a guest is not told
+    if status == 500 and isinstance(error, StoreError) and error.store:
+        why = error.__cause__ if isinstance(error.__cause__, StoreError) else error  # not shown to a guest
         _LOG.warning("A request could not be answered: %s", why)
-    else:
+    elif status == 500:
         _LOG.error("A request could not be answered.", exc_info=error)
+    return status, error if status < 500 or for_owner else _WITHOUT_DETAILS[status]
 
 
 # --- requests ---------------------------------------------------------------------------
 
 
 def check_accept(request: Request, *offered: str) -> str:
-    """The kind of answer that the sender takes; the first one offered where any will do. Raises Refused."""
-    asked = ",".join(request.headers.getlist("accept")).strip()
-    ranges = [_media_range(each) for each in asked.split(",") if each.strip()]
-    ranked = sorted((_quality(ranges, kind), -number, kind) for number, kind in enumerate(offered))
-    if asked and not ranked[-1][0]:
+    """The offered media type that the Accept header prefers, or the first without one. Raises Refused."""
+    ranges: dict[str, float] = {}
+    for each in ",".join(request.headers.getlist("accept")).lower().split(","):
+        kind, *parameters = (part.strip() for part in each.split(";"))
+        if kind:
+            ranges.setdefault(kind, _quality(parameters))
+    if not ranges:
+        return offered[0]
+    wanted = [
+        next((ranges[each] for each in (kind, f"{kind.partition('/')[0]}/*", "*/*") if each in ranges), 0.0)
+        for kind in offered
+    ]
+    if not max(wanted):
         raise Refused(
             406, "The Accept header takes nothing that is here.", f"Ask for {' or '.join(offered)}."
         )
-    return ranked[-1][2] if asked else offered[0]
+    return offered[wanted.index(max(wanted))]
 
 
-def _media_range(text: str) -> tuple[str, float]:
-    kind, *parameters = (part.strip().lower() for part in text.split(";"))
-    quality = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+def _quality(parameters: list[str]) -> float:
     try:
-        return kind, float(quality)
+        return float(next((each[2:] for each in parameters if each.startswith("q=")), "1"))
     except ValueError:
-        return kind, 0.0
-
-
-def _quality(ranges: list[tuple[str, float]], kind: str) -> float:
-    """How much the most exact range that fits ``kind`` wants it."""
-    for pattern in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
-        for wanted, quality in ranges:
-            if wanted == pattern:
-                return quality
-    return 0.0
+        return 0.0
 
 
 async def body_of(request: Request) -> Any:
-    """The JSON in the body. Raises Refused for another kind or one that is too large, InvalidInput for what
-    is no JSON."""
+    """The JSON value in the body. Raises Refused for another content type or too large a body, InvalidInput
+    for invalid JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise Refused(415, "The body is not JSON.", f"Send JSON with Content-Type: {JSON}.")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Refused(415, "The body is compressed.", "Send it as it is.")
-    return parsed(await _read(request))
-
-
-async def _read(request: Request) -> bytes:
     said = request.headers.get("content-length", "0")
     too_large = Refused(413, f"The body is larger than {MAX_BODY // 1024} kB.", "Ask for less at once.")
     if said.isdecimal() and (len(said) > 15 or int(said) > MAX_BODY):
@@ -153,11 +140,6 @@ async def _read(request: Request) -> bytes:
                 raise too_large
     except ClientDisconnect:
         raise Refused(400, "The body ended too early.", "Send it again.") from None
-    return bytes(body)
-
-
-def parsed(body: bytes) -> Any:
-    """JSON as the standard has it. Raises InvalidInput."""
     try:
         return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError:
@@ -167,7 +149,7 @@ def parsed(body: bytes) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Raises InvalidInput for a name that stands twice: of two values nobody knows which is meant."""
+    """An object without duplicate names. Raises InvalidInput."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -181,7 +163,7 @@ def _no_number(name: str) -> None:
 
 
 def parameters_of(query: QueryParams, path: Mapping[str, str], kind: Kind) -> Any:
-    """What the address holds, checked. Raises InvalidInput."""
+    """The validated parameters of an address. Raises InvalidInput."""
     fields = kind.schema["properties"]
     found: dict[str, Any] = dict(path)
     for name in query:

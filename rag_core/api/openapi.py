@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import cache
 from http import HTTPStatus
@@ -19,16 +18,20 @@ from rag_core.api.requests import Schema, without_titles
 PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
 _ALWAYS = (400, 401, 403, 406, 408, 413, 429, 500)
-_WITH_A_BODY = (415,)
 
 
 @cache
 def document() -> dict[str, Any]:
     """The whole document."""
-    answers, parts = _answers()
+    kinds = {**{each.name: each.answer for each in OPERATIONS}, "": Error | Unanswered}
+    answers, parts = TypeAdapter.json_schemas(
+        [(name, "serialization", TypeAdapter(kind)) for name, kind in kinds.items()],
+        ref_template="#/components/schemas/{model}",
+    )
     paths: dict[str, dict[str, Any]] = {}
     for each in OPERATIONS:
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, answers[each.name])
+        answer = without_titles(answers[each.name, "serialization"])
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, answer)
     itself = {"operationId": "openapi", "summary": "This document."}
     paths[DOCUMENT] = {"get": {**itself, "responses": _responses({JSON: {"type": "object"}}, _ALWAYS)}}
     return {
@@ -41,59 +44,42 @@ def document() -> dict[str, Any]:
         "servers": [{"url": PREFIX}],
         "paths": paths,
         "components": {
-            "schemas": parts,
+            "schemas": without_titles(parts["$defs"]),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],
     }
 
 
-def _answers() -> tuple[dict[str, Schema], dict[str, Schema]]:
-    """The schema of each operation's answer, and the parts that they refer to."""
-    kinds = {**{each.name: each.answer for each in OPERATIONS}, "": Error | Unanswered}
-    made, parts = TypeAdapter.json_schemas(
-        [(name, "serialization", TypeAdapter(kind)) for name, kind in kinds.items()],
-        ref_template="#/components/schemas/{model}",
-    )
-    return {name: without_titles(schema) for (name, _), schema in made.items()}, without_titles(
-        parts["$defs"]
-    )
-
-
 def _operation(each: Operation, answer: Schema) -> dict[str, Any]:
-    asks = each.act is None
-    refused = [*_ALWAYS, *each.refusals, *(_WITH_A_BODY if each.method == "POST" else ())]
-    content = {JSON: answer, **({EVENTS: {"type": "string"}} if asks else {})}
-    described: dict[str, Any] = {
-        "operationId": each.name,
-        "summary": each.summary,
-        "responses": _responses(content, refused, Unanswered=502 if asks else 0),
-    }
+    described: dict[str, Any] = {"operationId": each.name, "summary": each.summary}
+    codes, kinds = {*_ALWAYS, *each.refusals}, {JSON: answer}
+    if each.act is None:
+        kinds[EVENTS] = {"type": "string"}
     if each.method == "POST":
+        codes.add(415)
         described["requestBody"] = {"required": True, "content": {JSON: {"schema": each.given.schema}}}
-    elif each.given.schema["properties"]:
-        described["parameters"] = list(_parameters(each))
-    return described
+    elif fields := each.given.schema["properties"]:
+        described["parameters"] = [
+            {
+                "name": name,
+                "in": "path" if f"{{{name}}}" in each.path else "query",
+                "required": name in each.given.schema["required"],
+                "schema": schema,
+            }
+            for name, schema in fields.items()
+        ]
+    return {**described, "responses": _responses(kinds, codes, asks=each.act is None)}
 
 
-def _parameters(each: Operation) -> Iterable[dict[str, Any]]:
-    in_path = re.findall(r"\{(\w+)\}", each.path)
-    for name, schema in each.given.schema["properties"].items():
-        where = "path" if name in in_path else "query"
-        required = name in each.given.schema["required"]
-        yield {"name": name, "in": where, "required": required, "schema": schema}
-
-
-def _responses(answer: dict[str, Schema], codes: Iterable[int], **special: int) -> dict[str, Any]:
-    """The answer by its kinds, and the errors; ``special`` names the model of one that is not `Error`."""
-    names = dict.fromkeys(codes, "Error") | {code: name for name, code in special.items() if code}
-    errors = {
-        str(code): _response(
-            f"{HTTPStatus(code).phrase}.", {JSON: {"$ref": f"#/components/schemas/{names[code]}"}}
-        )
-        for code in sorted(names)
-    }
-    return {"200": _response("The answer.", answer), **errors}
+def _responses(answer: dict[str, Schema], codes: Iterable[int], *, asks: bool = False) -> dict[str, Any]:
+    """The answer by media type, and the errors; ``asks``: an error 502 holds the passages, too."""
+    responses = {"200": _response("The answer.", answer)}
+    for code in sorted(codes):
+        model = "Unanswered" if asks and code == 502 else "Error"
+        error = {JSON: {"$ref": f"#/components/schemas/{model}"}}
+        responses[str(code)] = _response(f"{HTTPStatus(code).phrase}.", error)
+    return responses
 
 
 def _response(description: str, kinds: dict[str, Schema]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The table of what can be asked: each with what it may be given, what it answers, and the library's method.
+"""The table of REST operations: the request, the answer and the library's method of each.
 
-A store that is named in a body or a parameter is a field, and a wrong one is refused as such (400); one that
-is part of the address is not there (404). The texts are the same whether it does not exist or is not granted.
+An unknown store is 400 in a body or a parameter and 404 in the address. The texts do not tell a store that is
+not granted from one that does not exist.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ Act = Callable[[Library, Viewer, Any], answers.Shown]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked: ``given`` is its body (POST), or its parameters, of which those in
-    ``path`` are part of the address. ``answer`` is a model of `answers`, or several. Without ``act`` it is
-    answered, whole or as events, by `asking`."""
+    """One operation. ``given`` validates its body (POST), or its parameters, some of them in ``path``.
+    ``answer`` is a model of `answers`, or a union. Without ``act``, `asking` answers, whole or as events."""
 
     name: str
     method: Literal["GET", "POST"]

@@ -1,4 +1,4 @@
-"""The JSON of what the command line reports: folders, plans, checks, connections, people and settings."""
+"""The JSON of reports of the command line: folders, plans, checks, connections, people and settings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from rag_core import reports
 from rag_core.api.answers import Score, Shown, Tenths, Text, TextOrNull, at
-from rag_core.config import Settings
 from rag_core.index.plan import Plan
 
 NumberOrNull = Annotated[int | None, BeforeValidator(lambda number: number or None)]
 
 
 def source_info(found: reports.SourceInfo) -> dict[str, Any]:
-    """A folder of a store with the number of its files."""
+    """A folder of a store with its counts of files."""
     whole = asdict(found)
     return {**whole.pop("source"), **whole}
 
@@ -44,7 +43,7 @@ class Step(Shown):
 
 
 class Diagnosis(Shown):
-    """Why a file is found in a store or not."""
+    """Whether and why a file is found in a store."""
 
     store: str
     file_path: str = at("path")
@@ -81,7 +80,7 @@ class Repair(Shown):
 
 
 class Connection(Shown):
-    """How something stands that stores can use; ``text`` says where text goes that it gets."""
+    """The state of a model, server or service; ``text`` says where text goes that it gets."""
 
     key: str
     name: str
@@ -96,7 +95,7 @@ class Connection(Shown):
 
 
 class OllamaModel(Shown):
-    """A model that Ollama has; what it does not say is null."""
+    """A model of Ollama; unknown numbers are null."""
 
     name: str
     embeds: bool
@@ -121,7 +120,7 @@ class Trial(Shown):
 
 
 class Privacy(Shown):
-    """What of a store only its owner meets; of each rule how many documents it hides."""
+    """The private documents of a store; each rule with how many documents it hides."""
 
     private_rules: dict[str, int] = at("rules")
     documents: int
@@ -132,7 +131,7 @@ class Privacy(Shown):
 
 
 class Person(Shown):
-    """Somebody who may come in; ``stores`` is null for an owner, who may see all."""
+    """Somebody who has access; ``stores`` is null for an owner, who may see all."""
 
     login: str
     role: Annotated[str, BeforeValidator(lambda is_owner: "owner" if is_owner else "guest")] = at("is_owner")
@@ -148,7 +147,7 @@ class Person(Shown):
 
 
 class NewToken(Shown):
-    """A token just made; ``token`` is told this once."""
+    """A new token; ``token`` is its secret, shown this once."""
 
     name: str
     created_at: str
@@ -165,23 +164,10 @@ class SettingRow(Shown):
 
 
 class Configuration(Shown):
-    """Every setting with where it is from: ``layer`` default, config.yaml, .env or environment."""
+    """Every setting with its origin: ``layer`` is default, config.yaml, .env or environment."""
 
     data_dir: Text
     config_file: Text
     env_file: Text
-    settings: list[SettingRow] = at("rows")
+    settings: Annotated[list[SettingRow], BeforeValidator(lambda rows: rows())] = at("rows")
     warnings: list[str]
-
-
-def settings(found: Settings) -> Configuration:
-    """Every setting with its value and where it is from."""
-    return Configuration.of(
-        {
-            "data_dir": found.data_dir,
-            "config_file": found.config_file,
-            "env_file": found.env_file,
-            "rows": found.rows(),
-            "warnings": found.warnings,
-        }
-    )

@@ -1,7 +1,7 @@
-"""What may be asked: each request is a typed dictionary, checked by pydantic and published as JSON Schema.
+"""The requests of REST and MCP: typed dictionaries, validated by pydantic and published as JSON Schema.
 
-Nothing is guessed: a field that is not there is refused, a number in quotes is no number. What is wrong is
-said in our words, which name the field and what may stand there.
+Validation is strict: an unknown field is refused, and a number in quotes is no number. An error names the
+field and its allowed values.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from typing_extensions import TypedDict
 from rag_core import types
 from rag_core.errors import EmptyQuery, InvalidInput, NotFound
 from rag_core.replies import MAX_K
-from rag_core.search.query import FILTER_KEYS, MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, filters_from, parse
+from rag_core.search.query import MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, NAMES_OF_FILTERS, filters_from, parse
+from rag_core.store.find import FILTERS
 from rag_core.types import MAX_DEPTH, FileState, Mode
 
 Schema = dict[str, Any]
 
 strict = with_config(ConfigDict(extra="forbid", strict=True))
-"""For a typed dictionary that takes nothing but its own fields, each of its own type."""
+"""Decorates a typed dictionary: no other fields, no conversion of types."""
 
 
 def _whole(value: Any) -> Any:
-    """2.0 is the whole number 2, as JSON Schema has it."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -46,11 +46,20 @@ def _listed(value: Any) -> Any:
 
 
 def said(description: str) -> Any:
-    """What a reader of the schema is told of a field."""
+    """The description of a field in the schema."""
     return Field(description=description)
 
 
+def typed_dict(name: str, fields: Mapping[str, Any], required: Sequence[str] = ()) -> Any:
+    """A strict typed dictionary of ``fields``, all optional but the ``required``."""
+    make: Any = TypedDict
+    needed: Any = Required
+    kinds = {field: needed[kind] if field in required else kind for field, kind in fields.items()}
+    return strict(make(name, kinds, total=False))
+
+
 WHOLE: Final = BeforeValidator(_whole)
+"""Takes 2.0 as the whole number 2, as JSON Schema does."""
 StoreName = Annotated[str, Field(min_length=1, max_length=63)]
 StoreNames = Annotated[list[StoreName], Field(max_length=MAX_OPERATORS)]
 TopK = Annotated[int, Field(ge=1, le=MAX_DEPTH), WHOLE]
@@ -67,21 +76,23 @@ _Values = Annotated[
     BeforeValidator(_listed),
     WithJsonSchema({**_VALUE, "type": ["string", "array"], "items": _VALUE, "maxItems": MAX_OPERATORS}),
 ]
-_LANGUAGE = 'Words, and type:, tag:, path:, file:, after:, before:, store:, "exact", -not.'
+FILTER_SYNTAX: Final = ", ".join(f"{name}:" for name in NAMES_OF_FILTERS)
+_SYNTAX = f'Words, and {FILTER_SYNTAX}, store:, "exact", -not.'
 _ALL_STORES = "Without any, all that you may see."
 
 if TYPE_CHECKING:
     Filters = dict[str, Any]
 else:
     _Day = Annotated[_Value, said("Like 2026-01-31.")]
-    _KINDS = {key: _Day if key in ("after", "before") else _Values for key in FILTER_KEYS}
-    Filters = strict(TypedDict("Filters", _KINDS, total=False))
+    Filters = typed_dict(
+        "Filters", {key: _Day if each.is_day else _Values for each in FILTERS for key in each.keys}
+    )
     Filters.__doc__ = "As in a query; the values of one key are alternatives, keys are joined by and."
 
 
 @strict
 class Search(TypedDict, total=False):
-    query: Required[Annotated[str, Field(max_length=MAX_BYTES), said(_LANGUAGE)]]
+    query: Required[Annotated[str, Field(max_length=MAX_BYTES), said(_SYNTAX)]]
     stores: Annotated[StoreNames, said(_ALL_STORES)]
     mode: Mode
     top_k: TopK
@@ -140,9 +151,9 @@ _ALSO_CALLED: Final = (
     frozenset({"question", "query", "text"}),
     frozenset({"k", "top_k", "n_results"}),
 )
-"""Names that some requests have and others call otherwise."""
+"""Synonyms among the names of fields."""
 _SHOWN: Final = 40  # characters of a wrong value that an error repeats
-_FIRST: Final = ("missing", "extra_forbidden")  # of several errors, the last of these is told
+_FIRST: Final = ("missing", "extra_forbidden")  # of several errors, the last of these is reported
 _KINDS_IN_WORDS: Final = {
     "object": "a JSON object",
     "array": "a list of at most {maxItems:,}",
@@ -151,11 +162,11 @@ _KINDS_IN_WORDS: Final = {
     "integer": "a whole number from {minimum:,} to {maximum:,}",
     "number": "a number from {minimum} to {maximum}",
 }
-"""What pydantic would say of each kind of value in words of its own."""
+"""The values that a JSON type allows, for error messages."""
 
 
 class Request:
-    """A kind of request: its ``schema``, and `read`, which lets nothing else pass."""
+    """A kind of request: its JSON ``schema``, and `read`, which validates."""
 
     def __init__(self, fields: Any) -> None:
         self._fields = fields
@@ -166,12 +177,12 @@ class Request:
 
     @cached_property
     def schema(self) -> Schema:
-        """JSON Schema, whole in itself."""
+        """JSON Schema without references."""
         found = self._adapter.json_schema()
         return {"required": [], **without_titles(found, found.pop("$defs", {}))}
 
     def read(self, value: Any) -> Any:
-        """``value``, checked. Raises InvalidInput that names the field and what may stand there."""
+        """``value``, validated. Raises InvalidInput that names the field and its allowed values."""
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
@@ -186,7 +197,7 @@ class Request:
         place = _place(at)
         if kind == "extra_forbidden":
             return InvalidInput(f"{place}: There is no such field.", self._advice(at))
-        schema = _part(self.schema, at)
+        schema = _schema_of(self.schema, at)
         if kind == "missing":
             return InvalidInput(f"{place}: It is missing.", f"Give {_allowed(schema)}.")
         said = json.dumps(wrong["input"], ensure_ascii=False)
@@ -194,7 +205,7 @@ class Request:
         return InvalidInput(f"{place}: {said} cannot be used.", f"Use {_allowed(schema)}.")
 
     def _advice(self, at: Sequence[int | str]) -> str:
-        known, name = _part(self.schema, at[:-1])["properties"], str(at[-1])[:_SHOWN]
+        known, name = _schema_of(self.schema, at[:-1])["properties"], str(at[-1])[:_SHOWN]
         also = [each for each in known if any({each, name} <= group for group in _ALSO_CALLED)]
         if close := also or difflib.get_close_matches(name, known, n=1):
             return f"Did you mean {close[0]}?"
@@ -202,7 +213,7 @@ class Request:
 
 
 def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
-    """A schema as people write it, with ``parts`` in the places that refer to them."""
+    """A schema without generated titles, and with ``parts`` in place of references to them."""
     if isinstance(schema, list):
         return [without_titles(each, parts) for each in schema]
     if not isinstance(schema, dict):
@@ -214,8 +225,7 @@ def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
     return {name: without_titles(each, parts) for name, each in named.items()}
 
 
-def _part(schema: Schema, at: Iterable[int | str]) -> Schema:
-    """The schema of a field."""
+def _schema_of(schema: Schema, at: Iterable[int | str]) -> Schema:
     for step in at:
         schema = schema["items"] if isinstance(step, int) else schema["properties"][step]
     return schema
@@ -242,29 +252,29 @@ def _either(values: Sequence[str]) -> str:
 
 @contextmanager
 def field(name: str) -> Iterator[None]:
-    """What is wrong inside is wrong with this field."""
+    """Prefixes errors inside with the name of a field. Raises InvalidInput, also for NotFound."""
     try:
         yield
     except (InvalidInput, NotFound) as error:
         raise InvalidInput(f"{name}: {error.message}", error.suggestion) from None
 
 
-def filters_of(given: Filters) -> types.Filters:
-    """The filters in a request. Raises InvalidInput."""
+def filters_of(given: Mapping[str, Any]) -> types.Filters:
+    """The `Filters` that a request gives. Raises InvalidInput."""
     with field("filters"):
         return filters_from((key, each) for key, values in given.items() for each in _listed(values))
 
 
 @contextmanager
 def naming_stores(given: Mapping[str, Any], text: str, stores: str) -> Iterator[None]:
-    """A store that is not there is wrong in the field ``text``, where that names one, or else in ``stores``.
+    """Blames an unknown store on the field ``text`` if its query names stores, and on ``stores`` otherwise.
 
-    Raises InvalidInput, also for a text that is no query or asks nothing.
+    Raises InvalidInput, also for a query that is empty or malformed.
     """
     with field(text):
         in_text = parse(given[text]).stores
     try:
         yield
     except (EmptyQuery, NotFound) as error:
-        elsewhere = isinstance(error, NotFound) and given.get(stores) and not in_text
-        raise InvalidInput(f"{stores if elsewhere else text}: {error.message}", error.suggestion) from None
+        in_stores = isinstance(error, NotFound) and given.get(stores) and not in_text
+        raise InvalidInput(f"{stores if in_stores else text}: {error.message}", error.suggestion) from None

@@ -1,7 +1,7 @@
 """The command line: a thin face of the library. Tables for people, ``--json`` for programs.
 
 Answers go to standard output, progress and errors to standard error. Exit status: 0 ok,
-1 failed or some files failed, 2 wrong usage, 3 a question that nothing fits, 130 Ctrl-C, 141 nobody reads on.
+1 failed or some files failed, 2 wrong usage, 3 no passage fits a question, 130 Ctrl-C, 141 broken pipe.
 """
 
 from __future__ import annotations
@@ -17,27 +17,22 @@ from rag_core import __version__
 from rag_core.api.encoding import plain
 from rag_core.cli import (
     asking,
-    assistants,
     connections,
-    doctor,
     documents,
-    finding,
     indexing,
     runs,
     serving,
-    settings,
     sharing,
     sources,
     stores,
-    tokens,
     upkeep,
 )
-from rag_core.cli.groups import Commands, near_enough
+from rag_core.cli.groups import Commands, keep_similar_options
 from rag_core.cli.options import ByKey, print_json
 from rag_core.errors import InvalidInput, RagError
 
 _BY_KEY, _NO_READER = 130, 141
-"""Exit statuses as a shell counts what a signal ended: Ctrl-C, and a pipe that nobody reads any more."""
+"""Exit statuses of a program that SIGINT or SIGPIPE ended."""
 
 
 @click.group(cls=Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,7 +44,7 @@ def app() -> None:
 for command in (
     indexing.init,
     indexing.index,
-    finding.query,
+    asking.query,
     asking.ask,
     documents.list_documents,
     documents.show,
@@ -59,30 +54,30 @@ for command in (
     sources.source,
     runs.jobs,
     stores.status,
-    tokens.token,
+    sharing.token,
     sharing.share,
     serving.serve,
-    assistants.mcp,
+    serving.mcp,
     serving.model,
     connections.connections,
-    doctor.doctor,
+    upkeep.doctor,
     upkeep.verify,
     upkeep.repair,
-    settings.config,
-    settings.completion,
+    upkeep.config,
+    upkeep.completion,
 ):
     app.add_command(command)
 
 
-def _whole_sentences(group: click.Group) -> None:
-    """Let a list of commands have the first sentence of each whole: click cuts what it shortens itself."""
+def _list_whole_sentences(group: click.Group) -> None:
+    """Show the whole first sentence of each command in the list of a group, which click would cut."""
     for each in group.commands.values():
         each.short_help = each.short_help or (each.help or "").partition("\n\n")[0].replace("\n", " ")
         if isinstance(each, click.Group):
-            _whole_sentences(each)
+            _list_whole_sentences(each)
 
 
-_whole_sentences(app)
+_list_whole_sentences(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -94,9 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = app.main(words or ["--help"], prog_name="commonplace", standalone_mode=False, color=colour)
         sys.exit(status if isinstance(status, int) else 0)
     except SystemExit as ended:
-        sys.exit(ended.code if sys.stdout is stdout else _NO_READER)  # click replaces what nobody reads
+        sys.exit(ended.code if sys.stdout is stdout else _NO_READER)  # click replaces a closed output
     except RagError as error:
-        _fail(error, words, _status(error))
+        _fail(
+            error, words, 2 if isinstance(error, InvalidInput) else _BY_KEY if isinstance(error, ByKey) else 1
+        )
     except click.exceptions.Abort as stopped:
         by_key = isinstance(stopped.__cause__, KeyboardInterrupt)
         said = "What was done until then stays." if by_key else "Nothing was changed."
@@ -104,30 +101,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail at exit, too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing at exit would fail, too
         _fail(
             RagError("The answer cannot be written: the disk is full.", "Make room, then ask again."), (), 1
         )
     except click.ClickException as error:
-        near_enough(error)
+        keep_similar_options(error)
         message = " ".join(error.format_message().split())
         quotes = "Put what has a space in it in quotes. " if "unexpected extra argument" in message else ""
-        _fail(RagError(message, f"{quotes}See `{_command(error)} --help`."), words, error.exit_code)
-
-
-def _status(error: RagError) -> int:
-    match error:
-        case InvalidInput():
-            return 2
-        case ByKey():
-            return _BY_KEY
-        case _:
-            return 1
-
-
-def _command(error: click.ClickException) -> str:
-    context = getattr(error, "ctx", None)
-    return context.command_path if context else "commonplace"
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "commonplace"
+        _fail(RagError(message, f"{quotes}See `{command} --help`."), words, error.exit_code)
 
 
 def _fail(error: RagError, words: Sequence[str], status: int) -> None:

@@ -1,4 +1,4 @@
-"""What stores can use outside their own files: how it stands, fetching a model, trying an embedder."""
+"""Models, servers and services: check them, fetch a model, try an embedder."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rag_core.api import reports
 from rag_core.api.encoding import plain
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
-from rag_core.cli.screen import Line, line, table
-from rag_core.reports import Connection, OllamaModel, Pulling, Trial
+from rag_core.cli.screen import ProgressLine, line, table
+from rag_core.reports import Connection, OllamaModel, Trial
 from rag_core.types import OWNER
 from rag_core.wording import size
 
@@ -22,7 +22,7 @@ _MARKS = {"ready": "ok  ", "not set up": "note", "unreachable": "NO  ", "refused
 @click.option("--all", "ask_all", is_flag=True, help="Also ask Amazon where no setting or store names it.")
 @json_option
 @click.pass_context
-def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
+def connections(context: click.Context, ask_all: bool) -> None:
     """Ask every model, server and service that can be used.
 
     The model that answers questions is asked for one word. Exit status 1 when what a store or the setting
@@ -33,7 +33,7 @@ def connections(context: click.Context, ask_all: bool, as_json: bool) -> None:
     found = library_of_owner().models.connections(OWNER, ask_all=ask_all)
     ready = not any(each.is_missed for each in found)
     value = {"ready": ready, "connections": [reports.Connection.of(each) for each in found]}
-    emit(as_json, value, lambda: _show(found))
+    emit(value, lambda: _show(found))
     sys.exit(not ready)
 
 
@@ -50,12 +50,11 @@ def _show(found: list[Connection]) -> None:
 
 
 @connections.command("models")
-@json_option
-def connections_models(as_json: bool) -> None:
+def connections_models() -> None:
     """List the models that Ollama has."""
     models = library_of_owner().models.of_ollama(OWNER)
     value = {"models": [reports.OllamaModel.of(each) for each in models]}
-    emit(as_json, value, lambda: _show_models(models))
+    emit(value, lambda: _show_models(models))
 
 
 def _show_models(models: list[OllamaModel]) -> None:
@@ -75,21 +74,17 @@ def _show_models(models: list[OllamaModel]) -> None:
 
 @connections.command("pull")
 @click.argument("model")
-@json_option
-def connections_pull(model: str, as_json: bool) -> None:
+def connections_pull(model: str) -> None:
     """Have Ollama fetch MODEL from its library, such as embeddinggemma."""
-    progress = Line()
-
-    def report(now: Pulling) -> None:
-        progress.say(f"{model} · {now.said}")
-
-    try:
-        pulled = library_of_owner().models.pull(OWNER, model, report)
-    except KeyboardInterrupt:
-        raise ByKey("Stopped.", "Ollama keeps what it has; the same command goes on from there.") from None
-    finally:
-        progress.clear()
-    emit(as_json, reports.OllamaModel.of(pulled), lambda: click.echo(line(_pulled(pulled))))
+    with ProgressLine() as progress:
+        try:
+            pulled = library_of_owner().models.pull(
+                OWNER, model, lambda now: progress.say(f"{model} · {now.said}")
+            )
+        except KeyboardInterrupt:
+            kept = "Ollama keeps what it has; the same command goes on from there."
+            raise ByKey("Stopped.", kept) from None
+    emit(reports.OllamaModel.of(pulled), line(_pulled(pulled)))
 
 
 def _pulled(model: OllamaModel) -> str:
@@ -103,11 +98,10 @@ def _pulled(model: OllamaModel) -> str:
 @connections.command("try")
 @click.argument("sentence")
 @setting_option("--embedder", setting="embedder", metavar="NAME", help="Who turns it into a vector.")
-@json_option
-def connections_try(sentence: str, embedder: str, as_json: bool) -> None:
-    """Embed SENTENCE, and tell how long that took and where it went."""
+def connections_try(sentence: str, embedder: str) -> None:
+    """Embed SENTENCE, and show how long that took and where it went."""
     trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
-    emit(as_json, reports.Trial.of(trial), lambda: _show_trial(trial))
+    emit(reports.Trial.of(trial), lambda: _show_trial(trial))
 
 
 def _show_trial(trial: Trial) -> None:

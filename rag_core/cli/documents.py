@@ -1,4 +1,4 @@
-"""The files of a store: listing them, reading one, taking one out and back."""
+"""The files of a store: list, show, exclude and reindex."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import click
 
 from rag_core.api import answers
 from rag_core.cli.options import (
+    Answering,
     OfStore,
-    begun_paths,
+    complete_files,
     emit,
-    json_option,
     library_of_owner,
     store_of_file,
     store_of_file_option,
     store_option,
 )
-from rag_core.cli.runs import work_off
+from rag_core.cli.runs import run_requests
 from rag_core.cli.terminal import show_document, show_documents
 from rag_core.files import current_folder
 from rag_core.types import OWNER, FileState
 from rag_core.wording import take_back
 
-path_argument = click.argument("path", shell_complete=begun_paths)
+path_argument = click.argument("path", shell_complete=complete_files)
 
 
 @click.command("list", cls=OfStore)
@@ -32,23 +32,21 @@ path_argument = click.argument("path", shell_complete=begun_paths)
     "--state", "states", multiple=True, type=click.Choice(get_args(FileState)),
     help="Only files of this state; repeat for several.",
 )  # fmt: skip
-@json_option
-def list_documents(store: str, states: tuple[str, ...], as_json: bool) -> None:
+def list_documents(store: str, states: tuple[str, ...]) -> None:
     """List the files of a store, each compared with the disk."""
     files = [
         file for file in library_of_owner().files.all(OWNER, store) if not states or file.state in states
     ]
-    emit(as_json, answers.files(store, files, OWNER), lambda: show_documents(files, states))
+    emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
-@click.command()
+@click.command(cls=Answering)
 @path_argument
 @store_of_file_option
-@json_option
-def show(path: str, store: str | None, as_json: bool) -> None:
+def show(path: str, store: str | None) -> None:
     """Show a document: its text, and its links both ways.
 
-    PATH is a file here, absolute, or as `list` names it; with lines behind it, as in a.md:10-14, only these
+    PATH is a file here, absolute, or as `list` names it. With lines behind it, as in a.md:10-14, only these
     are shown.
     """
     library = library_of_owner()
@@ -59,16 +57,15 @@ def show(path: str, store: str | None, as_json: bool) -> None:
         if lines
         else library.documents.get(OWNER, store, path)
     )
-    emit(as_json, answers.document(view, OWNER), lambda: show_document(view))
+    emit(answers.document(view, OWNER), lambda: show_document(view))
 
 
-@click.command()
+@click.command(cls=Answering)
 @path_argument
 @store_of_file_option
 @click.option("--undo", is_flag=True, help="Take the file back: the folder's patterns decide again.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
-@json_option
-def exclude(path: str, store: str | None, undo: bool, reason: str, as_json: bool) -> None:
+def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     """Leave one file out of a store, or take it back.
 
     PATH is a file here, absolute, or as `list` names it. The file stays out whatever the folder's patterns
@@ -76,20 +73,19 @@ def exclude(path: str, store: str | None, undo: bool, reason: str, as_json: bool
     """
     library = library_of_owner()
     store = store_of_file(library, store, path)
-    path, then = library.files.called(OWNER, store, path, current_folder()), ""
+    path, said = library.files.called(OWNER, store, path, current_folder()), ""
     if undo:
         library.files.take_back(OWNER, store, path)
     else:
         library.files.exclude(OWNER, store, path, reason)
-        then = f"Excluded. To take it back: {take_back(path, store)}"
-    work_off(library, store, as_json=as_json, then=lambda: then)
+        said = f"Excluded. To take it back: {take_back(path, store)}"
+    run_requests(library, store, lambda: said)
 
 
-@click.command()
+@click.command(cls=Answering)
 @path_argument
 @store_of_file_option
-@json_option
-def reindex(path: str, store: str | None, as_json: bool) -> None:
+def reindex(path: str, store: str | None) -> None:
     """Read one file again, changed or not.
 
     PATH is a file here, absolute, or as `list` names it.
@@ -97,4 +93,4 @@ def reindex(path: str, store: str | None, as_json: bool) -> None:
     library = library_of_owner()
     store = store_of_file(library, store, path)
     library.jobs.request_file(OWNER, store, library.files.called(OWNER, store, path, current_folder()))
-    work_off(library, store, as_json=as_json)
+    run_requests(library, store)

@@ -1,4 +1,4 @@
-"""Groups of commands: what is meant by other words for them, and by options that there are not."""
+"""Groups of commands, and suggestions for commands and options that do not exist."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 import click
 
-_ANYWHERE = {
+from rag_core.cli.options import Answering
+
+_SYNONYMS = {
     "add": "init",
     "answer": "ask",
     "check": "verify",
@@ -32,9 +34,9 @@ _ANYWHERE = {
     "start": "serve",
     "stores": "store list",
 }
-"""What somebody may type first who does not know the commands yet → the command."""
+"""What a newcomer may type → the command."""
 
-_VERBS: Mapping[str, tuple[str, ...]] = {
+_SYNONYMS_IN_GROUPS = {
     "add": ("create",),
     "delete": ("remove", "revoke"),
     "drop": ("delete", "remove", "revoke"),
@@ -47,54 +49,58 @@ _VERBS: Mapping[str, tuple[str, ...]] = {
     "rm": ("delete", "remove", "revoke"),
     "show": ("info", "list"),
 }
-"""The same behind the name of a group → commands, of which the first that the group has is meant."""
+"""What a newcomer may type after a group's name → commands; the first that the group has is meant."""
 
 
 class Commands(click.Group):
-    """A group that knows what is meant by other words for its commands."""
+    """A group of commands with --json. It suggests a command for a synonym or a typing error."""
+
+    command_class = Answering
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, but for the error."""
-        word, others = args[0] if args else "", self._other_words(ctx)
-        near = difflib.get_close_matches(word, [*self.commands, *others], n=1)
-        meant = others.get(word if word in others else "".join(near))
+        """The command that is called. Raises UsageError with a suggestion."""
+        word, synonyms = args[0] if args else "", self._synonyms(ctx)
+        near = difflib.get_close_matches(word, [*self.commands, *synonyms], n=1)
+        meant = synonyms.get(word if word in synonyms else "".join(near))
         if meant and word not in self.commands and not ctx.resilient_parsing:
             raise click.UsageError(f"No such command {word!r}. Did you mean {meant!r}?", ctx)
         return super().resolve_command(ctx, args)
 
-    def _other_words(self, ctx: click.Context) -> Mapping[str, str]:
+    def _synonyms(self, ctx: click.Context) -> Mapping[str, str]:
         if ctx.parent is None:
-            return _ANYWHERE
-        own = ((word, next(filter(self.commands.__contains__, meant), "")) for word, meant in _VERBS.items())
-        return {word: meant for word, meant in own if meant and word not in self.commands}
+            return _SYNONYMS
+        return {
+            word: next(each for each in meant if each in self.commands)
+            for word, meant in _SYNONYMS_IN_GROUPS.items()
+            if word not in self.commands and not self.commands.keys().isdisjoint(meant)
+        }
 
 
 class StoreGroup(Commands):
-    """Commands that are given the name of a store first: --store NAME is the same to them."""
+    """A group of commands whose first argument is a store; --store NAME works, too."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, with the name put first."""
+        """The command that is called, with the value of --store as its first argument."""
         word, command, rest = super().resolve_command(ctx, args)
         taken = [each.name for each in command.params if isinstance(each, click.Argument)] if command else []
-        return word, command, _name_first(rest) if taken[:1] == ["name"] else rest
+        return word, command, _store_first(rest) if taken[:1] == ["name"] else rest
 
 
-def _name_first(words: list[str]) -> list[str]:
+def _store_first(words: list[str]) -> list[str]:
     for at, word in enumerate(words):
-        option, equals, name = word.partition("=")
-        rest = words[at + 1 :]
-        if option == "--store" and (equals or rest):
-            named = [name] if equals else rest[:1]
-            return [*named, *words[:at], *(rest if equals else rest[1:])]
+        if word.startswith("--store="):
+            return [word.removeprefix("--store="), *words[:at], *words[at + 1 :]]
+        if word == "--store" and words[at + 1 :]:
+            return [words[at + 1], *words[:at], *words[at + 2 :]]
     return words
 
 
-def near_enough(error: click.ClickException) -> None:
-    """Leave out what an option is no slip for: that all of them begin with dashes makes none alike."""
+def keep_similar_options(error: click.ClickException) -> None:
+    """Removes suggestions that share only their dashes with the option that does not exist."""
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         known = {name.lstrip("-"): name for name in error.possibilities}
         near = difflib.get_close_matches(error.option_name.lstrip("-"), known)

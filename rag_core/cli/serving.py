@@ -1,15 +1,38 @@
-"""The app and its model."""
+"""Serving the app and MCP, and installing the built-in model."""
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 
 import click
 
-from rag_core.api.encoding import plain
 from rag_core.cli.groups import Commands
-from rag_core.cli.options import emit, json_option, library_of_owner, setting_option
+from rag_core.cli.options import emit, library_of_owner, say, setting_option
+from rag_core.errors import RagError
 from rag_core.types import OWNER
+
+
+def app_dir() -> Path:
+    """The folder that holds app.py, ui and pages: ``rag_core/_app`` of a wheel, or the checkout.
+
+    The package never imports the app, so the app is found by its place. Raises RagError where it is missing.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_app", package.parent):
+        if (folder / "app.py").is_file() and (folder / "ui").is_dir():
+            return folder
+    raise RagError(
+        "The app is not installed beside the package.",
+        "Install it again from its wheel: pipx install --force FILE.whl",
+    )
+
+
+def serve_app(port: int, open_browser: bool) -> None:
+    """Serve the app on 127.0.0.1 until it is stopped."""
+    sys.path.insert(0, str(app_dir()))
+    importlib.import_module("ui.serve").serve("127.0.0.1", port, open_browser)
 
 
 @click.command()
@@ -17,13 +40,26 @@ from rag_core.types import OWNER
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 def serve(port: int, open_browser: bool) -> None:
     """Serve the app on this machine (127.0.0.1 only)."""
-    from rag_core.cli.launch import serve_app
-
     library = library_of_owner()
-    for said in library.stores.make_declared(OWNER):
-        click.echo(plain(said), err=True)
+    say(*library.stores.make_declared(OWNER))
     library.close()
     serve_app(port, open_browser)
+
+
+@click.command()
+@setting_option(
+    "--allow-writes", setting="mcp_allow_writes", is_flag=True,
+    help="Let the assistant index files and take them out of the index, too.",
+)  # fmt: skip
+def mcp(allow_writes: bool) -> None:
+    """Serve an assistant over MCP, on standard input and output.
+
+    A configured assistant starts this itself; it ends with its input. While the app runs, assistants can
+    also use its address with /mcp behind it.
+    """
+    from rag_core.api.mcp.server import serve_stdio
+
+    serve_stdio(library_of_owner(), allow_writes=allow_writes)
 
 
 @click.group(cls=Commands, no_args_is_help=False)
@@ -33,19 +69,16 @@ def model() -> None:
 
 @model.command("install")
 @click.option(
-    "--from",
-    "source",
-    type=click.Path(path_type=Path),
+    "--from", "source", type=click.Path(path_type=Path),
     help="Take the files from this folder, not the network.",
-)
-@json_option
-def model_install(source: Path | None, as_json: bool) -> None:
+)  # fmt: skip
+def model_install(source: Path | None) -> None:
     """Fetch the built-in model, verify it and make it ready.
 
-    When it is there already, nothing is done.
+    Does nothing when it is installed.
     """
     from rag_core.models.embedders.minilm_install import install
 
     library = library_of_owner()
     folder = install(library.settings.model_dir, source, lambda message: click.echo(message, err=True))
-    emit(as_json, {"installed": str(folder)}, lambda: click.echo(f"The built-in model is ready in {folder}."))
+    emit({"installed": str(folder)}, f"The built-in model is ready in {folder}.")

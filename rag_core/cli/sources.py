@@ -1,4 +1,4 @@
-"""The folders of a store: listing, changing, pausing and removing them."""
+"""The folders of a store: list, edit, pause, resume and remove."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from rag_core.cli.options import (
     emit,
     exclude_option,
     include_option,
-    json_option,
     library_of_owner,
     say,
     store_option,
 )
-from rag_core.cli.runs import work_off
+from rag_core.cli.runs import run_requests
 from rag_core.cli.terminal import show_plans, show_sources
 from rag_core.errors import InvalidInput
-from rag_core.types import OWNER, Source
+from rag_core.types import OWNER
 from rag_core.wording import plural
 
 number_argument = click.argument("number", type=int)
@@ -38,12 +37,11 @@ def source() -> None:
 
 @source.command("list", cls=OfStore)
 @store_option
-@json_option
-def source_list(store: str, as_json: bool) -> None:
+def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""
     found = library_of_owner().sources.all(OWNER, store)
     value = {"store": store, "sources": [reports.source_info(each) for each in found]}
-    emit(as_json, value, lambda: show_sources(store, found))
+    emit(value, lambda: show_sources(store, found))
 
 
 @source.command("edit")
@@ -53,11 +51,14 @@ def source_list(store: str, as_json: bool) -> None:
 @exclude_option
 @click.option("--no-exclude", is_flag=True, help="Leave nothing out any more.")
 @click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
-@json_option
 def source_edit(
-    number: int, store: str, include: tuple[str, ...], exclude: tuple[str, ...], no_exclude: bool,
-    dry_run: bool, as_json: bool,
-) -> None:  # fmt: skip
+    number: int,
+    store: str,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    no_exclude: bool,
+    dry_run: bool,
+) -> None:
     """Give a folder other patterns in place of those it has.
 
     What is not named stays.
@@ -71,34 +72,33 @@ def source_edit(
     patterns = include or known.include, () if no_exclude else exclude or known.exclude
     if dry_run:
         plan = library.sources.plan(OWNER, store, replace(known, include=patterns[0], exclude=patterns[1]))
-        emit(as_json, reports.plan([plan]), lambda: show_plans([plan]))
+        emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
     changed = library.sources.change(OWNER, store, number, *patterns)
     say(*library.sources.idle_excludes(OWNER, changed.root, changed.include, exclude))
-    _said(changed, as_json, f"Changed. The next run follows it: commonplace index --store {store}")
+    emit(asdict(changed), f"Changed. The next run follows it: commonplace index --store {store}")
 
 
 @source.command("pause")
 @number_argument
 @store_option
-@json_option
-def source_pause(number: int, store: str, as_json: bool) -> None:
+def source_pause(number: int, store: str) -> None:
     """Leave a folder out of runs; what was read of it stays.
 
     It is left out of runs over all folders, and can still be searched.
     """
     changed = library_of_owner().sources.pause(OWNER, store, number)
-    _said(changed, as_json, f"Paused. To go on with it: commonplace source resume {number} --store {store}")
+    resume = f"commonplace source resume {number} --store {store}"
+    emit(asdict(changed), f"Paused. To go on with it: {resume}")
 
 
 @source.command("resume")
 @number_argument
 @store_option
-@json_option
-def source_resume(number: int, store: str, as_json: bool) -> None:
+def source_resume(number: int, store: str) -> None:
     """Take a paused folder into runs again."""
     changed = library_of_owner().sources.pause(OWNER, store, number, paused=False)
-    _said(changed, as_json, f"Resumed. To bring it up to date: commonplace index --store {store}")
+    emit(asdict(changed), f"Resumed. To bring it up to date: commonplace index --store {store}")
 
 
 @source.command("remove")
@@ -106,8 +106,7 @@ def source_resume(number: int, store: str, as_json: bool) -> None:
 @store_option
 @click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
-def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
     """Take a folder out of a store; its files stay on the disk.
 
     The store forgets what it read of them.
@@ -116,15 +115,11 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool, as_json: bo
     known = library.sources.get(OWNER, store, number)
     plan = library.sources.plan(OWNER, store, replace(known, removed=True))
     if dry_run:
-        emit(as_json, reports.plan([plan]), lambda: show_plans([plan]))
+        emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
     if not yes:
         forgets = f"This forgets {plural(len(plan.deleted), 'file')} of {known.root}; on the disk they stay."
         with asking("--yes"):
             click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
     library.sources.remove(OWNER, store, number)
-    work_off(library, store, as_json=as_json)
-
-
-def _said(changed: Source, as_json: bool, sentence: str) -> None:
-    emit(as_json, asdict(changed), lambda: click.echo(sentence))
+    run_requests(library, store)

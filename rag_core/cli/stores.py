@@ -1,4 +1,4 @@
-"""Making, listing, showing, renaming, deleting and moving stores."""
+"""Stores: make, list, show, rename, delete, export, import, and their status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from rag_core.api import answers
-from rag_core.api.encoding import plain
 from rag_core.cli import placement
 from rag_core.cli.groups import StoreGroup
 from rag_core.cli.options import (
@@ -15,13 +14,12 @@ from rag_core.cli.options import (
     any_store_argument,
     asking,
     emit,
-    json_option,
     library_of_owner,
     setting_option,
     store_argument,
     stores_option,
 )
-from rag_core.cli.screen import Line, line
+from rag_core.cli.screen import ProgressLine, line
 from rag_core.cli.terminal import show_status, show_store
 from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
@@ -42,96 +40,71 @@ def store() -> None:
     "--embedder", setting="embedder", help="Who turns text into vectors; minilm is the built-in model."
 )
 @click.option(
-    "--metric",
-    type=click.Choice(METRICS),
-    default=METRICS[0],
-    show_default=True,
+    "--metric", type=click.Choice(METRICS), default=METRICS[0], show_default=True,
     help="How vectors are compared. They have length 1, so all three give the same order. Amazon S3 Vectors"
     " has no dot product: an index there says cosine.",
-)
+)  # fmt: skip
 @click.option(
-    "--dimension",
-    type=click.IntRange(1),
-    metavar="NUMBER",
+    "--dimension", type=click.IntRange(1), metavar="NUMBER",
     help="How many numbers a vector has, where the embedder leaves a choice.",
-)
+)  # fmt: skip
 @setting_option(
     "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
 )
 @click.option("--send-private", is_flag=True, help="Let private notes go to servers on other machines.")
-@json_option
 def store_create(
-    name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool,
-    as_json: bool,
-) -> None:  # fmt: skip
+    name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool
+) -> None:
     """Make an empty store."""
     info = library_of_owner().stores.create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
         sends_private=send_private,
     )  # fmt: skip
-    emit(
-        as_json,
-        answers.Store.of(info),
-        lambda: click.echo(
-            f"Store {name!r} is ready. Next: commonplace index '**/*' --root FOLDER --store {name}"
-        ),
-    )
+    next_step = f"commonplace index '**/*' --root FOLDER --store {name}"
+    emit(answers.Store.of(info), f"Store {name!r} is ready. Next: {next_step}")
 
 
 @store.command("list")
-@json_option
-def store_list(as_json: bool) -> None:
+def store_list() -> None:
     """List every store."""
     infos, warnings = library_of_owner().stores.infos(OWNER)
-    emit(as_json, answers.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
+    emit(answers.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
 
 
 @store.command("info")
 @any_store_argument
-@json_option
-def store_info(name: str, as_json: bool) -> None:
+def store_info(name: str) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
     info = library_of_owner().stores.info(OWNER, name)
-    emit(as_json, answers.Store.of(info), lambda: show_store(info))
+    emit(answers.Store.of(info), lambda: show_store(info))
 
 
 @store.command("rename")
 @store_argument
 @click.argument("new_name", metavar="NEW")
-@json_option
-def store_rename(name: str, new_name: str, as_json: bool) -> None:
+def store_rename(name: str, new_name: str) -> None:
     """Give a store another name; all that is in it stays."""
     library = library_of_owner()
     info = library.stores.rename(OWNER, name, new_name)
-    said = f"Store {name!r} is called {new_name!r} now."
-    emit(as_json, answers.Store.of(info), lambda: click.echo(_with_default(library, said)))
+    emit(answers.Store.of(info), _with_default(library, f"Store {name!r} is called {new_name!r} now."))
 
 
 @store.command("export")
 @store_argument
 @click.argument("file", type=click.Path(path_type=Path), default=".", metavar="[FILE]")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-@json_option
-def store_export(name: str, file: Path, force: bool, as_json: bool) -> None:
+def store_export(name: str, file: Path, force: bool) -> None:
     """Write a store into one portable file, private notes too.
 
     FILE is the file or its folder; without it, NAME.commonplace here. The store can be searched and indexed
     meanwhile.
     """
-    progress = Line()
-    try:
+    with ProgressLine() as progress:
         done = library_of_owner().stores.export(
             OWNER, name, file, lambda now: progress.say(now.said), force=force
         )
-    finally:
-        progress.clear()
-    emit(
-        as_json,
-        answers.Exported.of(done),
-        lambda: click.echo(
-            f"Store {name!r} is in {line(str(done.path))} ({size(done.size_bytes)}): {_counted(done)}"
-        ),
-    )
+    where = f"{line(str(done.path))} ({size(done.size_bytes)})"
+    emit(answers.Exported.of(done), f"Store {name!r} is in {where}: {_counted(done)}")
 
 
 @store.command("import")
@@ -139,58 +112,43 @@ def store_export(name: str, file: Path, force: bool, as_json: bool) -> None:
 @click.option(
     "--name", default="", metavar="NAME", help="What to call the store (default: as it was called)."
 )
-@json_option
-def store_import(file: Path, name: str, as_json: bool) -> None:
+def store_import(file: Path, name: str) -> None:
     """Make a store of a portable file.
 
     Its folders that are not on this computer are paused.
     """
-    progress = Line()
-    try:
+    with ProgressLine() as progress:
         info = library_of_owner().stores.take_in(OWNER, file, name, lambda now: progress.say(now.said))
-    finally:
-        progress.clear()
-    emit(as_json, answers.ImportedStore.of(info), lambda: _show_imported(info))
-
-
-def _show_imported(info: StoreInfo) -> None:
-    click.echo(f"Store {info.name!r} is ready: {_counted(info)}")
-    for notice in info.notices:
-        click.echo(plain(notice))
+    said = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
+    emit(answers.ImportedStore.of(info), "\n".join(said))
 
 
 @store.command("delete")
 @store_argument
 @click.option("--force", "--yes", "force", is_flag=True, help="Do not ask.")
 @click.option("--leave-index", is_flag=True, help="Leave its vector index on a server as it is.")
-@json_option
-def store_delete(name: str, force: bool, leave_index: bool, as_json: bool) -> None:
+def store_delete(name: str, force: bool, leave_index: bool) -> None:
     """Delete a store; the files it was read from stay."""
     library = library_of_owner()
-    parted = _parted(library, name)
+    guests = _lost_by_guests(library, name)
     if not force:
         with asking("--force"):
-            lost = f"{_contents(library, name)}{parted}"
+            lost = f"{_contents(library, name)}{guests}"
             typed = click.prompt(f"{lost} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
     library.stores.delete(OWNER, name, leave_index=leave_index)
-    emit(
-        as_json,
-        {"deleted": name},
-        lambda: click.echo(
-            _with_default(library, line(f"Store {name!r} is deleted; its files are untouched.{parted}"))
-        ),
-    )
+    said = line(f"Store {name!r} is deleted; its files are untouched.{guests}")
+    emit({"deleted": name}, _with_default(library, said))
 
 
 def _with_default(library: Library, said: str) -> str:
-    """What is ``said``, and in a line of its own that the setting default_store names no store now."""
+    """``said``, and on another line that ``default_store`` names no store any more, if so."""
     return "\n".join(filter(None, (said, line(library.stores.lost_default(OWNER)))))
 
 
-def _parted(library: Library, name: str) -> str:
-    """Who loses a store with its owner; '' for nobody, or where nobody can say."""
+def _lost_by_guests(library: Library, name: str) -> str:
+    """Which guests lose the store; '' for none, or where the store cannot be read."""
     try:
         guests = library.sharing.guests(OWNER, name)
     except StoreError:
@@ -199,12 +157,10 @@ def _parted(library: Library, name: str) -> str:
 
 
 def _contents(library: Library, name: str) -> str:
-    """What would be lost with a store."""
     try:
-        info = library.stores.info(OWNER, name)
-    except StoreError as error:  # a damaged store is there to be deleted, too
+        return _counted(library.stores.info(OWNER, name))
+    except StoreError as error:  # a damaged store can be deleted, too
         return error.message
-    return _counted(info)
 
 
 def _counted(found: StoreInfo | Exported) -> str:
@@ -217,9 +173,8 @@ for command in (placement.switch, placement.attach, placement.take_over, placeme
 
 @click.command(cls=OfStore)
 @stores_option
-@json_option
-def status(stores: tuple[str, ...], as_json: bool) -> None:
+def status(stores: tuple[str, ...]) -> None:
     """Show every store, what is running, and what was not finished."""
     found = library_of_owner().stores.status(OWNER, stores)
     running = {job.store: job for job in found.running}
-    emit(as_json, answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))
+    emit(answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

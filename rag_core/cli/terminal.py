@@ -1,4 +1,4 @@
-"""What the command line shows to people: stores, folders, runs, passages and diagnoses."""
+"""What commands print for people: passages, documents, stores, folders, runs and checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rag_core.api.encoding import plain
-from rag_core.cli.screen import line, table, width, wrapped
+from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt
@@ -49,38 +49,36 @@ _MAX_NAMES = 3
 _SNIPPET = 320  # characters of a passage, on a narrow terminal
 
 
+_PHASES = {
+    "scanning": "Looking for files",
+    "reading": "Reading files",
+    "embedding": "Embedding passages",
+    "sending": "Sending vectors",
+    "done": "Done",
+}
+_ENDED = {"cancelled": "Stopped", "interrupted": "Stopped", "failed": "Failed"}
+
+
 def progress(job: Job) -> str:
-    """How far a run is, in one line."""
+    """The progress of a run in one line."""
     now = job.progress
-    what = {
-        "scanning": "Looking for files",
-        "reading": "Reading files",
-        "embedding": "Embedding passages",
-        "sending": "Sending vectors",
-        "done": "Done",
-    }
-    said = {"cancelled": "Stopped", "interrupted": "Stopped", "failed": "Failed"}.get(job.state)
-    parts = [said or what[now.phase], f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}"]
-    if now.rate:
-        parts.append(f"{now.rate:,.0f}/s")
-    if now.eta is not None:
-        parts.append(f"{duration(now.eta)} left")
-    return " · ".join([*parts, now.current] if now.current else parts)
+    parts = [
+        _ENDED.get(job.state) or _PHASES[now.phase],
+        f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}",
+        f"{now.rate:,.0f}/s" if now.rate else "",
+        f"{duration(now.eta)} left" if now.eta is not None else "",
+        now.current,
+    ]
+    return " · ".join(filter(None, parts))
 
 
-def stopped(job: Job) -> str:
-    """Where a run was stopped by hand."""
-    done = job.progress
-    return f"Stopped at {done.done:,} of {done.total:,}." if done.total else "Stopped."
-
-
-# --- results ----------------------------------------------------------------------------
+# --- passages and documents -------------------------------------------------------------
 
 
 def show_notices(answer: Answer) -> None:
-    """What else is to be said of an answer, on standard error."""
+    """Print the warnings of an answer to standard error."""
     for warning in answer.warnings:
-        click.secho(plain(warning), fg="yellow", err=True)
+        warn(warning)
 
 
 def show_answer(answer: Answer) -> None:
@@ -105,28 +103,20 @@ def show_answer(answer: Answer) -> None:
     click.secho(" ".join(filter(None, said)), dim=True)
 
 
-def near_miss(*, relevant: bool) -> str:
-    """The mark behind a passage that is not good enough."""
-    return click.style("" if relevant else "  (a near miss)", dim=True)
-
-
 def _show_hit(hit: Hit, *, several: bool) -> None:
-    place = line(f"{hit.document.path}:{lines(hit.start_line, hit.end_line)}")
+    place = click.style(line(f"{hit.document.path}:{lines(hit.start_line, hit.end_line)}"), bold=True)
     store = f"{hit.store}  " if several else ""
-    click.echo(
-        f"{hit.rank:>3}  {shown_score(hit.score)}  {store}" + click.style(place, bold=True)
-        + near_miss(relevant=hit.relevant)
-    )  # fmt: skip
+    mark = "" if hit.relevant else click.style("  (a near miss)", dim=True)
+    click.echo(f"{hit.rank:>3}  {shown_score(hit.score)}  {store}{place}{mark}")
     heading = hit.headings or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     text = " ".join(plain(excerpt(hit)).split()) or line(only_title(hit))
     room = width() - 5
     rows = wrapped(text, room)
     shown = rows[: max(4, _SNIPPET // room)]
-    for row in [
-        *shown[:-1],
-        shown[-1] if len(shown) == len(rows) else f"{wrapped(shown[-1], room - 2)[0]} …",
-    ]:
+    if len(shown) < len(rows):
+        shown[-1] = f"{wrapped(shown[-1], room - 2)[0]} …"
+    for row in shown:
         click.echo(f"     {row}")
     if said := on_disk(hit.document.state):
         click.secho(f"     {said}", fg="yellow")
@@ -136,9 +126,10 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
 
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
-    """The files of a store, or those of some states."""
+    """The files of a store; ``states`` are those that were asked for."""
     if not documents:
-        click.echo(_no_file(states))
+        said = " or ".join(_STATES_IN_WORDS.get(state, f"is {state}") for state in states)
+        click.echo(f"No file {said}." if said else "There is no file yet.")
         return
     rows = [
         (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
@@ -149,22 +140,16 @@ def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) ->
         click.secho(CHANGED_IN_LISTS, dim=True)
 
 
-_HAS = {"failed": "has failed", "unknown": "has an unknown state"}
-
-
-def _no_file(states: Sequence[str]) -> str:
-    said = [_HAS.get(state, f"is {state}") for state in states]
-    return f"No file {' or '.join(said)}." if said else "There is no file yet."
+_STATES_IN_WORDS = {"failed": "has failed", "unknown": "has an unknown state"}
 
 
 def show_document(view: DocumentView) -> None:
-    """A document: what is known of it, its text in reading order, and its links."""
+    """A document: its facts, its text in reading order, and its links."""
     document = view.document
     click.secho(line(document.title or document.path), bold=True)
-    private = "private" if document.private else ""
     tags = (f"#{tag}" for tag in document.tags)
-    known = (document.path, document.file_type, dated(view), private, *tags)
-    click.secho(line(" · ".join(part for part in known if part)), dim=True)
+    facts = (document.path, document.file_type, dated(view), "private" if document.private else "", *tags)
+    click.secho(line(" · ".join(filter(None, facts))), dim=True)
     for name, value in view.properties:
         click.secho(line(f"{name}: {value}"), dim=True)
     if document.state != "fresh":
@@ -184,9 +169,11 @@ def _show_links(name: str, found: Sequence[DocumentLink]) -> None:
     if found:
         click.secho(f"\n{name}", bold=True)
     shown = (line(f"  {link.path or f'{link.target}  (nothing in this store)'}") for link in found)
-    for each in dict.fromkeys(shown):  # a note may be linked to under several of its headings
+    for each in dict.fromkeys(shown):  # several headings of a note may be linked
         click.echo(each)
 
+
+# --- stores and folders -----------------------------------------------------------------
 
 _FILES = ("files", "failed", "skipped", "excluded")
 _IF_ANY = (*_FILES[1:], "to embed")
@@ -197,7 +184,7 @@ def _counted(counts: Sequence[int]) -> dict[str, str]:
 
 
 def _table_of(rows: Sequence[Mapping[str, str]]) -> None:
-    """Rows by the names of their columns, without those that are nothing but zero."""
+    """A table of rows by column name, without columns of zeros."""
     names = [name for name in rows[0] if name not in _IF_ANY or any(row[name] != "0" for row in rows)]
     table(names, [[row[name] for name in names] for row in rows])
 
@@ -205,10 +192,10 @@ def _table_of(rows: Sequence[Mapping[str, str]]) -> None:
 def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings: Sequence[str] = ()) -> None:
     """Every store in a line, then what is running."""
     for warning in warnings:
-        click.secho(plain(warning), fg="yellow", err=True)
-    if not infos and not warnings:
-        click.echo("There is no store yet. Make one: commonplace init FOLDER")
+        warn(warning)
     if not infos:
+        if not warnings:
+            click.echo("There is no store yet. Make one: commonplace init FOLDER")
         return
     rows = [
         {
@@ -234,7 +221,10 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
 
 
 def show_store(info: StoreInfo) -> None:
-    """A store in full."""
+    """All facts of a store."""
+    passages = f"{info.chunk_count:,}, {info.pending:,} to embed"
+    if info.withheld:
+        passages += f", {info.withheld:,} withheld: private, and the embedder is elsewhere"
     rows = [
         ("name", info.name),
         ("created", moment(info.created_at)),
@@ -243,7 +233,7 @@ def show_store(info: StoreInfo) -> None:
         ("metric", info.distance_metric),
         ("vectors", _vectors(info)),
         ("files", ", ".join((f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)))),
-        ("passages", f"{info.chunk_count:,}, {info.pending:,} to embed{_withheld(info)}"),
+        ("passages", passages),
         *([("by words", unreadable(info.unreadable))] if info.unreadable else []),
         ("size", size(info.size_bytes)),
         ("types", ", ".join(f"{kind} {count:,}" for kind, count in info.types.items())),
@@ -254,21 +244,15 @@ def show_store(info: StoreInfo) -> None:
 
 
 def _vectors(info: StoreInfo) -> str:
-    said = [vectors_in(info)]
-    said += ["attached, only read here"] if info.attached else []
-    said += [f"{info.unsent:,} to send"] if info.unsent else []
-    said += [f"{info.refused:,} refused"] if info.refused else []
-    said += [f"switching to {info.switching}, {info.to_switch:,} to embed"] if info.switching else []
-    return ", ".join(said)
-
-
-def _withheld(info: StoreInfo) -> str:
-    return f", {info.withheld:,} withheld: private, and the embedder is elsewhere" if info.withheld else ""
-
-
-def _patterns(source: Source) -> str:
-    without = f" without {' '.join(source.exclude)}" if source.exclude else ""
-    return " ".join(source.include) + without
+    parts = [
+        vectors_in(info),
+        info.address,
+        "attached, only read here" if info.attached else "",
+        f"{info.unsent:,} to send" if info.unsent else "",
+        f"{info.refused:,} refused" if info.refused else "",
+        f"switching to {info.switching}, {info.to_switch:,} to embed" if info.switching else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _marks(source: Source) -> str:
@@ -281,23 +265,23 @@ def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
         add = f"commonplace index '**/*' --root FOLDER --store {store}"
         click.echo(f"There is no folder yet. Add one: {add}")
         return
-    led = any(each.source.label for each in found)
-    rows = [
-        {
-            "number": str(each.source.id),
-            "folder": _standing(each),
-            **({"called": f"{each.source.label}/…" if each.source.label else ""} if led else {}),
+    has_labels = any(each.source.label for each in found)
+    rows = []
+    for each in found:
+        source = each.source
+        missing = " (missing)" if each.missing and not source.removed else ""
+        without = f" without {' '.join(source.exclude)}" if source.exclude else ""
+        rows.append({
+            "number": str(source.id),
+            "folder": f"{source.root}{_marks(source)}{missing}",
+            **({"called": f"{source.label}/…" if source.label else ""} if has_labels else {}),
             **_counted((each.indexed, each.failed, each.skipped)),
-            "patterns": _patterns(each.source),
-        }
-        for each in found
-    ]
+            "patterns": f"{' '.join(source.include)}{without}",
+        })  # fmt: skip
     _table_of(rows)
 
 
-def _standing(found: SourceInfo) -> str:
-    missing = " (missing)" if found.missing and not found.source.removed else ""
-    return found.source.root + _marks(found.source) + missing
+# --- runs -------------------------------------------------------------------------------
 
 
 def show_plans(plans: Sequence[Plan]) -> None:
@@ -315,31 +299,29 @@ def show_plans(plans: Sequence[Plan]) -> None:
 
 
 def show_job(job: Job, problems: Sequence[Problem] = ()) -> None:
-    """What a run did: its files by outcome, its passages, and what it could not read."""
+    """The result of a run: its files by outcome, its passages, and its problems."""
     counts = ", ".join(outcomes(job.counts)) or "no files"
     click.echo(f"{job.state.capitalize()} in {took(job)}: {line(counts)}.")
     if job.total_chunks_added or job.texts_embedded:
         click.echo(f"{', '.join(read_and_embedded(job))}.")
     _show_problems(job, problems)
     if job.message:
-        click.secho(plain(job.message), fg="yellow", err=True)
+        warn(job.message)
 
 
 def show_files(job: Job) -> None:
-    """What became of each file of a run that was not left as it was; ``show_job`` tells of the others."""
-    told = {"unchanged", "failed", "skipped"}
-    files = [file for file in job.results if file.outcome not in told]
+    """Each file that a run changed; ``show_job`` lists those that failed or were skipped."""
+    files = [file for file in job.results if file.outcome not in {"unchanged", "failed", "skipped"}]
     for file in files[:_MAX_ROWS]:
-        more = line(file.message) if file.outcome == "moved" else ""
-        more = plural(file.chunks_added, "passage") if file.chunks_added else more
+        moved = line(file.message) if file.outcome == "moved" else ""
+        more = plural(file.chunks_added, "passage") if file.chunks_added else moved
         click.echo(f"  {outcome(file.outcome):<10} {line(file.source_file)}  {more}".rstrip())
     if len(files) > _MAX_ROWS:
         click.echo(f"  … and {len(files) - _MAX_ROWS:,} more; --json has all")
 
 
 def _show_problems(job: Job, problems: Sequence[Problem]) -> None:
-    """The failed files one by one, but for a folder that the run's message names, and the skipped ones by
-    reason."""
+    """Failed files one by one, except a folder that the run's message names; skipped files by reason."""
     failed = [
         (file, problem.reason)
         for problem in problems
@@ -360,35 +342,28 @@ def _show_problems(job: Job, problems: Sequence[Problem]) -> None:
 
 
 def show_jobs(jobs: Sequence[Job]) -> None:
-    """The runs of a store, each in a line, then what they had to say."""
+    """The runs of a store, each in a line, then their messages."""
     if not jobs:
         click.echo("There was no run yet.")
         return
-    rows = [
-        (
-            str(job.id),
-            moment(job.start_time),
-            job.state,
-            _took(job),
-            ", ".join(outcomes(job.counts)),
-        )
-        for job in jobs
-    ]
-    table(("number", "began", "state", "took", "files"), rows)
-    said: dict[str, list[str]] = {}
+    rows = []
+    messages: dict[str, list[str]] = {}
     for job in jobs:
-        said.setdefault(job.message, []).append(str(job.id))
-    for message, numbers in said.items():
+        took_s = duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "< 1 s"
+        files = ", ".join(outcomes(job.counts))
+        rows.append((str(job.id), moment(job.start_time), job.state, took_s, files))
+        messages.setdefault(job.message, []).append(str(job.id))
+    table(("number", "began", "state", "took", "files"), rows)
+    for message, numbers in messages.items():
         if message:
             click.echo(f"{', '.join(numbers)}: {plain(message)}")
 
 
-def _took(job: Job) -> str:
-    return duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "< 1 s"
+# --- settings and checks ----------------------------------------------------------------
 
 
 def show_settings(settings: Settings) -> None:
-    """Every setting and where it is from, then the files."""
+    """Every setting with its origin, then the files."""
     table(("setting", "from", "value"), [(r.key.name, str(r.origin), r.said) for r in settings.rows()])
     click.echo()
     for name, path in (
@@ -399,8 +374,6 @@ def show_settings(settings: Settings) -> None:
         there = "" if path and path.exists() else "  (not there)"
         click.echo(f"{name:<10} {line(str(path))}{there}")
 
-
-# --- diagnoses --------------------------------------------------------------------------
 
 _MARKS = {"ok": "ok  ", "note": "note", "no": "NO  "}
 
@@ -424,13 +397,14 @@ def show_diagnoses(found: Sequence[Diagnosis]) -> None:
             click.echo(f"Next: {plain(str(diagnosis.advice))}")
 
 
-# --- health -----------------------------------------------------------------------------
-
-
 def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
-    """Each store with what its checks found, then those that cannot even be checked."""
+    """Each store with its findings, then stores that cannot be opened."""
     for health in healths:
-        click.secho(f"{health.store}: {_verdict(health)}", bold=True)
+        faults = sum(finding.severity == "fault" for finding in health.findings)
+        checks = plural(len(health.checks), "check")
+        sound = f"sound, {checks} found {'no fault' if health.findings else 'nothing wrong'}"
+        verdict = f"{plural(faults, 'fault')} in {checks}" if faults else sound
+        click.secho(f"{health.store}: {verdict}", bold=True)
         for finding in health.findings:
             click.echo(f"  {finding.severity:<5} {finding.check}: {plain(finding.sentence)}")
             for example in finding.examples:
@@ -438,21 +412,13 @@ def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
         if not health.sound:
             click.echo(f"  Next: commonplace repair --store {health.store}")
     for sentence in damaged:
-        click.secho(plain(sentence), fg="yellow", err=True)
+        warn(sentence)
     if not healths and not damaged:
         click.echo("There is no store yet.")
 
 
-def _verdict(health: Health) -> str:
-    faults = sum(finding.severity == "fault" for finding in health.findings)
-    checks = plural(len(health.checks), "check")
-    if faults:
-        return f"{plural(faults, 'fault')} in {checks}"
-    return f"sound, {checks} found {'no fault' if health.findings else 'nothing wrong'}"
-
-
 def show_repair(repaired: Repair) -> None:
-    """What was mended, and what is left for the next run."""
+    """The steps of a repair, and what the next run embeds again."""
     for sentence in repaired.done:
         click.echo(plain(sentence))
     click.echo(f"Store {repaired.store!r} is sound{'.' if repaired.done else '; nothing was changed.'}")

@@ -1,32 +1,64 @@
-"""Checking stores and repairing them."""
+"""Checks and repairs: doctor, verify, repair, config and shell completion."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import click
+from click.shell_completion import get_completion_class
 
 from rag_core.api import reports
 from rag_core.cli.options import (
+    Answering,
     OfStore,
     any_store_argument,
+    complete_files,
     emit,
-    json_option,
     library_of_owner,
+    name_of_store,
+    settings_of_owner,
     store_option,
     stores_option,
 )
-from rag_core.cli.terminal import show_healths, show_repair
-from rag_core.errors import StoreError
+from rag_core.cli.terminal import show_diagnoses, show_healths, show_repair, show_settings, show_steps
+from rag_core.errors import InvalidInput, StoreError
 from rag_core.reports import Health
 from rag_core.types import OWNER
+
+files_option = click.option("--files", is_flag=True, help="Also compare each document with its file.")
+
+
+@click.command(cls=Answering)
+@click.option(
+    "--file", "path", metavar="PATH", shell_complete=complete_files, help="Say why this file is found or not."
+)
+@click.option("--query", metavar="TEXT", help="With --file: also its place for this query.")
+@click.option(
+    "--store", "stores", multiple=True, **name_of_store,
+    help="With --file: a store to look in; repeat for several (default: every store).",
+)  # fmt: skip
+def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None:
+    """Check the installation, or say why a file is not found.
+
+    Exit status 1 when something does not work, or the file cannot be found.
+    """
+    library = library_of_owner()
+    if path is None:
+        if query or stores:
+            raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
+        steps = library.upkeep.doctor(OWNER)
+        emit({"steps": [asdict(s) for s in steps]}, lambda: show_steps(steps))
+        sys.exit(any(step.state == "no" for step in steps))
+    found = library.upkeep.explain(OWNER, path, stores, query=query or "")
+    emit({"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))
+    sys.exit(not any(diagnosis.findable for diagnosis in found))
 
 
 @click.command(cls=OfStore)
 @stores_option
-@click.option("--files", is_flag=True, help="Also compare each document with its file.")
-@json_option
-def verify(stores: tuple[str, ...], files: bool, as_json: bool) -> None:
+@files_option
+def verify(stores: tuple[str, ...], files: bool) -> None:
     """Check whether stores are sound, and say what is broken.
 
     Nothing is changed. Exit status 1 when something is broken: `repair` mends it.
@@ -39,38 +71,60 @@ def verify(stores: tuple[str, ...], files: bool, as_json: bool) -> None:
             healths.append(library.upkeep.verify(OWNER, name, files=files))
         except StoreError as error:
             damaged.append(error)
+    sound = not damaged and all(health.sound for health in healths)
     value = {
-        "sound": not damaged and all(health.sound for health in healths),
+        "sound": sound,
         "stores": [reports.Health.of(health) for health in healths],
         "damaged": [error.as_dict()["error"] for error in damaged],
     }
-    emit(as_json, value, lambda: show_healths(healths, list(map(str, damaged))))
-    sys.exit(not value["sound"])
+    emit(value, lambda: show_healths(healths, list(map(str, damaged))))
+    sys.exit(not sound)
 
 
-@click.command("verify")
+@click.command("verify", cls=Answering)
 @any_store_argument
-@click.option("--files", is_flag=True, help="Also compare each document with its file.")
+@files_option
 @click.option("--heal", is_flag=True, help="Make the vector index outside the store's file right again.")
-@json_option
-def store_verify(name: str, files: bool, heal: bool, as_json: bool) -> None:
+def store_verify(name: str, files: bool, heal: bool) -> None:
     """Check one store, its vector index on a server included."""
     library = library_of_owner()
     if heal:
         library.placement.heal(OWNER, name)
     health = library.upkeep.verify(OWNER, name, files=files)
-    emit(as_json, reports.Health.of(health), lambda: show_healths([health], []))
+    emit(reports.Health.of(health), lambda: show_healths([health], []))
     sys.exit(not health.sound)
 
 
 @click.command(cls=OfStore)
 @store_option
-@json_option
-def repair(store: str, as_json: bool) -> None:
+def repair(store: str) -> None:
     """Make a store anew in which `verify` found a fault.
 
     Reads its folders into a new file and takes over your decisions and the vectors that are whole. The
     damaged file is kept beside it.
     """
     repaired = library_of_owner().upkeep.repair(OWNER, store)
-    emit(as_json, reports.Repair.of(repaired), lambda: show_repair(repaired))
+    emit(reports.Repair.of(repaired), lambda: show_repair(repaired))
+
+
+@click.command(cls=Answering)
+def config() -> None:
+    """Show every setting, and where its value is from."""
+    settings = settings_of_owner()
+    emit(reports.Configuration.of(settings), lambda: show_settings(settings))
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script by which your shell completes commands.
+
+    \b
+    bash:  eval "$(commonplace completion bash)" in ~/.bashrc
+    zsh:   eval "$(commonplace completion zsh)" in ~/.zshrc
+    fish:  commonplace completion fish > ~/.config/fish/completions/commonplace.fish
+    """  # noqa: D301 - click takes the backspace for "do not wrap"
+    if kind := get_completion_class(shell):
+        root, name = context.find_root().command, "commonplace"
+        click.echo(kind(root, {}, name, f"_{name}_complete".upper()).source())

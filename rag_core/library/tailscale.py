@@ -1,9 +1,9 @@
-"""The state of Tailscale on this computer, in words, with the owner's next step. Nothing is changed.
+"""The state of Tailscale on this computer, and the owner's next step. Nothing is changed.
 
-Threat. What the ``tailscale`` program prints comes in part from other people: the names of their machines,
-their logins. It may also be another program of that name. So it gets no shell and no input, its time and
-output are bounded, and every value is checked before it is shown. The fields read here are those of
-``ipnstate.Status`` and ``ipn.ServeConfig`` in Tailscale's source.
+Threat. The output of the ``tailscale`` program comes in part from other people: names of machines, logins. It
+may also be another program of that name. So it gets no shell and no input, its time and output are bounded,
+and every value is checked before it is shown. The fields read here are those of ``ipnstate.Status`` and
+``ipn.ServeConfig`` in Tailscale's source.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import IO, Any
 
 from rag_core.config.keys import LOGIN_NAME
 from rag_core.models.background import in_background
-from rag_core.reports import Tailscale
+from rag_core.reports import Tailscale, TailscaleState
 
 TIMEOUT_S = 4.0
-"""For each question; on Windows two seconds and more are usual."""
+"""Seconds for each call; on Windows two seconds and more are usual."""
 MAX_BYTES = 16_000_000
-"""What a tailnet of some thousand machines prints."""
+"""Output of a tailnet of some thousand machines."""
 PLACES = (
     "/usr/bin/tailscale",
     "/usr/local/bin/tailscale",
@@ -38,12 +38,11 @@ PLACES = (
     "/Applications/Tailscale.app/Contents/MacOS/Tailscale",
     "C:\\Program Files\\Tailscale\\tailscale.exe",
 )
-"""Where the program may be besides the PATH."""
+"""Places of the program besides the PATH."""
 
 _PORTS = (443, 8443, *range(10000, 10100))
 _MAX_LOGINS = 200
 _TAGGED = "tagged-devices"  # the login of machines that are nobody's
-_MACHINES = "login.tailscale.com/admin/machines"
 _DNS = "login.tailscale.com/admin/dns"
 _DNS_NAME = re.compile(
     r"(?=.{4,253}\Z)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62}))+", re.ASCII
@@ -55,14 +54,27 @@ _TARGET = re.compile(
 )
 
 
+_NOT_RUNNING: dict[str, tuple[TailscaleState, str, str]] = {
+    "NeedsLogin": ("logged out", "Tailscale is logged out.", "Log in."),
+    "Stopped": ("stopped", "Tailscale is stopped.", "Start it."),
+    "NeedsMachineAuth": (
+        "not approved",
+        "An administrator of your tailnet has to approve this computer.",
+        "That is done at login.tailscale.com/admin/machines.",
+    ),
+    "Starting": ("starting", "Tailscale is starting.", "Look again in a moment."),
+}
+"""BackendState → state, sentence and next step."""
+
+
 class NoAnswerError(Exception):
     """The program gave no answer; the message is the reason, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Forward:
-    """A port of this computer in the tailnet that leads to a ``target`` port here: the top of a web address,
-    or, where ``is_raw``, plain TCP without anybody's name."""
+    """A port in the tailnet that forwards to the ``target`` port here: a whole website, or plain TCP without
+    logins (``is_raw``)."""
 
     host: str
     port: int
@@ -78,12 +90,12 @@ class _Forward:
         return f"{self.scheme}://{self.host}{'' if self.port == usual else f':{self.port}'}/"
 
 
-# --- the state, in words ----------------------------------------------------------------
+# --- the state --------------------------------------------------------------------------
 
 
 def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
-    """The state of Tailscale for an app that listens on ``port`` and answers to ``hosts`` besides the names
-    that end in .ts.net. Takes eight seconds at most."""
+    """The state of Tailscale for an app on ``port`` that answers to ``hosts`` and to names in .ts.net. Takes
+    eight seconds at most."""
     found = "tailscale" if shutil.which("tailscale") else next(filter(os.path.isfile, PLACES), None)
     if found is None:
         return Tailscale(
@@ -106,26 +118,21 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
 
 
 def _no_answer(why: str) -> Tailscale:
-    sentence = f"Tailscale is installed, but did not answer: {why}."
+    what, start = "the Tailscale app", ""
     if sys.platform == "linux":
-        start = "sudo systemctl start tailscaled"
-        return Tailscale("no answer", sentence, "Start its service, and look again.", start)
-    return Tailscale("no answer", sentence, "Start the Tailscale app, and look again.")
+        what, start = "its service", "sudo systemctl start tailscaled"
+    sentence = f"Tailscale is installed, but did not answer: {why}."
+    return Tailscale("no answer", sentence, f"Start {what}, and look again.", start)
 
 
 def _not_running(program: str, status: dict[str, Any]) -> Tailscale:
-    up = _typed(program, "up")
-    match status.get("BackendState"):
-        case "NeedsLogin":
-            return Tailscale("logged out", "Tailscale is logged out.", f"Log in.{_sudo()}", up)
-        case "Stopped":
-            return Tailscale("stopped", "Tailscale is stopped.", f"Start it.{_sudo()}", up)
-        case "NeedsMachineAuth":
-            sentence = "This computer waits until somebody who runs your tailnet lets it in."
-            return Tailscale("not approved", sentence, f"That is done at {_MACHINES}.")
-        case "Starting" | "NoState":
-            return Tailscale("starting", "Tailscale is starting.", "Look again in a moment.")
-    return _no_answer("what it says is not what Tailscale says")
+    backend = _text(status.get("BackendState")).replace("NoState", "Starting")
+    if backend not in _NOT_RUNNING:
+        return _no_answer("what it says is not what Tailscale says")
+    found = Tailscale(*_NOT_RUNNING[backend])
+    if backend in ("NeedsLogin", "Stopped"):
+        return replace(found, next_step=f"{found.next_step}{_sudo()}", command=_typed(program, "up"))
+    return found
 
 
 def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[str]) -> Tailscale:
@@ -135,7 +142,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         sentence = "Tailscale runs, but gives this computer no name."
         return Tailscale("running", sentence, f"Turn MagicDNS on at {_DNS}.")
     forwards: list[_Forward] = []
-    sentence = f"Tailscale runs. This computer is {name}; nothing there leads to this app yet."
+    sentence = f"Tailscale runs. This computer is {name}; nothing there forwards to this app yet."
     try:
         forwards = _forwards(_object(_ask(program, "serve", "status", "--json")))
     except NoAnswerError as error:
@@ -148,7 +155,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         if not each.is_raw and each.host == name:
             return replace(
                 known,
-                sentence="Tailscale runs and leads whom you let in to this app.",
+                sentence="Tailscale runs and forwards your guests to this app.",
                 next_step="Share a store with somebody, and send them the address.",
                 undo=typed("serve", each.flag, "off"),
                 address=each.address,
@@ -157,7 +164,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
     taken = {port, *(each.port for each in forwards)}
     free = next((each for each in _PORTS if each not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]
-    first = "" if _list(status.get("CertDomains")) else f"Turn HTTPS certificates on at {_DNS}. Then: "
+    first = "" if status.get("CertDomains") else f"Turn HTTPS certificates on at {_DNS}. Then: "
     return replace(
         known,
         next_step=f"{first}Type this in a terminal; it lasts until you undo it.{_sudo()}",
@@ -169,7 +176,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
 def _warnings(
     typed: Callable[..., str], name: str, hosts: Sequence[str], here: Sequence[_Forward]
 ) -> Iterator[str]:
-    """A name that the app refuses, and ways to the app that let strangers come near: plain TCP and Funnel."""
+    """Warnings about a name that the app refuses, about plain TCP, and about Funnel."""
     if not name.endswith(".ts.net") and name not in hosts:
         yield (
             "This computer's name in the tailnet does not end in .ts.net, so the app does not answer to it."
@@ -178,18 +185,18 @@ def _warnings(
     for each in here:
         if each.is_raw:
             yield (
-                f"Port {each.port} leads to this app as plain TCP, without saying who comes: anybody there"
-                f" can pass for you. Undo it now: {typed('serve', each.flag, 'off')}"
+                f"Port {each.port} forwards to this app as plain TCP, without logins: anybody there can"
+                f" pass for you. Undo it now: {typed('serve', each.flag, 'off')}"
             )
         elif each.is_funnel:
             yield (
-                f"Funnel opens {each.address} to the whole internet. This app lets nobody in who comes"
-                f" that way; close it all the same: {typed('serve', '--bg', each.flag, str(each.target))}"
+                f"Funnel opens {each.address} to the whole internet. This app refuses all who come that way;"
+                f" close it all the same: {typed('serve', '--bg', each.flag, str(each.target))}"
             )
 
 
 def _typed(program: str, *words: str) -> str:
-    """A command as it can be typed into a terminal."""
+    """A command for a terminal."""
     quoted = f'"{program}"' if sys.platform == "win32" and " " in program else shlex.quote(program)
     return " ".join((quoted, *words))
 
@@ -198,7 +205,7 @@ def _sudo() -> str:
     return " It may need sudo before it." if sys.platform == "linux" else ""
 
 
-# --- what the program prints ------------------------------------------------------------
+# --- the program's output ---------------------------------------------------------------
 
 
 def _ask(program: str, *words: str) -> object:
@@ -237,15 +244,14 @@ def _read(pipe: IO[bytes] | None) -> bytes:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the program and whatever it started, which holds its output, too."""
+    """End the program and its children, which hold its output, too."""
     if process.returncode is not None:
         return
-    with suppress(OSError):
+    with suppress(OSError, subprocess.TimeoutExpired):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-    with suppress(subprocess.TimeoutExpired):
         process.wait(1)
 
 
@@ -262,7 +268,7 @@ def _login(user: object) -> str:
 
 
 def _forwards(known: dict[str, Any]) -> list[_Forward]:
-    """What is forwarded, by port: in the background, and by commands that still run."""
+    """All forwards by port: those in the background, and those of commands that still run."""
     running = (_object(each) for each in _object(known.get("Foreground")).values())
     found = [each for config in (known, *running) for each in (*_web(config), *_raw(config))]
     return sorted(found, key=lambda each: (each.port, each.host))
@@ -272,42 +278,35 @@ def _web(config: dict[str, Any]) -> Iterator[_Forward]:
     for place, server in _object(config.get("Web")).items():
         address = _HOST_PORT.fullmatch(place)
         top = _object(_object(_object(server).get("Handlers")).get("/"))
-        if address and top:
-            handler = _object(_object(config.get("TCP")).get(address[2]))
-            scheme = "http" if handler.get("HTTP") is True else "https"
-            port = int(address[2])
-            yield _Forward(
-                host=address[1].lower(),
-                port=port,
-                target=_target(top.get("Proxy")),
-                flag=f"--{scheme}={port}",
-                scheme=scheme,
-                is_funnel=_object(config.get("AllowFunnel")).get(place) is True,
-            )
+        if not (address and top):
+            continue
+        host, port = address[1].lower(), int(address[2])
+        is_http = _object(_object(config.get("TCP")).get(address[2])).get("HTTP") is True
+        scheme = "http" if is_http else "https"
+        is_funnel = _object(config.get("AllowFunnel")).get(place) is True
+        target = _target(top.get("Proxy"))
+        yield _Forward(host, port, target, f"--{scheme}={port}", scheme, is_funnel=is_funnel)
 
 
 def _raw(config: dict[str, Any]) -> Iterator[_Forward]:
     for port, value in _object(config.get("TCP")).items():
-        handler = _object(value)
-        target = _text(handler.get("TCPForward"))
+        target = _text(_object(value).get("TCPForward"))
         if target and re.fullmatch("[0-9]{1,5}", port, re.ASCII):
-            flag = f"--{'tls-terminated-tcp' if _text(handler.get('TerminateTLS')) else 'tcp'}={int(port)}"
+            flag = "tls-terminated-tcp" if _text(_object(value).get("TerminateTLS")) else "tcp"
             is_funnel = any(each.endswith(f":{port}") for each in _object(config.get("AllowFunnel")))
-            yield _Forward("", int(port), _target(target), flag, is_raw=True, is_funnel=is_funnel)
+            yield _Forward(
+                "", int(port), _target(target), f"--{flag}={int(port)}", is_raw=True, is_funnel=is_funnel
+            )
 
 
 def _target(value: object) -> int | None:
-    """The port of this computer that something is forwarded to; None for any other place."""
+    """The local port of a target; None for any other place."""
     found = _TARGET.fullmatch(_text(value))
     return int(found[1]) if found else None
 
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _text(value: object) -> str:

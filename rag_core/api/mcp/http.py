@@ -1,8 +1,8 @@
-"""Serving assistants over HTTP, behind a gate that has let the request in and says whose it is.
+"""MCP over HTTP, behind a gate that has admitted the request and names its sender.
 
-No session is kept: each request is answered for whoever sent it. A session that outlived the gate's verdict
-would serve the next one who knows its number. The checks of the package against other hosts and origins are
-off, because they are the gate's, which also knows the hosts that are shared.
+No session is kept: each request is answered for its own sender. A session could outlive the gate's verdict,
+and would serve anybody who knows its number. The package's own checks of hosts and origins are off: the gate
+makes them, and knows the shared hosts.
 """
 
 from __future__ import annotations
@@ -31,29 +31,32 @@ ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 
 
 class McpDoor:
-    """An ASGI app at `PATH`. The package is loaded for the first who asks, which takes a moment.
+    """An ASGI app at `PATH`. It loads the package ``mcp``, which takes a moment, with the first request.
 
-    ``library`` gives the library of this process, which is asked in a worker thread.
+    ``library`` gives the library of this process; worker threads call it.
     """
 
     def __init__(self, library: Callable[[], Library], viewer_of: ViewerOf) -> None:
         self._library = library
         self._viewer_of = viewer_of
-        self._opening: asyncio.Task[StreamableHTTPSessionManager] | None = None
+        self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._serving: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     def routes(self) -> list[Route]:
-        """Where it is found."""
+        """Its routes."""
         return [Route(PATH, self), Route(f"{PATH}/", self)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; there is nothing to listen to between them."""
+        """Answer one request; without sessions there is no stream to GET."""
         if scope["method"] != "POST":
             said = RagError("Here is nothing to be read.", "Assistants send POST; docs/mcp.md says how.")
             await json_response(said.as_dict(), 405, {"allow": "POST"})(scope, receive, send)
             return
-        manager = await self._open()
+        if self._manager is None:
+            self._manager = asyncio.get_running_loop().create_future()
+            self._serving = asyncio.create_task(self._serve(self._manager))
+        manager = await asyncio.shield(self._manager)
         await manager.handle_request(scope, receive, send)
 
     async def close(self) -> None:
@@ -62,23 +65,20 @@ class McpDoor:
         if self._serving is not None:
             with suppress(asyncio.CancelledError):
                 await self._serving
-        self._opening, self._serving, self._closing = None, None, asyncio.Event()
+        self._manager, self._serving, self._closing = None, None, asyncio.Event()
 
-    # --- loading ------------------------------------------------------------------------
+    async def _serve(self, opened: asyncio.Future[StreamableHTTPSessionManager]) -> None:
+        """Keep a session manager open, from the first request to the end of the app."""
+        try:
+            manager = await asyncio.to_thread(self._load)
+        except Exception as error:
+            opened.set_exception(error)
+            return
+        async with manager.run():
+            opened.set_result(manager)
+            await self._closing.wait()
 
-    async def _open(self) -> StreamableHTTPSessionManager:
-        if self._opening is None:
-            self._opening = asyncio.create_task(self._load())
-        return await asyncio.shield(self._opening)
-
-    async def _load(self) -> StreamableHTTPSessionManager:
-        manager: StreamableHTTPSessionManager = await asyncio.to_thread(self._manager)
-        ready = asyncio.Event()
-        self._serving = asyncio.create_task(self._serve(manager, ready))
-        await ready.wait()
-        return manager
-
-    def _manager(self) -> Any:
+    def _load(self) -> Any:
         package = importlib.import_module("mcp.server.streamable_http_manager")
         answering = importlib.import_module("rag_core.api.mcp.server").server(
             self._library, self._viewer, lambda: self._library().settings.mcp_allow_writes
@@ -88,9 +88,3 @@ class McpDoor:
     def _viewer(self, asked: Any) -> Viewer | None:
         request = asked.request
         return self._viewer_of(request.headers) if isinstance(request, Request) else None
-
-    async def _serve(self, manager: StreamableHTTPSessionManager, ready: asyncio.Event) -> None:
-        """Hold what answers open in one task, from the first request to the end of the app."""
-        async with manager.run():
-            ready.set()
-            await self._closing.wait()

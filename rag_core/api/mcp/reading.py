@@ -1,4 +1,4 @@
-"""The tools that read. Each returns what REST and the command line return, too."""
+"""The tools that read. Their answers are those of REST and the command line."""
 
 from __future__ import annotations
 
@@ -11,32 +11,29 @@ from rag_core.api.encoding import Value
 from rag_core.api.requests import field, filters_of, naming_stores
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.types import DocumentView, Viewer
+from rag_core.types import Viewer
 
-N_RESULTS = 5
 LISTED = 1000
+_N_RESULTS = 5
 _MOST_IN_A_BUDGET = 100
 
 
 def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
-    """Passages for a query."""
-    return _found(library, viewer, given, top_k=given.get("n_results", N_RESULTS))
-
-
-def search_with_budget(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
-    """As many passages as fit."""
-    return _found(library, viewer, given, top_k=_MOST_IN_A_BUDGET, max_tokens=given["max_tokens"])
-
-
-def _found(library: Library, viewer: Viewer, given: Any, **options: Any) -> Value:
-    filters = filters_of(given.get("filters", {}))
+    """Passages for a query: ``n_results``, or as many as fit into ``max_tokens``."""
+    budget = given.get("max_tokens")
     with naming_stores(given, "query", "store"):
-        found = library.searching.search(viewer, given["query"], _stores(given), filters=filters, **options)
+        found = library.searching.search(
+            viewer,
+            given["query"],
+            _stores(given),
+            filters=filters_of(given.get("filters", {})),
+            top_k=_MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS),
+            max_tokens=budget,
+        )
     return answers.Answer.of(found)
 
 
 def _stores(given: Any) -> list[str]:
-    """The store to search; none stands for all that the viewer may see."""
     return [given["store"]] if "store" in given else []
 
 
@@ -54,24 +51,14 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
     if "id" in given:
         found = library.documents.around(viewer, store, given["id"])
     else:
-        path = _path(library, viewer, store, given["file_path"])
+        path = given["file_path"]  # the owner may also give the path on this computer
+        path = library.files.called(viewer, store, path) if viewer.is_owner else path
         lines = given.get("start_line", 1), given.get("end_line")
         found = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
-    given_lines = _range(found.view) if "file_path" in given else {}
-    shown = answers.document(found.view, viewer).model_dump()
-    return {**shown, **given_lines, "next_id": found.next_key}
-
-
-def _range(view: DocumentView) -> dict[str, int]:
-    """Which lines are given; none of a document without text."""
-    if not view.chunks:
-        return {}
-    return {"start_line": view.chunks[0].start_line, "end_line": view.chunks[-1].end_line}
-
-
-def _path(library: Library, viewer: Viewer, store: str, path: str) -> str:
-    """What the store calls it; a guest knows no other names."""
-    return library.files.called(viewer, store, path) if viewer.is_owner else path
+    shown = {**answers.document(found.view, viewer).model_dump(), "next_id": found.next_key}
+    if "file_path" in given and (chunks := found.view.chunks):
+        shown |= {"start_line": chunks[0].start_line, "end_line": chunks[-1].end_line}
+    return shown
 
 
 def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
@@ -89,7 +76,7 @@ def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> 
 
 
 def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
-    """How one store stands, or all."""
+    """The status of one store, or of all."""
     found = library.stores.status(viewer)
     if "store" in given:
         store = store_of(library, viewer, given)
@@ -102,7 +89,7 @@ def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
 
 
 def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
-    """Counts, and what the documents are called."""
+    """The counts of a store and the paths of its documents."""
     store = store_of(library, viewer, given)
     files = [each for each in library.documents.all(viewer, store) if each.chunks]
     return {

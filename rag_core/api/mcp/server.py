@@ -1,31 +1,37 @@
-"""The tools as the protocol has them. Every call is done in a worker thread, for whoever sent it.
+"""The tools over the MCP protocol. Every call runs in a worker thread, as its sender.
 
-The low-level server of the package is used: its other one would make schemas of signatures, say errors in
-its own words and let wrong types pass as right ones.
+This uses the package's low-level server: the other one derives schemas from signatures, words errors itself
+and converts wrong types.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import partial
+from types import FrameType
 from typing import Any, Final
 
 from mcp import types as protocol
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
 from rag_core import __version__
 from rag_core.api.encoding import json_text
 from rag_core.api.mcp.calls import Who, called, listed
 from rag_core.api.mcp.tools import Tool
 from rag_core.api.workers import Workers
-from rag_core.library import Library
-from rag_core.types import Viewer
+from rag_core.library import Library, background
+from rag_core.types import OWNER, Viewer
 
 WORKERS: Final = 8
-"""So many calls are done at once, half as many of guests; nobody else's threads are taken."""
+"""Calls at once; guests together have half as many threads, of their own."""
 
 INSTRUCTIONS: Final = (
     "Commonplace searches one person's own notes, code and documents on their computer. Use it when a"
@@ -39,7 +45,7 @@ INSTRUCTIONS: Final = (
 
 Request = ServerRequestContext[Any, Any]
 ViewerOf = Callable[[Request], Viewer | None]
-"""Whose a request is; asked for every request, as a session proves nothing."""
+"""The sender of a request; asked for every request, because a session proves nothing."""
 
 _ANSWER: Final = {
     "type": "object",
@@ -55,9 +61,8 @@ _ANSWER: Final = {
 def server(
     library: Callable[[], Library], viewer_of: ViewerOf, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
-    """The server. ``library`` gives the library of this process, ``viewer_of`` says whose a request is and
-    ``allow_writes`` whether assistants may change the index; all are asked in a worker thread, for every
-    request."""
+    """The server. For every request a worker thread asks for the ``library`` of this process, for the sender
+    (``viewer_of``) and whether assistants may change the index (``allow_writes``)."""
     workers = Workers(WORKERS, "mcp")
 
     async def list_tools(
@@ -71,13 +76,7 @@ def server(
         stop = threading.Event()
         who, viewer = await _asked_by(viewer_of, request)
         work = partial(
-            called,
-            library,
-            who,
-            given.name,
-            given.arguments,
-            allow_writes=allow_writes,
-            stop=stop,
+            called, library, who, given.name, given.arguments, allow_writes=allow_writes, stop=stop
         )
         try:
             return _answer(await workers.run(viewer, work))
@@ -95,8 +94,8 @@ def server(
 
 
 async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
-    """Whose a request is, looked up in a thread, as a file is read for it: in the form in which `calls` asks,
-    which raises what went wrong, and the viewer, None also where nobody can say."""
+    """The sender of a request, looked up in a thread because that reads a file. First as `calls` needs it,
+    raising what went wrong; then the viewer, None if unknown."""
     looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)
     await asyncio.wait({looked_up})
     return looked_up.result, None if looked_up.exception() else looked_up.result()
@@ -125,3 +124,31 @@ def _answer(value: dict[str, Any]) -> protocol.CallToolResult:
         structured_content=value,
         is_error=not value["success"],
     )
+
+
+# --- standard input and output ----------------------------------------------------------
+
+
+def serve_stdio(library: Library, *, allow_writes: bool) -> None:
+    """Answer the owner's assistant until standard input ends, then stop runs. What they did stays; the next
+    start of the app, or `commonplace index`, continues them."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end_now)
+    asyncio.run(_serve(library, allow_writes))
+
+
+async def _serve(library: Library, allow_writes: bool) -> None:
+    """Serve until the input ends. Only the protocol may reach standard output: the package redirects file
+    descriptor 1, and ``sys.stdout`` is redirected here, because its buffer would follow the last message."""
+    answering = server(lambda: library, lambda _: OWNER, lambda: allow_writes)
+    async with stdio_server() as (heard, said):
+        with redirect_stdout(sys.stderr):
+            await answering.run(heard, said, answering.create_initialization_options())
+            await asyncio.to_thread(background.stop_all)
+        sys.stdout.flush()
+
+
+def _end_now(_: int, __: FrameType | None) -> None:
+    """End the process at once: nothing can wake the thread that reads standard input."""
+    background.stop_all()
+    os._exit(0)

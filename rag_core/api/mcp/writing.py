@@ -1,4 +1,4 @@
-"""The tools that change the index: for the owner alone, where the configuration lets them."""
+"""The tools that change the index: only for the owner, and only if the settings allow it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rag_core.types import Source, Viewer
 from rag_core.wording import plural, take_back
 
 WAIT_S: Final = 45.0
-"""So long a call waits for its run; assistants give up after a minute."""
+"""Seconds that a call waits for its run; assistants give up after a minute."""
 _LOOK_S: Final = 0.05
-_RESULTS: Final = 20  # failures come first; the counts tell of all
+_RESULTS: Final = 20  # failures come first; the counts include all
 _BY_AN_ASSISTANT: Final = "An assistant took it out."
 _GOES_ON: Final = "It goes on in the background; `status` says how far it is."
 
@@ -33,16 +33,12 @@ def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Eve
         path = library.jobs.request_path(viewer, store, given["file_path"])
     done = _worked_off(library, viewer, store, before, stop)
     for each in done["job"].results if done["job"] else ():
-        if each.status == "failure" and _concerns(each.source_file, path):
+        # another request's file may fail in the same run; an absolute path is a folder
+        if each.status == "failure" and (each.source_file == path or Path(each.source_file).is_absolute()):
             raise ExtractError(
                 f"{path!r} could not be read. {each.message}", "Mend the file, then index it again."
             )
     return {"source_file": path, **_said_of(added, store), **done}
-
-
-def _concerns(failed: str, path: str) -> bool:
-    """Whether what failed is the file, or a folder; a run may do what others asked for, too."""
-    return failed == path or Path(failed).is_absolute()
 
 
 def index_directory(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
@@ -62,15 +58,14 @@ def index_directory(library: Library, viewer: Viewer, given: Any, stop: threadin
 
 
 def _said_of(added: Source | None, store: str) -> dict[str, Any]:
-    """That a folder was added, for the user to hear of it."""
+    """A message for the user if a folder was added."""
     if added is None:
         return {}
     chosen = " ".join(added.include)
-    said = (
-        f"The folder {added.root!r} is in store {store!r} from now on, with the patterns {chosen}. To take it"
-        f" out: the Index page, or `commonplace source remove {added.id} --store {store}`."
-    )
-    return {"message": said}
+    return {
+        "message": f"The folder {added.root!r} is in store {store!r} from now on, with the patterns {chosen}."
+        f" To take it out: the Index page, or `commonplace source remove {added.id} --store {store}`."
+    }
 
 
 def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> dict[str, Any]:
@@ -124,7 +119,7 @@ def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
 
 
 def _last(library: Library, viewer: Viewer, store: str) -> int:
-    """The number of the newest run, before another is asked for; 0 for none."""
+    """The number of the newest run; 0 for none."""
     newest = next(iter(library.jobs.all(viewer, store, 1)), None)
     return newest.id if newest else 0
 
@@ -132,7 +127,7 @@ def _last(library: Library, viewer: Viewer, store: str) -> int:
 def _worked_off(
     library: Library, viewer: Viewer, store: str, before: int, stop: threading.Event
 ) -> dict[str, Any]:
-    """The run that does what was asked, once it has ended or a call can wait no longer for it."""
+    """The result of the run that is requested, or that it goes on after `WAIT_S`."""
     background.go_on(library, viewer, store)
     until = time.monotonic() + WAIT_S
     while not stop.wait(_LOOK_S) and time.monotonic() < until:
