@@ -169,13 +169,13 @@ def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
 def test_requests_hold_as_many_records_as_the_server_takes(
     server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.vectors.chroma._BATCH", 50)
+    monkeypatch.setattr(Chroma, "max_batch", 50)
     receipts: list[Receipt] = []
     index.put((note.record for note in vault(101, 16)), receipts.append)
     assert [len(body["ids"]) for body in sent(server, "/upsert")] == [50, 50, 1]
     assert [len(receipt.sent) for receipt in receipts] == [50, 50, 1]
     assert len(sent(server, "/pre-flight-checks")) == 1  # there it says how many it takes
-    index.service.opened().engine.api.pre_flight_checks = {"max_batch_size": 40}
+    index.service.opened().engine.pre_flight_checks = {"max_batch_size": 40}
     index.delete([note.key for note in vault(101, 16)])
     assert [len(body["ids"]) for body in sent(server, "/delete")] == [40, 40, 21]
 
@@ -248,7 +248,7 @@ index.put(note.record for note in notes)
 assert len(index.search(notes[0].vector, 5)) == 5
 assert len([*index.records()]) == 10
 from chromadb.telemetry.product import ProductTelemetryClient
-system = index.service.opened().engine.system
+system = index.service.opened().engine._system
 assert system.settings.anonymized_telemetry is False
 """
 

@@ -432,7 +432,7 @@ def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
 def hurried(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Searches that always ask the index, and wait for it a fifth of a second."""
     monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
-    monkeypatch.setattr("rag_core.vectors.deadline.SEARCH_S", 0.2)
+    monkeypatch.setattr("rag_core.vectors.remote.SEARCH_S", 0.2)
     monkeypatch.setattr("rag_core.models.servers.patience._LONG_S", 0.1)
     return remote_zoo
 

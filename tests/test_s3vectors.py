@@ -353,9 +353,3 @@ def test_missing_credentials_are_told_with_the_next_step(
 def test_an_unknown_profile_is_told(amazon: Server) -> None:
     with pytest.raises(VectorError, match="nobody-here"):
         opened(amazon, profile="nobody-here")
-
-
-def test_an_old_botocore_is_refused(amazon: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("botocore.__version__", "1.43.11")
-    with pytest.raises(VectorError, match=r"needs botocore 1\.44\.5 or newer, this is 1\.43\.11"):
-        opened(amazon)

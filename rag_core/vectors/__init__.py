@@ -128,16 +128,6 @@ def unit(vector: Vectors) -> Vectors:
     return (vector / length).astype(np.float32)
 
 
-def can_be_searched(query: Vectors) -> bool:
-    """Whether anything is near to ``query``: it has a length."""
-    return bool(np.isfinite(query).all() and np.any(query))
-
-
-def clipped(cosine: float) -> float:
-    """``cosine`` within −1 and 1, which rounding may leave."""
-    return max(-1.0, min(1.0, cosine))
-
-
 def best_first(found: Iterable[Match]) -> list[Match]:
     """``found`` in the order in which matches are given: those that are equally near by their keys."""
     return sorted(found, key=lambda match: (-match.similarity, match.key))
