@@ -292,17 +292,6 @@ def break_once(amazon: Server, monkeypatch: pytest.MonkeyPatch, operation: str, 
     monkeypatch.setattr(amazon.service, operation, busy)
 
 
-def test_an_index_that_was_made_for_a_store_that_was_not_is_deleted(
-    remote_library: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_once(amazon, monkeypatch, "ListTagsForResource", 2)
-    with pytest.raises(VectorError):
-        remote_library.create_store(OWNER, "zoo", "hashing")
-    assert remote_library.store_names(OWNER) == []
-    assert calls(amazon, "CreateIndex") == calls(amazon, "DeleteIndex") == 1
-    remote_library.create_store(OWNER, "zoo", "hashing")
-
-
 def test_a_store_whose_index_may_be_half_made_stays_and_the_next_run_makes_it(
     remote_library: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
