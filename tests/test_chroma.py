@@ -109,14 +109,6 @@ def test_two_that_create_the_same_collection_at_once_share_it(server: Relay, ind
     assert second.owner() == ME
 
 
-def test_a_dropped_collection_is_gone_and_dropping_it_again_is_no_error(index: Chroma) -> None:
-    index.drop(ME)
-    index.drop(ME)
-    assert index.owner() == ""
-    with pytest.raises(VectorError, match="does not exist"):
-        [*index.keys()]
-
-
 def test_a_collection_that_was_made_anew_meanwhile_is_found(server: Relay, index: Chroma) -> None:
     index.put([record()])
     other = unprepared(options(server), index.address)
@@ -135,12 +127,6 @@ def test_a_server_that_cannot_filter_by_lists_is_told(server: Relay, address: st
     with pytest.raises(VectorError, match=r"is too old.* Use Chroma 1\.5 or newer"):
         index.prepare(ME)
     index.drop(ME)
-
-
-def test_an_exact_search_looks_at_everything_and_can_be_changed_back(server: Relay, index: Chroma) -> None:
-    for exact, candidates in ((True, 1_000_000), (False, 400)):
-        unprepared(options(server, exact=exact), index.address).prepare(ME)
-        assert index._describe().configuration_json["hnsw"]["ef_search"] == candidates
 
 
 # --- what is sent -----------------------------------------------------------------------

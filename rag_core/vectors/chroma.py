@@ -34,12 +34,9 @@ if TYPE_CHECKING:
 
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
-HNSW = {"max_neighbors": 32, "ef_construction": 200}
-"""How collections link their vectors. With ``ef_search`` 400 it finds more than 99 of 100 of the nearest ten
-even among random directions, where Chroma's own defaults lose a third."""
-
-ALL = 1_000_000
-"""So many candidates are looked at for an exact search: every vector that the index has linked."""
+HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
+"""How collections link and search their vectors: more than 99 of 100 of the nearest ten are found even among
+random directions, where Chroma's own defaults lose a third."""
 
 KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
 """Every key that ``payload.metadata`` may give."""
@@ -56,9 +53,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChromaOptions(ProgramOptions):
-    """How to reach Chroma. A search that is not ``exact`` looks at ``ef_search`` candidates at least."""
+    """How to reach Chroma."""
 
-    ef_search: int = 400
     port = 8000
 
 
@@ -181,16 +177,6 @@ class Chroma(Remote[ChromaService]):
 
     # --- the index itself -------------------------------------------------------------------
 
-    def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        super().prepare(owner, take_over=take_over)
-        if self._known.configuration_json["hnsw"].get("ef_search") != self._ef_search:
-            self._modify(new_configuration={"hnsw": {"ef_search": self._ef_search}})
-
-    @property
-    def _ef_search(self) -> int:
-        options = self.service.options
-        return ALL if options.exact else options.ef_search
-
     def _describe(self) -> Any:
         self._known = self.service.ask(lambda api: api.get_collection(self._collection))
         return self._known
@@ -209,7 +195,7 @@ class Chroma(Remote[ChromaService]):
         return str((found.metadata or {}).get(_OWNER, ""))
 
     def _create(self, owner: str, undo: Undo) -> None:
-        hnsw = {"space": self.metric, "ef_search": self._ef_search, **HNSW}
+        hnsw = {"space": self.metric, **HNSW}
         metadata = {_OWNER: owner, _DIMENSION: self.dimension}
         undo.append(partial(self._delete_if_empty, owner))
         self.service.ask(
@@ -235,12 +221,9 @@ class Chroma(Remote[ChromaService]):
         return self._owner_of(found)
 
     def _give_to(self, found: Any, owner: str) -> None:
-        mine = {_OWNER: owner, _DIMENSION: self.dimension}
-        self._modify(new_metadata={**(found.metadata or {}), **mine})
-
-    def _modify(self, **changes: Any) -> None:
-        """Change what is said of the collection; its own method for it warns of its embedding function."""
-        self._with(lambda collection: collection._client._modify(id=collection.id, **changes))
+        mine = {**(found.metadata or {}), _OWNER: owner, _DIMENSION: self.dimension}
+        # the collection's own method for it warns of its embedding function
+        self._with(lambda collection: collection._client._modify(id=collection.id, new_metadata=mine))
 
     def drop(self, owner: str) -> None:
         if self.owner() == owner:

@@ -23,7 +23,7 @@ from rag_core.errors import VectorError, VectorsUnreachable
 _LOCK, _HOLDER = "commonplace.lock", "commonplace.holder"
 _PROJECT = Path(__file__).resolve().parents[2]
 _APP = (_PROJECT / "app.py", _PROJECT / "ui" / "shell.py")  # Streamlit puts what it runs into argv
-_WAIT_S = 0.5  # longer than this process needs to end an engine that nobody uses any more
+_WAIT_S = 0.5  # longer than this process needs to end an unused engine
 _T = TypeVar("_T")
 
 _starting = threading.Lock()

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
 HNSW = {"m": 32, "ef_construct": 200}
-"""How new collections link their vectors. With ``hnsw_ef`` 400 it finds more than 99 of 100 of the nearest
-ten even among random directions, where the server's own defaults lose a quarter."""
+HNSW_EF = 400
+"""How new collections link their vectors, and candidates of a search: more than 99 of 100 of the nearest ten
+are found even among random directions, where the server's own defaults lose a quarter."""
 
 STORE = "vault_name"
 FILTER = "filter"
@@ -63,12 +64,10 @@ Filter = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QdrantOptions(ProgramOptions):
-    """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only. A search that is
-    not ``exact`` looks at ``hnsw_ef`` candidates at least."""
+    """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only."""
 
     collection: str = "notes"
     api_key: str = field(default="", repr=False)
-    hnsw_ef: int = 400
     port = 6333
 
 
@@ -199,7 +198,7 @@ class Qdrant(Remote[QdrantService]):
         found = self._call("retrieve", ids=[self._marker], with_payload=[OWNER])
         return str(found[0].payload.get(OWNER, "")) if found else ""
 
-    def _create(self, owner: str, undo: Undo) -> None:  # noqa: ARG002 - the collection is nobody's
+    def _create(self, owner: str, undo: Undo) -> None:  # noqa: ARG002 - collections have no owner
         models = self.service.imported().models
         shape = models.VectorParams(
             size=self.dimension,
@@ -209,7 +208,7 @@ class Qdrant(Remote[QdrantService]):
         try:
             self._call("create_collection", vectors_config=shape)
         except Refused:
-            if self._found() is None:  # nobody was quicker
+            if self._found() is None:  # it was not made meanwhile
                 raise
         else:
             undo.append(self._delete_if_empty)
@@ -307,11 +306,9 @@ class Qdrant(Remote[QdrantService]):
         self._call("delete", points_selector=selector, wait=True)
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
-        options, how = self.service.options, {}
-        if options.url:  # in this process every vector is compared
-            ef = None if options.exact else options.hnsw_ef
-            params = self.service.imported().models.SearchParams(exact=options.exact, hnsw_ef=ef)
-            how = {"search_params": params}
+        how = {}
+        if self.service.options.url:  # in this process every vector is compared
+            how = {"search_params": self.service.imported().models.SearchParams(hnsw_ef=HNSW_EF)}
         found = self._call(
             "query_points",
             SEARCH_ATTEMPTS,

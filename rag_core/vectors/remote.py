@@ -108,7 +108,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _create(self, owner: str, undo: Undo) -> None:
-        """Create the index unless somebody else just did; ``undo`` gets what removes it."""
+        """Create the index unless another process just did; ``undo`` gets what removes it."""
 
     def _adopt(self, found: Any, owner: str, undo: Undo) -> str:  # noqa: ARG002
         """Get an index of the right shape ready; its owner then."""
@@ -160,7 +160,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             found = self._found()
             if found is None:
                 self._create(owner, undo)
-                found = self._describe()  # ours, or the one of somebody who was quicker
+                found = self._describe()  # ours, or one that was made meanwhile
             self._check_shape(found)
             theirs = self._adopt(found, owner, undo)
             if theirs == owner:

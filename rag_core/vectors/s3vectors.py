@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 MAX_FOUND = 10_000
-"""A search gives no more hits, a hundred to a page."""
+"""Hits of one search at most, a hundred to a page."""
 
 NON_FILTERABLE = (TEXT, DOC)
-"""The keys that hold the chunk; declared when an index is made and never changed after."""
-
+"""The keys that hold the chunk; declared when an index is made, and fixed from then on."""
 MAX_FILTERABLE = 2_048
 MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100
@@ -93,8 +92,7 @@ class S3Service(Service[S3Options]):
     @property
     def endpoint(self) -> str:
         """The address of the service. Raises VectorError when this machine is not set up for it."""
-        address: str = self.opened().meta.endpoint_url
-        return address
+        return str(self.opened().meta.endpoint_url)
 
     @property
     def called(self) -> str:
@@ -234,8 +232,7 @@ class S3Vectors(Remote[S3Service]):
     # --- the index itself -------------------------------------------------------------------
 
     def _describe(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.service.call("get_index", **self._here)["index"]
-        return found
+        return dict(self.service.call("get_index", **self._here)["index"])
 
     def _shape(self, found: Mapping[str, Any]) -> Shape:
         keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
@@ -395,6 +392,5 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
 
 
 def compiled(filters: Filters) -> dict[str, Any] | None:
-    """The filter that lets pass whatever fits ``filters``, None when nothing need be asked. Lists are only
-    documented to be compared by ``$eq``."""
+    """The filter that passes whatever fits ``filters``; None for none. Lists are asked by ``$eq`` only."""
     return payload.filter_objects(filters, MAX_CONSTRAINTS, "$eq")

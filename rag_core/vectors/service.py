@@ -19,7 +19,7 @@ from rag_core.models.servers.addresses import destination, server_name, shown, w
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3
-"""Attempts of a request that somebody waits for."""
+"""Attempts of a search's request."""
 
 CONNECT_S = 10.0
 """The longest time to connect to a server."""
@@ -161,11 +161,10 @@ class Service(ABC, Generic[_Options]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
     """A program on the server at ``url``. Without one it works in the folder ``path`` and this process; one
-    process at a time can use a folder. ``exact`` compares every vector in each search."""
+    process at a time can use a folder."""
 
     url: str = ""
     path: Path | None = None
-    exact: bool = False
     port: ClassVar[int]
 
     @property
