@@ -16,8 +16,8 @@ def main() -> None:
     """The page, top to bottom."""
     viewer = require_viewer()
     st.title("Ask", anchor=False)
-    library().check_may_ask(viewer)
-    stores = library().store_names(viewer)
+    check_may_ask(viewer)
+    stores = library().stores.names(viewer)
     if not stores:
         results.first_run(viewer)
         return

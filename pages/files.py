@@ -17,7 +17,7 @@ from ui.messages import show_error
 def page(viewer: Viewer) -> None:
     """The list or a document, for one viewer."""
     file_filters.follow_address()
-    stores = library().store_names(viewer)
+    stores = library().stores.names(viewer)
     if not stores:
         results.first_run(viewer)
         return

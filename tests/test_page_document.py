@@ -60,7 +60,7 @@ def long_shelf(notes: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentView:
     monkeypatch.setattr("ui.document_page.PAGE", PAGE)
     (notes / "long.md").write_text(long_note(15 * PAGE), "utf-8")
     index(library(), "notes", notes)
-    view = library().document(OWNER, "notes", "long.md")
+    view = library().documents.get(OWNER, "notes", "long.md")
     assert len(view.chunks) > 2 * PAGE
     return view
 
@@ -158,7 +158,7 @@ def test_what_a_passage_repeats_is_shown_once_and_the_marked_one_whole(long_shel
 def test_a_passage_leads_to_itself_marked(shelf: Path) -> None:
     page = open_page(store="notes", path="pot & lid.md")
     [query] = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark lines 5-7">', markup(page))
-    [chunk] = library().document(OWNER, "notes", "pot & lid.md").chunks
+    [chunk] = library().documents.get(OWNER, "notes", "pot & lid.md").chunks
     assert dict(parse_qsl(html.unescape(query))) == {
         "store": "notes",
         "path": "pot & lid.md",
@@ -183,7 +183,7 @@ def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> Non
 
 def test_the_page_of_a_long_document_is_the_one_around_the_mark(long_shelf: DocumentView) -> None:
     for number, chunk in enumerate(long_shelf.chunks):
-        marked = library().document(OWNER, "notes", "long.md", chunk.key)
+        marked = library().documents.get(OWNER, "notes", "long.md", chunk.key)
         start, end = window(marked, 0)
         assert start <= number < end
         assert end - start == PAGE
@@ -245,7 +245,7 @@ def test_a_document_says_when_it_was_read_by_the_clock_of_this_computer(shelf: P
 
 
 def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(shelf: Path) -> None:
-    [key] = [chunk.key for chunk in library().document(OWNER, "notes", "tea.md").chunks][:1]
+    [key] = [chunk.key for chunk in library().documents.get(OWNER, "notes", "tea.md").chunks][:1]
     page = open_page(
         store="notes", path="tea.md", passage=key, search='q=dried+tea+"the pot"&view=table&evil=1'
     )

@@ -394,9 +394,9 @@ def test_of_an_empty_file_it_is_told_that_only_its_name_finds_it(shelf: Path) ->
 
 
 def test_where_a_folders_patterns_are_changed_is_told_and_linked(shelf: Path) -> None:
-    [source] = [each.source for each in library().sources(OWNER, "notes")]
+    [source] = [each.source for each in library().sources.all(OWNER, "notes")]
     (shelf / "draft.md").write_text("Not ready.\n")
-    library().change_source(OWNER, "notes", source.id, source.include, ("draft*",))
+    library().sources.change(OWNER, "notes", source.id, source.include, ("draft*",))
     page = open_page(store="notes")
     page.text_input(key="missing_file_path").set_value("draft.md")
     press(page, "missing_file_ask")

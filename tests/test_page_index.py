@@ -37,7 +37,7 @@ def test_a_first_store_is_created_and_stands_in_the_address(four_files: Path) ->
     press(app, "index_create_store")
     assert app.selectbox(key="index_store").value == "garden"
     assert app.query_params["store"] == "garden"
-    assert library().store_info(OWNER, "garden").embedder == "minilm"
+    assert library().stores.info(OWNER, "garden").embedder == "minilm"
 
 
 def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path
         (tmp_path / place / "My notes, 2026").mkdir(parents=True)
         (tmp_path / place / "My notes, 2026" / "a.md").write_text("Words.\n")
     app = press(with_folder(tmp_path / "one" / "My notes, 2026"), "index_create_store")
-    assert library().store_names(OWNER) == ["My-notes-2026"]
+    assert library().stores.names(OWNER) == ["My-notes-2026"]
     assert "**1 file**" in texts(app)  # the folder is still there to be looked at
     app = press(app, "index_new_store")
     assert [each.value for each in app.header][:2] == ["New store", "Folder"]
@@ -53,7 +53,7 @@ def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path
     assert app.text_input(key="index_new_name").value == "My-notes-2026-2"
     app.text_input(key="index_new_name").set_value("other")
     press(app, "index_create_store")
-    assert library().store_names(OWNER) == ["My-notes-2026", "other"]
+    assert library().stores.names(OWNER) == ["My-notes-2026", "other"]
 
 
 def test_a_bad_name_is_refused_in_place_with_both_sentences(four_files: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_bad_name_is_refused_in_place_with_both_sentences(four_files: Path) ->
     app.text_input(key="index_new_name").set_value("my notes!")
     press(app, "index_create_store")
     assert "'my notes!' cannot be a store's name. Use 1 to 63 letters" in errors(app)
-    assert library().store_names(OWNER) == []
+    assert library().stores.names(OWNER) == []
 
 
 def test_choosing_a_store_writes_the_address(hashing_store: str) -> None:
@@ -179,7 +179,7 @@ def test_a_folder_whose_name_is_no_text_can_be_picked(hashing_store: str, four_f
     press_label(app, "Use this folder")
     assert "**1 file**" in texts(app)
     until(press(app, "index_now"), finished)
-    assert library().store_info(OWNER, hashing_store).file_count == 1
+    assert library().stores.info(OWNER, hashing_store).file_count == 1
 
 
 # --- what to take -----------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_the_dry_run_shows_each_file_and_changes_nothing(hashing_store: str, fou
     app = press(with_folder(four_files), "index_dry_run")
     assert "**4** added" in texts(app)
     assert set(app.dataframe[0].value["File"]) == {"tea.md", "bread.md", "deep/ink.md", "run.py"}
-    assert library().store_info(OWNER, hashing_store).sources == ()
+    assert library().stores.info(OWNER, hashing_store).sources == ()
 
 
 def test_the_dry_run_counts_what_will_probably_be_skipped_apart(hashing_store: str, four_files: Path) -> None:
@@ -289,4 +289,4 @@ def test_hostile_names_are_never_markdown(hashing_store: str, tmp_path: Path) ->
     until(press(app, "index_now"), finished)
     markup = [*app.markdown, *app.caption, *app.warning, *app.error, *app.info]
     assert not [m.value for m in markup if "](" in m.value or "<b>" in m.value]
-    assert library().store_info(OWNER, hashing_store).file_count == 1
+    assert library().stores.info(OWNER, hashing_store).file_count == 1

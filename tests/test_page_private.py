@@ -50,13 +50,13 @@ def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> 
     assert "1 of 6 documents is private: 1 by the note itself." in said(page)
     drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())
     assert "It hides 2 of 6 documents." in said(page)
-    assert library().private_rules(OWNER, "notes") == ()
+    assert library().privacy.rules(OWNER, "notes") == ()
     press(page, "private_add_notes")
-    assert library().private_rules(OWNER, "notes") == ("journal/**",)
+    assert library().privacy.rules(OWNER, "notes") == ("journal/**",)
     assert "hides 2 documents" in said(page)
     assert page.text_input(key="private_new_notes").value == ""
     press(page, "private_remove_notes_0")
-    assert library().private_rules(OWNER, "notes") == ()
+    assert library().privacy.rules(OWNER, "notes") == ()
     assert "1 of 6 documents is private" in said(page)
 
 
@@ -67,23 +67,23 @@ def test_a_rule_that_hides_nothing_says_so_and_a_bad_one_cannot_be_added(page: A
     drawn(page.text_input(key="private_new_notes").set_value("../x").run())
     assert "leaves its folder" in said(page)
     press(page, "private_add_notes")
-    assert library().private_rules(OWNER, "notes") == ()
+    assert library().privacy.rules(OWNER, "notes") == ()
     page.text_input(key="private_new_notes").set_value("")
     press(page, "private_add_notes")
     assert "is empty or broken" in said(page)
     page.text_input(key="private_new_notes").set_value("journal/**")
     press(page, "private_add_notes")  # with the click that leaves the box
-    assert library().private_rules(OWNER, "notes") == ("journal/**",)
+    assert library().privacy.rules(OWNER, "notes") == ("journal/**",)
 
 
 def test_a_rule_is_shown_as_it_is_written(page: AppTest) -> None:
-    [rule] = library().set_private_rules(OWNER, "notes", [HOSTILE]).rules
+    [rule] = library().privacy.set(OWNER, "notes", [HOSTILE]).rules
     assert f"**{hits.label(rule)}**" in [each.value for each in drawn(page.run()).markdown]
     assert "<script>" not in markup(page)
 
 
 def test_the_page_of_a_document_says_why_it_is_private(page: AppTest) -> None:
-    library().set_private_rules(OWNER, "notes", ["own.md", "tea.md"])
+    library().privacy.set(OWNER, "notes", ["own.md", "tea.md"])
     shown = {path: said(pages.open_page("files", store="notes", path=path)) for path in NOTES}
     assert "private by a rule" in shown["tea.md"]
     assert "private by its own word and by a rule" in shown["own.md"]

@@ -101,7 +101,7 @@ def test_nothing_found_says_what_to_loosen(water_notes: Indexing) -> None:
 def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
     water_notes: Indexing, monkeypatch: pytest.MonkeyPatch, query: str, tokyo: None
 ) -> None:
-    begun = moment(library().jobs(OWNER, "notes", 1)[0].start_time)
+    begun = moment(library().jobs.all(OWNER, "notes", 1)[0].start_time)
     page = open_page(q=query)
     assert f"Files newer than the last run through all folders ({begun}) may not be read yet." in markup(page)
     assert page_links(page)["Index"] == "store=notes"
@@ -115,7 +115,7 @@ def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
 
 def test_of_several_stores_the_run_that_is_longest_ago_counts(water_notes: Indexing) -> None:
     water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
-    begun = min(library().jobs(OWNER, store, 1)[0].start_time for store in ("notes", "other"))
+    begun = min(library().jobs.all(OWNER, store, 1)[0].start_time for store in ("notes", "other"))
     page = open_page(q="xylophone orchestra")
     assert f"Files newer than {moment(begun)} may not be read yet." in markup(page)
     assert page_links(page)["Index"] == "store=notes", "the largest of them"
@@ -302,7 +302,7 @@ def test_a_chosen_row_shows_its_passage_and_place(water_notes: Indexing, tmp_pat
 def test_a_search_goes_on_when_all_stores_but_one_were_deleted_elsewhere(water_notes: Indexing) -> None:
     water_notes({"bee.md": "# Bee\n\nA bee drinks water.\n"}, store="other")
     page = open_page(q="water")
-    library().delete_store(OWNER, "other")
+    library().stores.delete(OWNER, "other")
     for _ in range(2):  # the box of the stores is gone from the first of them on
         assert not page.run().exception
     assert titles(page)

@@ -79,8 +79,8 @@ def test_what_others_are_called_is_shown_as_it_is_written(tailscale: Program) ->
     odd = "a*b*`c`_d_&lt@example.com"
     users = {str(number): {"LoginName": login} for number, login in enumerate((odd, "<b>@example.com"))}
     tailscale.says(running(User=users, Self={"DNSName": f"{NAME}.", "UserID": 0}))
-    library().record_visit(f"y{odd}", "pages", refused=True)
-    library().share(OWNER, f"z{odd}", ["notes"])
+    library().sharing.record_visit(f"y{odd}", "pages", refused=True)
+    library().sharing.share(OWNER, f"z{odd}", ["notes"])
     app = page()
     assert "In your tailnet you are a*b*`c`_d_&amp;lt@example.com." in markup(app)
     for first in "yz":
@@ -93,7 +93,7 @@ def test_what_others_are_called_is_shown_as_it_is_written(tailscale: Program) ->
 
 def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
     app = share(page(), f" {ADA} ", "work", may_ask=True)
-    [person] = library().people(OWNER)
+    [person] = library().sharing.people(OWNER)
     assert (person.login, person.stores, person.may_ask, person.is_owner) == (ADA, ("work",), True, False)
     said = texts(app)
     assert f"{ADA} may search work as soon as Tailscale runs here." in said
@@ -125,50 +125,50 @@ def test_what_cannot_be_shared_is_refused_in_two_sentences(login: str, chosen: l
     [refusal] = app.error
     assert error in refusal.value
     assert refusal.value.count(".") >= 2
-    assert library().people(OWNER) == []
+    assert library().sharing.people(OWNER) == []
     assert app.text_input(key="settings_share_login").value == login, "what was typed stays"
 
 
 def test_a_guests_stores_are_changed_to_exactly_those_chosen() -> None:
-    library().share(OWNER, ADA, ["notes"], may_ask=True)
+    library().sharing.share(OWNER, ADA, ["notes"], may_ask=True)
     app = press(page(), f"settings_person_change_{ADA}")
     assert app.multiselect(key=f"settings_person_stores_{ADA}").value == ["notes"]
     assert app.checkbox(key=f"settings_person_ask_{ADA}").value
     app.multiselect(key=f"settings_person_stores_{ADA}").set_value(["work"])
     app.checkbox(key=f"settings_person_ask_{ADA}").set_value(False)
     press(app, f"settings_person_save_{ADA}")
-    [person] = library().people(OWNER)
+    [person] = library().sharing.people(OWNER)
     assert (person.stores, person.may_ask) == (("work",), False)
     assert has_key(app, f"settings_person_change_{ADA}"), "the form is closed"
 
 
 def test_a_guest_without_a_store_is_refused_and_stays_as_before() -> None:
-    library().share(OWNER, ADA, ["notes"])
+    library().sharing.share(OWNER, ADA, ["notes"])
     app = press(page(), f"settings_person_change_{ADA}")
     app.multiselect(key=f"settings_person_stores_{ADA}").set_value([])
     press(app, f"settings_person_save_{ADA}")
     assert "No store is named" in app.error[0].value
-    assert library().people(OWNER)[0].stores == ("notes",)
+    assert library().sharing.people(OWNER)[0].stores == ("notes",)
     press(app, f"settings_person_leave_{ADA}")
     assert not app.error
     assert has_key(app, f"settings_person_remove_{ADA}")
 
 
 def test_a_person_is_removed_after_a_second_press() -> None:
-    library().share(OWNER, ADA, ["notes"])
+    library().sharing.share(OWNER, ADA, ["notes"])
     app = press(page(), f"settings_person_remove_{ADA}")
-    assert library().viewer_for(ADA) is not None
+    assert library().sharing.viewer_for(ADA) is not None
     assert f"Remove {ADA}? They will get in no more" in texts(app)
     press(app, f"settings_person_keep_{ADA}")
     press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
-    assert library().viewer_for(ADA) is None
+    assert library().sharing.viewer_for(ADA) is None
     assert f"{ADA} gets in no more." in texts(app)
 
 
 def test_a_person_who_was_removed_elsewhere_is_said_to_be_gone() -> None:
-    library().share(OWNER, ADA, ["notes"])
+    library().sharing.share(OWNER, ADA, ["notes"])
     app = press(page(), f"settings_person_remove_{ADA}")
-    library().unshare(OWNER, ADA)
+    library().sharing.unshare(OWNER, ADA)
     assert "is not let in" in press(app, f"settings_person_removed_{ADA}").error[0].value
 
 
@@ -177,10 +177,10 @@ def test_another_owner_is_named_and_removed() -> None:
     assert "private ones too" in texts(app)
     app.text_input(key="settings_owner_login").set_value(ADA)
     press(app, "settings_owner_make")
-    assert library().viewer_for(ADA) == OWNER
+    assert library().sharing.viewer_for(ADA) == OWNER
     assert not has_key(app, f"settings_person_change_{ADA}"), "an owner has no stores to choose"
     press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
-    assert library().people(OWNER) == []
+    assert library().sharing.people(OWNER) == []
 
 
 def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
@@ -198,10 +198,10 @@ def test_those_of_the_tailnet_who_are_not_in_yet_are_offered(tailscale: Program)
     known.select(GRACE)
     drawn(app.run())
     assert app.text_input(key="settings_share_login").value == GRACE
-    assert library().people(OWNER) == []
+    assert library().sharing.people(OWNER) == []
     app.multiselect(key="settings_share_stores").set_value(["notes"])
     press(app, "settings_share_add")
-    assert library().people(OWNER)[0].login == GRACE
+    assert library().sharing.people(OWNER)[0].login == GRACE
     assert not [each for each in app.selectbox if each.key == "settings_share_known"]
 
 
@@ -209,7 +209,7 @@ def test_oneself_is_offered_as_an_owner(tailscale: Program) -> None:
     app = press(page(), "settings_owner_self")
     assert app.text_input(key="settings_owner_login").value == ADA
     press(app, "settings_owner_make")
-    assert library().viewer_for(ADA) == OWNER
+    assert library().sharing.viewer_for(ADA) == OWNER
     assert not has_key(app, "settings_owner_self")
 
 
@@ -217,9 +217,9 @@ def test_oneself_is_offered_as_an_owner(tailscale: Program) -> None:
 
 
 def test_visits_are_a_table_with_who_through_what_and_how_often() -> None:
-    library().share(OWNER, ADA, ["notes"])
-    library().record_visit(ADA, "pages", 3)
-    library().record_visit(GRACE, "mcp", 2, refused=True)
+    library().sharing.share(OWNER, ADA, ["notes"])
+    library().sharing.record_visit(ADA, "pages", 3)
+    library().sharing.record_visit(GRACE, "mcp", 2, refused=True)
     table = page().dataframe[0].value
     assert table["Who"].tolist() == [GRACE, ADA]
     assert table["Through"].tolist() == ["MCP", "pages"]
@@ -228,14 +228,14 @@ def test_visits_are_a_table_with_who_through_what_and_how_often() -> None:
 
 
 def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:
-    library().record_visit(GRACE, "pages", 2, refused=True)
-    library().record_visit(GRACE, "rest", 1, refused=True)
+    library().sharing.record_visit(GRACE, "pages", 2, refused=True)
+    library().sharing.record_visit(GRACE, "rest", 1, refused=True)
     app = page()
     assert "was refused: 3 requests, last" in texts(app)
     press(app, f"settings_knock_share_{GRACE}")
     assert app.text_input(key="settings_share_login").value == GRACE
     assert f"{GRACE} stands in the form above now" in texts(app)
-    assert library().people(OWNER) == [], "nothing is shared yet"
+    assert library().sharing.people(OWNER) == [], "nothing is shared yet"
     app.multiselect(key="settings_share_stores").set_value(["notes"])
     press(app, "settings_share_add")
     assert not has_key(app, f"settings_knock_share_{GRACE}"), "they may come in now"
@@ -243,7 +243,7 @@ def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:
 
 def test_without_a_store_there_is_nothing_to_share() -> None:
     for name in ("notes", "work"):
-        library().delete_store(OWNER, name)
+        library().stores.delete(OWNER, name)
     app = page()
     assert "There is no store to share yet." in texts(app)
     assert not has_key(app, "settings_share_add")

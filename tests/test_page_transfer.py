@@ -38,7 +38,7 @@ def test_an_export_goes_into_the_exports_folder_and_can_be_downloaded(garden: Li
     file = garden.settings.data_dir / "exports" / "garden.commonplace"
     assert f"Exported 3 passages of 3 files to {file}" in texts(app)
     assert [button.proto.label for button in app.get("download_button")] == ["Download"]
-    assert garden.import_store(OWNER, file, "again").file_count == 3
+    assert garden.stores.take_in(OWNER, file, "again").file_count == 3
 
 
 def test_an_end_stays_until_it_is_closed(garden: Library) -> None:
@@ -113,7 +113,7 @@ def progress(app: AppTest) -> str:
 @pytest.fixture
 def exported(garden: Library, tmp_path: Path) -> Path:
     """The portable file of garden."""
-    return garden.export_store(OWNER, "garden", tmp_path).path
+    return garden.stores.export(OWNER, "garden", tmp_path).path
 
 
 def test_a_store_is_imported_from_a_path_under_another_name(garden: Library, exported: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_store_is_imported_from_a_path_under_another_name(garden: Library, exp
 
 
 def test_a_store_is_imported_from_what_was_dropped(garden: Library, exported: Path) -> None:
-    garden.delete_store(OWNER, "garden")
+    garden.stores.delete(OWNER, "garden")
     app = page()
     app.file_uploader(key="stores_import_upload").upload("garden.commonplace", exported.read_bytes()).run()
     settled(press(app, "stores_import"))
@@ -141,7 +141,7 @@ def test_what_was_dropped_and_is_no_store_is_refused_by_its_own_name() -> None:
     app.file_uploader(key="stores_import_upload").upload("<b>.commonplace", b"x" * 100).run()
     settled(press(app, "stores_import"))
     assert "'<b>.commonplace' cannot be imported" in texts(app)
-    assert library().store_names(OWNER) == []
+    assert library().stores.names(OWNER) == []
 
 
 def test_a_name_that_is_taken_is_refused_where_the_import_was_asked_for(
@@ -174,7 +174,7 @@ def test_an_import_takes_away_what_the_one_before_it_had_to_say(home: Path, tmp_
 
 def test_the_built_in_model_is_called_so_and_an_excluded_file_is_counted(garden: Library) -> None:
     garden.create_store(OWNER, "later", "minilm")
-    garden.exclude_file(OWNER, "garden", "rose.md")
+    garden.files.exclude(OWNER, "garden", "rose.md")
     index(garden, "garden")
     assert "empty · built-in model" in texts(page())
     assert "2 files · 1 failed · 1 excluded · 2 passages" in texts(page())
@@ -200,7 +200,7 @@ def test_that_a_store_is_ready_goes_when_who_asked_for_it_has_seen_it(
 
 @pytest.mark.parametrize("end", ["Delete store", "Rename"])
 def test_a_store_that_is_gone_is_not_called_ready_any_more(garden: Library, exported: Path, end: str) -> None:
-    garden.delete_store(OWNER, "garden")
+    garden.stores.delete(OWNER, "garden")
     app = page()
     app.text_input(key="stores_import_path").set_value(str(exported))
     settled(press(app, "stores_import"))

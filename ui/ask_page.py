@@ -61,7 +61,7 @@ def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
     if not conversation:
         return []
     try:
-        return library().conversation(viewer, conversation)
+        return library().asking.conversation(viewer, conversation)
     except NotFound as error:
         if job is None:
             show_error(error)
@@ -202,7 +202,7 @@ def show_history(viewer: Viewer) -> None:
     """What was kept, with ways to open and to delete it."""
     show_waiting(_HISTORY)
     try:
-        kept = library().conversations(viewer)
+        kept = library().asking.conversations(viewer)
     except RagError as error:
         show_error(error)
         return
@@ -251,6 +251,6 @@ def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
     ask_jobs.forget(own, viewer, conversations)
     with errors_wait(_HISTORY):
         for each in conversations:
-            own.forget_conversations(viewer, each)
+            own.asking.forget_conversations(viewer, each)
     if st.query_params.get(PARAM) in conversations:
         del st.query_params[PARAM]

@@ -40,7 +40,7 @@ def show_connections(viewer: Viewer) -> list[Connection]:
     with st.spinner("Checking …"):
         downloads = tuple((task.name, task.running) for task in tasks_of(("pull",)))
         ask_all = bool(st.session_state.get(_ASK_ALL))
-        found, at = _look(load(), viewer, tuple(library().store_names(viewer)), downloads, ask_all=ask_all)
+        found, at = _look(load(), viewer, tuple(library().stores.names(viewer)), downloads, ask_all=ask_all)
     with head:
         st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_look.clear)
         if any(each.unasked for each in found):
@@ -90,7 +90,7 @@ def _look(
     *,
     ask_all: bool,
 ) -> tuple[list[Connection], datetime]:
-    return library().connections(viewer, ask_all=ask_all), datetime.now().astimezone()
+    return library().models.connections(viewer, ask_all=ask_all), datetime.now().astimezone()
 
 
 def _ask_amazon() -> None:

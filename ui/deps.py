@@ -35,16 +35,16 @@ def _library(settings: Settings) -> Library:
 
 
 def search(viewer: Viewer, request: Request, mode: Mode) -> Answer:
-    """``Library.search``, cached for as long as no store changes; how the files stand is looked at anew.
+    """``Library.searching.search``, cached for as long as no store changes; how the files stand is looked at anew.
 
     An answer with notices is not cached: their cause (a missing model) can go away without a change in a
     store.
     """
-    key = (load(), viewer, replace(request, view=DEFAULT.view), mode, library().generations(viewer))
+    key = (load(), viewer, replace(request, view=DEFAULT.view), mode, library().stores.generations(viewer))
     answer = _search(*key)
     if answer.notices:
         _search.clear(*key)
-    return library().compared(viewer, answer)
+    return library().searching.compared(viewer, answer)
 
 
 @st.cache_data(hash_funcs=_HASHED, max_entries=256, show_spinner=False)
@@ -55,16 +55,16 @@ def _search(
     mode: Mode,
     generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
 ) -> Answer:
-    return _library(settings).search(
+    return _library(settings).searching.search(
         viewer, request.q, request.store, mode=mode, top_k=request.top_k, offset=request.offset,
         min_score=request.min, filters=request.filters, max_tokens=_NO_BUDGET,
     )  # fmt: skip
 
 
 def facets(viewer: Viewer, stores: Sequence[str]) -> dict[str, dict[str, int]]:
-    """``Library.facets``, remembered like ``search``."""
+    """``Library.documents.facets``, remembered like ``search``."""
     names = tuple(stores)
-    return _facets(load(), viewer, names, library().generations(viewer, names))
+    return _facets(load(), viewer, names, library().stores.generations(viewer, names))
 
 
 @st.cache_data(hash_funcs=_HASHED, max_entries=32, show_spinner=False)
@@ -74,19 +74,19 @@ def _facets(
     stores: tuple[str, ...],
     generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
 ) -> dict[str, dict[str, int]]:
-    return _library(settings).facets(viewer, stores)
+    return _library(settings).documents.facets(viewer, stores)
 
 
 def store_infos(viewer: Viewer) -> list[StoreInfo]:
-    """``Library.store_info`` of every store that can be read, remembered like ``search``."""
-    return _store_infos(load(), viewer, library().generations(viewer))
+    """``Library.stores.info`` of every store that can be read, remembered like ``search``."""
+    return _store_infos(load(), viewer, library().stores.generations(viewer))
 
 
 @st.cache_data(hash_funcs=_HASHED, max_entries=32, show_spinner=False)
 def _store_infos(
     settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]
 ) -> list[StoreInfo]:
-    found, _ = _library(settings).store_infos(viewer, [name for name, _ in generations])
+    found, _ = _library(settings).stores.infos(viewer, [name for name, _ in generations])
     return list(found)
 
 
@@ -104,6 +104,6 @@ def meaning_is_loading(viewer: Viewer) -> bool:
 
 @st.cache_resource(hash_funcs=_HASHED, max_entries=16, show_spinner=False)
 def _warming(settings: Settings, embedder: str) -> threading.Thread:
-    thread = threading.Thread(target=_library(settings).warm, args=(embedder,), daemon=True)
+    thread = threading.Thread(target=_library(settings).searching.warm, args=(embedder,), daemon=True)
     thread.start()
     return thread

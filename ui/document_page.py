@@ -36,7 +36,7 @@ def show_document(
     _ways_back(store, before or last_search())
     active = runs_now(viewer, store)
     try:
-        view = library().document(viewer, store, path, passage)
+        view = library().documents.get(viewer, store, path, passage)
     except NotFound:
         st.title(hits.label(passages.file_name(path)), anchor=False)
         if not active:

@@ -34,7 +34,7 @@ def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
 
 def _goes(viewer: Viewer, name: str) -> str:
     try:
-        return library().goes(viewer, name)
+        return library().models.destination_of(viewer, name)
     except InvalidInput:
         return ""
 
@@ -48,7 +48,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
     """A button that asks servers and packages which embedders they have; it takes a few seconds at most."""
     if st.button("Look for others", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
-            found = library().connections(viewer)
+            found = library().models.connections(viewer)
         before = at_hand(viewer)
         st.session_state[_FOUND] = [name for each in found for name in each.embedders]
         if at_hand(viewer) != before:
@@ -87,7 +87,7 @@ def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
         return
     try:
         with st.spinner("Embedding …"):
-            trial = library().try_embedder(viewer, embedder, sentence)
+            trial = library().models.try_embedder(viewer, embedder, sentence)
     except RagError as error:
         show_error(error)
         return

@@ -34,11 +34,11 @@ def show_actions(viewer: Viewer, file: Document) -> None:
         return
     if file.state == "missing":
         looks = "Finds it where it has moved to in its folder, or forgets it."
-        _button(viewer, file, "Look for it", ":material/search:", own.request_file, looks)
+        _button(viewer, file, "Look for it", ":material/search:", own.jobs.request_file, looks)
     else:
         reads = "Reads this one file, changed or not."
-        _button(viewer, file, _READ, ":material/refresh:", own.request_file, reads)
-    _button(viewer, file, "Exclude", ":material/block:", own.exclude_file, _EXCLUDE)
+        _button(viewer, file, _READ, ":material/refresh:", own.jobs.request_file, reads)
+    _button(viewer, file, "Exclude", ":material/block:", own.files.exclude, _EXCLUDE)
 
 
 def _button(
@@ -51,7 +51,7 @@ def _button(
 
 
 def _include(viewer: Viewer, store: str, path: str) -> None:
-    library().take_back_file(viewer, store, path)
+    library().files.take_back(viewer, store, path)
     st.session_state.pop(file_table.CHOSEN, None)  # the list shows its new state
 
 
@@ -87,7 +87,7 @@ def _became(viewer: Viewer, name: str, store: str, path: str) -> str:
     if job is None or job.state != "done":
         return ""
     try:
-        state = library().file(viewer, store, path).state
+        state = library().files.get(viewer, store, path).state
     except NotFound:
         return f"{path!r} is not there any more: it was forgotten, or is listed where it has moved to."
     if state == "fresh":

@@ -171,7 +171,7 @@ def _look_up(viewer: Viewer, store: str) -> Document | None:
         return None
     try:
         if viewer.is_owner:
-            return library().file(viewer, store, path)
-        return library().document(viewer, store, path).document
+            return library().files.get(viewer, store, path)
+        return library().documents.get(viewer, store, path).document
     except NotFound:  # it is gone since
         return None

@@ -66,13 +66,13 @@ def load_ahead(viewer: Viewer) -> None:
 
     first = store_infos(viewer)[:1]
     if first and first[0].file_count <= _MOST_AHEAD:
-        _known(load(), viewer, library().generations(viewer, [first[0].name]))
+        _known(load(), viewer, library().stores.generations(viewer, [first[0].name]))
 
 
 def listing(viewer: Viewer, store: str) -> Listing:
     """The files of a store. For a few seconds the states are what they were, unless the store changes."""
     make = _compared if viewer.is_owner else _known
-    return make(load(), viewer, library().generations(viewer, [store]))
+    return make(load(), viewer, library().stores.generations(viewer, [store]))
 
 
 def forget() -> None:
@@ -84,7 +84,7 @@ def forget() -> None:
 def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]) -> Listing:
     """What ``_known`` gives, with the states that the files have now."""
     known = _known(settings, viewer, generations)
-    now = library().file_states(viewer, generations[0][0])
+    now = library().files.states(viewer, generations[0][0])
     was = zip(known.rows[_ID].tolist(), known.rows["State"].tolist(), strict=True)
     states = [state if state == "excluded" else now.get(number, state) for number, state in was]
     return replace(
@@ -103,9 +103,9 @@ def _known(
 ) -> Listing:
     store = generations[0][0]
     if viewer.is_owner:
-        found = library().files(viewer, store, compared=False)
+        found = library().files.all(viewer, store, compared=False)
     else:
-        found = library().documents(viewer, store)
+        found = library().documents.all(viewer, store)
     return Listing(
         rows=_rows(found, of_disk=viewer.is_owner),
         states={},

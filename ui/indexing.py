@@ -64,7 +64,7 @@ def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str 
     """A button that compares files with the store and changes nothing, and its result."""
     if st.button("Show what would happen", key=f"{chooser}_dry_run", icon=":material/visibility:"):
         with st.spinner("Comparing files …"):
-            plan = library().plan(viewer, info.name, source)
+            plan = library().sources.plan(viewer, info.name, source)
         st.session_state[_PLAN] = DryRun.of(info, plan)
     dry_run: DryRun | None = st.session_state.get(_PLAN)
     if dry_run is not None and dry_run.is_for(info, source):
@@ -101,7 +101,7 @@ def show_dry_run(dry_run: DryRun, chooser: str) -> None:
 
 def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
     """What adding the chosen files would do."""
-    source = library().draft_source(viewer, info.name, choice.root, choice.include, choice.exclude)
+    source = library().sources.draft(viewer, info.name, choice.root, choice.include, choice.exclude)
     if source.root != os.path.realpath(choice.root):
         st.info(label(said_of_covered(shown(choice.root), source)))
         return
@@ -132,7 +132,7 @@ def _add_and_start(viewer: Viewer, store: str, drawn: FileChoice) -> None:
         choice = choice_in_boxes(root) if root else None
         if choice is None or (choice.doubt and choice != drawn):
             return
-        source = library().add_source(viewer, store, choice.root, choice.include, choice.exclude)
+        source = library().sources.add(viewer, store, choice.root, choice.include, choice.exclude)
         start_run(viewer, store, [source.id])
         clear_folder()
 
@@ -239,7 +239,7 @@ def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) ->
 
 @st.cache_data(max_entries=32, ttl=15, show_spinner=False)
 def _idle(viewer: Viewer, root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
-    return library().idle_excludes(viewer, os.fsdecode(root), include, exclude)
+    return library().sources.idle_excludes(viewer, os.fsdecode(root), include, exclude)
 
 
 def _is_empty(root: Path) -> bool:

@@ -59,7 +59,7 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
         st.rerun()
     if polling != active or (active and not read and has_read(viewer, store)):
         st.rerun()  # once more in whole, with or without the timer
-    asked = library().asked(viewer, store)
+    asked = library().jobs.requests(viewer, store)
     if job is None and not active and not asked:
         return
     with st.container(border=True, key="index_status"):
@@ -108,7 +108,7 @@ def describe(now: Progress) -> str:
 
 
 def _cancel(viewer: Viewer, store: str, job_id: int) -> None:
-    library().cancel(viewer, store)
+    library().jobs.cancel(viewer, store)
     st.session_state[_CANCELLED] = (store, job_id)
 
 
@@ -159,7 +159,7 @@ _MOST_FILES: Final = 500
 
 def show_history(viewer: Viewer, info: StoreInfo) -> None:
     """The runs that have ended, the newest first; nothing when there was none."""
-    jobs = [job for job in library().jobs(viewer, info.name, _MOST_RUNS) if job.state != "running"]
+    jobs = [job for job in library().jobs.all(viewer, info.name, _MOST_RUNS) if job.state != "running"]
     if not jobs:
         return
     st.header("Last runs", anchor=False)
@@ -199,7 +199,7 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
 
 
 def _show_files(viewer: Viewer, job: Job) -> None:
-    results = library().job_results(viewer, job.store, job.id, _MOST_FILES)
+    results = library().jobs.results(viewer, job.store, job.id, _MOST_FILES)
     done = [result for result in results if result.outcome not in ("failed", "skipped")]
     if not done:
         return

@@ -37,7 +37,7 @@ def show_done(text: str) -> None:
 def show_unknown_store(viewer: Viewer, name: str) -> None:
     """Say that there is no store ``name``, and which there are."""
     try:
-        library().store_info(viewer, name)
+        library().stores.info(viewer, name)
     except RagError as error:
         show_error(error)
 

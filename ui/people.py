@@ -51,8 +51,8 @@ def show_people(viewer: Viewer) -> Places:
     st.html(hits.paragraphs(_GUESTS))
     show_waiting(_PLACE)
     done = st.empty()
-    stores = library().store_names(viewer)
-    for person in library().people(viewer):
+    stores = library().stores.names(viewer)
+    for person in library().sharing.people(viewer):
         with st.container(border=True, gap="xsmall", key=f"settings_person_{person.login}"):
             _show(viewer, person, stores)
     guest = st.container()
@@ -180,9 +180,9 @@ def fill_in_places(viewer: Viewer, found: Tailscale, places: Places) -> None:
     said, waits = st.session_state.pop(_DONE, ("", False))
     with places.done:
         show_done(f"{said}{f' {found.from_when}' if waits else ''}." if said else "")
-    people = {person.login: person for person in library().people(viewer)}
+    people = {person.login: person for person in library().sharing.people(viewer)}
     strangers = [login for login in found.logins if login not in people and login != found.login]
-    if strangers and library().store_names(viewer):
+    if strangers and library().stores.names(viewer):
         places.guest.selectbox(
             "Somebody of your tailnet", strangers, None, key=_KNOWN, placeholder="Choose somebody",
             on_change=_fill_in_known,
@@ -220,7 +220,7 @@ def _share(viewer: Viewer) -> None:
     state = st.session_state
 
     def share() -> str:
-        who = library().share(viewer, state[_LOGIN].strip(), state[_STORES], may_ask=state[_ASK])
+        who = library().sharing.share(viewer, state[_LOGIN].strip(), state[_STORES], may_ask=state[_ASK])
         state[_LOGIN], state[_STORES], state[_ASK] = "", [], False
         return f"{who.login} may search {', '.join(who.stores)}"
 
@@ -231,7 +231,7 @@ def _save(viewer: Viewer, login: str, chosen: str, may_ask: str) -> None:
     state = st.session_state
 
     def save() -> str:
-        who = library().share(viewer, login, state[chosen], may_ask=state[may_ask], only=True)
+        who = library().sharing.share(viewer, login, state[chosen], may_ask=state[may_ask], only=True)
         _close()
         return f"{who.login} may search {', '.join(who.stores)}"
 
@@ -240,7 +240,7 @@ def _save(viewer: Viewer, login: str, chosen: str, may_ask: str) -> None:
 
 def _remove(viewer: Viewer, login: str) -> None:
     def remove() -> str:
-        library().unshare(viewer, login)
+        library().sharing.unshare(viewer, login)
         return f"{login} gets in no more"
 
     _close()
@@ -249,7 +249,7 @@ def _remove(viewer: Viewer, login: str) -> None:
 
 def _make_owner(viewer: Viewer) -> None:
     def make() -> str:
-        who = library().make_owner(viewer, st.session_state[_OWNER].strip())
+        who = library().sharing.make_owner(viewer, st.session_state[_OWNER].strip())
         st.session_state[_OWNER] = ""
         return f"{who.login} is an owner"
 

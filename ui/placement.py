@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from rag_core.errors import InvalidInput
-from rag_core.library import jobs
+from rag_core.library import background
 from rag_core.library.portable import Transfer
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import the_embedder
@@ -62,7 +62,7 @@ def choose(
     goes = offered[chosen]
     st.html(hits.paragraphs(f"What it embeds {goes}."))
     look_for_others(viewer, key)
-    kinds = library().backends(viewer)
+    kinds = library().placement.backends(viewer)
     with more or st.container():
         where = st.selectbox(
             "Vectors", list(kinds), key=f"{key}_backend",
@@ -126,19 +126,19 @@ def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> No
     as_it_is = (placed.embedder, placed.backend, rechunk) == (info.embedder, info.backend, False)
     with errors_wait(_PLACE):
         if placed.sends_private != info.sends_private:
-            own.let_private_leave(viewer, name, allowed=placed.sends_private)
+            own.placement.let_private_leave(viewer, name, allowed=placed.sends_private)
             if as_it_is:
-                jobs.go_on(own, viewer, name)
+                background.go_on(own, viewer, name)
                 return
         try:
-            own.switch_store(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
+            own.placement.switch(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
         except InvalidInput as error:
             if not as_it_is:
                 raise
             st.session_state[_NOTE] = error.for_page()  # a model may be another one now under the same name
             return
         st.session_state[_BEGUN] = name
-        jobs.go_on(own, viewer, name)
+        background.go_on(own, viewer, name)
 
 
 def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
@@ -163,15 +163,15 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
 
 
 def _go_on(viewer: Viewer, name: str) -> None:
-    library().request_index(viewer, name)  # its folders, too: they may have to be cut again
-    jobs.go_on(library(), viewer, name)
+    library().jobs.request(viewer, name)  # its folders, too: they may have to be cut again
+    background.go_on(library(), viewer, name)
 
 
 def _abandon(viewer: Viewer, name: str) -> None:
     with errors_wait(_PLACE):
-        library().abandon_switch(viewer, name)
+        library().placement.abandon_switch(viewer, name)
         st.session_state.pop(_BEGUN, None)
-        jobs.go_on(library(), viewer, name)
+        background.go_on(library(), viewer, name)
 
 
 # --- another installation's index ---------------------------------------------------------
@@ -223,8 +223,8 @@ def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool 
             report(Transfer("unpacking", count, 0))
 
         if take_over:
-            return own.take_over_store(viewer, name, progress)
-        return own.attach_store(viewer, address, name, progress)
+            return own.placement.take_over(viewer, name, progress)
+        return own.placement.attach(viewer, address, name, progress)
 
     forget(("attach",))
     tasks.start(library_name(), "attach", address, act)

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import RagError
-from rag_core.library import jobs
+from rag_core.library import background
 from rag_core.reports import Privacy
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, said_of_privacy, said_of_unsure
@@ -20,7 +20,7 @@ _PLACE: Final = "private"
 
 def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
     """The rules that keep notes private with a button to remove each, and a box for another."""
-    found = library().privacy(viewer, info.name)
+    found = library().privacy.report(viewer, info.name)
     st.header("Private notes", anchor=False)
     st.html(hits.sentences(
         "Guests meet nothing of a private note: no passage, no link, no count, no name. A note is private"
@@ -66,7 +66,7 @@ def _another(viewer: Viewer, found: Privacy) -> None:
 
 def _say_hidden(viewer: Viewer, found: Privacy, glob: str) -> None:
     try:
-        count = library().hidden_by(viewer, found.store, glob)
+        count = library().privacy.hidden_by(viewer, found.store, glob)
     except RagError as error:
         show_error(error)
         return
@@ -77,16 +77,16 @@ def _say_hidden(viewer: Viewer, found: Privacy, glob: str) -> None:
 
 def _add(viewer: Viewer, name: str, box: str) -> None:
     with errors_wait(_PLACE):
-        _follow(viewer, library().change_private_rules(viewer, name, hide=[st.session_state[box]]))
+        _follow(viewer, library().privacy.change(viewer, name, hide=[st.session_state[box]]))
         st.session_state[box] = ""
 
 
 def _remove(viewer: Viewer, name: str, rule: str) -> None:
     with errors_wait(_PLACE):  # it was removed elsewhere meanwhile
-        _follow(viewer, library().change_private_rules(viewer, name, show=[rule]))
+        _follow(viewer, library().privacy.change(viewer, name, show=[rule]))
 
 
 def _follow(viewer: Viewer, changed: Privacy) -> None:
     """Let copies on other machines follow."""
     if changed.due:
-        jobs.go_on(library(), viewer, changed.store)
+        background.go_on(library(), viewer, changed.store)

@@ -147,7 +147,7 @@ def _card(hit: Hit, with_store: bool, search: str) -> None:
 def _details(hit: Hit) -> None:
     viewer = require_viewer()
     try:
-        beside = deps.library().neighbours(viewer, hit.store, hit.key)
+        beside = deps.library().documents.neighbours(viewer, hit.store, hit.key)
     except NotFound as gone:
         st.html(hits.paragraphs(gone.for_page()))
         return
@@ -356,7 +356,7 @@ def show_newer_files(viewer: Viewer, answer: Answer) -> None:
     told."""
     if not (viewer.is_owner and answer.stores):
         return
-    begun = library().last_begun(viewer, answer.stores)
+    begun = library().jobs.last_begun(viewer, answer.stores)
     sizes = {info.name: info.file_count for info in store_infos(viewer)}
     largest = max(answer.stores, key=lambda name: sizes.get(name, 0))
     likely = visit.last_store(answer.stores) or largest  # the store that is probably meant

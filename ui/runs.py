@@ -10,7 +10,7 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.library import jobs
+from rag_core.library import background
 from rag_core.reports import Asked, Problem
 from rag_core.types import Job, Viewer
 from rag_core.wording import plural
@@ -25,13 +25,13 @@ _AFTER_READING: Final = ("embedding", "sending", "done")
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:
     """The run under way or the last one."""
-    return next(iter(library().jobs(viewer, store, 1)), None)
+    return next(iter(library().jobs.all(viewer, store, 1)), None)
 
 
 def is_active(viewer: Viewer, store: str) -> bool:
     """Whether ``store`` is being indexed, in this or another process, or is about to be."""
     newest = newest_job(viewer, store)
-    return jobs.working(library(), store) or (newest is not None and newest.state == "running")
+    return background.working(library(), store) or (newest is not None and newest.state == "running")
 
 
 def has_read(viewer: Viewer, store: str) -> bool:
@@ -44,7 +44,7 @@ def start_run(
     viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
 ) -> None:
     """Bring folders (None: all that are not paused) up to date in the background."""
-    ask(viewer, store, lambda: library().request_index(viewer, store, source_ids, force=force))
+    ask(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
 
 
 def scroll_to_the_run() -> None:
@@ -58,29 +58,29 @@ def scroll_to_the_run() -> None:
 def go_on(viewer: Viewer, store: str) -> None:
     """Do what is requested, or bring all folders up to date when nothing is."""
     with errors_wait(PLACE):
-        if library().requested(viewer, store):
-            jobs.go_on(library(), viewer, store)
+        if library().jobs.requested(viewer, store):
+            background.go_on(library(), viewer, store)
         else:
-            jobs.start(library(), viewer, store)
+            background.start(library(), viewer, store)
 
 
 def forget(viewer: Viewer, store: str) -> None:
     """Cancel requests that no run has begun."""
     with errors_wait(PLACE):
-        library().cancel(viewer, store)
-        jobs.go_on(library(), viewer, store)
+        library().jobs.cancel(viewer, store)
+        background.go_on(library(), viewer, store)
 
 
 def retry(viewer: Viewer, store: str, problem: Problem) -> None:
     """Try the files or texts of a problem again in the background."""
-    ask(viewer, store, lambda: library().retry(viewer, store, problem))
+    ask(viewer, store, lambda: library().jobs.retry(viewer, store, problem))
 
 
 def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
     """Leave a request and start a run for it."""
     with errors_wait(PLACE):
         request()
-        jobs.go_on(library(), viewer, store)
+        background.go_on(library(), viewer, store)
         _, number = st.session_state.get(_STARTED, ("", 0))
         st.session_state[_STARTED] = visit.current(), number + 1  # the browser scrolls to the run
 

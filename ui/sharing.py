@@ -92,7 +92,7 @@ def _code(title: str, text: str, name: str) -> None:
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
 def _look(settings: Settings, viewer: Viewer, port: int) -> Tailscale:  # noqa: ARG001 - part of the key
-    return library().tailscale(viewer, port)
+    return library().sharing.tailscale(viewer, port)
 
 
 # --- visits ---------------------------------------------------------------------------
@@ -115,12 +115,12 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 def show_visits(viewer: Viewer) -> None:
     """The last visits, and above them the logins that were refused and still are."""
-    visits = library().visits(viewer)
+    visits = library().sharing.visits(viewer)
     st.subheader("Recent visits", anchor=False)
     if not visits:
         st.html(hits.paragraphs("Nobody came through the network yet."))
         return
-    people = {person.login for person in library().people(viewer)}
+    people = {person.login for person in library().sharing.people(viewer)}
     _show_knocks([visit for visit in visits if visit.refused and visit.login not in people])
     if login := st.session_state.pop(_FILLED, ""):
         st.html(hits.paragraphs(f"{login} stands in the form above now: choose stores there.", status=True))

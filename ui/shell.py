@@ -36,7 +36,7 @@ def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:
     if title != "Files":
         return None
     with suppress(RagError):  # the page says it
-        names = library().store_names(viewer)
+        names = library().stores.names(viewer)
         asked = st.query_params.get("store") if is_open else None
         if store := asked if asked in names else visit.last_store(names):
             return {"store": store}

@@ -44,7 +44,7 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
     if not info.sources:
         return
     st.header("Folders in this store", anchor=False)
-    asked = library().asked(viewer, info.name) if active else ()
+    asked = library().jobs.requests(viewer, info.name) if active else ()
     named = {root for each in asked for root in each.folders or ()}
     every = any(each.folders is None for each in asked)
     for found in _sources(load(), viewer, info.name, info.generation):
@@ -76,7 +76,7 @@ def _sources(
     store: str,
     generation: int,  # noqa: ARG001
 ) -> list[SourceInfo]:
-    return library().sources(viewer, store)
+    return library().sources.all(viewer, store)
 
 
 def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, active: bool) -> None:
@@ -172,7 +172,7 @@ def _close() -> None:
 
 def _pause(viewer: Viewer, store: str, source_id: int, paused: bool) -> None:
     with errors_wait(PLACE):
-        library().pause_source(viewer, store, source_id, paused=paused)
+        library().sources.pause(viewer, store, source_id, paused=paused)
 
 
 # --- patterns ---------------------------------------------------------------------------
@@ -205,8 +205,8 @@ def _save(viewer: Viewer, store: str, source: Source) -> None:
     include, exclude = patterns_in_boxes(_chooser(store, source))
 
     def change() -> None:
-        library().change_source(viewer, store, source.id, include, exclude)
-        library().request_index(viewer, store, [source.id])
+        library().sources.change(viewer, store, source.id, include, exclude)
+        library().jobs.request(viewer, store, [source.id])
 
     ask(viewer, store, change)
     _close()
@@ -216,7 +216,7 @@ def _save(viewer: Viewer, store: str, source: Source) -> None:
 
 
 def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
-    dry_run = DryRun.of(info, library().plan(viewer, info.name, replace(source, removed=True)))
+    dry_run = DryRun.of(info, library().sources.plan(viewer, info.name, replace(source, removed=True)))
     chooser = _chooser(info.name, source)
     forgotten = plural(dry_run.counts["deleted"], "file")
     st.markdown(f"Removing the folder forgets **{forgotten}**, which stay on the disk as they are.")
@@ -232,13 +232,13 @@ def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
 
 
 def _remove(viewer: Viewer, store: str, source_id: int) -> None:
-    ask(viewer, store, lambda: library().remove_source(viewer, store, source_id))
+    ask(viewer, store, lambda: library().sources.remove(viewer, store, source_id))
     _close()
 
 
 def _keep(viewer: Viewer, store: str, source: Source) -> None:
     def keep() -> None:
-        kept = library().add_source(viewer, store, source.root, source.include, source.exclude)
-        library().request_index(viewer, store, [kept.id])
+        kept = library().sources.add(viewer, store, source.root, source.include, source.exclude)
+        library().jobs.request(viewer, store, [kept.id])
 
     ask(viewer, store, keep)

@@ -46,7 +46,7 @@ class StoreChoice:
 def choose_store(viewer: Viewer) -> StoreChoice | None:
     """The store to work on; None while there is none or a new one is being made, of a folder that comes
     first: it is what the owner has."""
-    names = library().store_names(viewer)
+    names = library().stores.names(viewer)
     if not names or _CREATING in st.session_state:
         _new_store(viewer, has_others=bool(names))
         return None
@@ -57,7 +57,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
         name = st.selectbox("Store", names, key=BOX, on_change=_choose, label_visibility="collapsed")
         st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
     read = active[name] and has_read(viewer, name)
-    info = library().store_info(viewer, name)
+    info = library().stores.info(viewer, name)
     if not active[name]:  # else the numbers move, and the status shows them
         st.caption(label(store_facts.counts(info)))
     return StoreChoice(info, active[name], read)
@@ -115,7 +115,7 @@ def _name_new_store(viewer: Viewer, folder: Path) -> None:
     st.header("Store", anchor=False)
     st.write("A store holds what was read, ready to be searched. Both boxes may stay as they are.")
     if st.session_state.get(_NAMED_AFTER) != folder or _NAME not in st.session_state:
-        st.session_state[_NAME] = library().name_after(viewer, folder, free=True)
+        st.session_state[_NAME] = library().sources.name_after(viewer, folder, free=True)
         st.session_state[_NAMED_AFTER] = folder
     with st.form("index_create", border=False):
         name = st.text_input("Name of the new store", key=_NAME, autocomplete="off")
@@ -130,7 +130,7 @@ def _name_new_store(viewer: Viewer, folder: Path) -> None:
 
 def _create(viewer: Viewer, name: str, embedder: str) -> None:
     try:
-        info = library().create_store(viewer, name, embedder)
+        info = library().stores.create(viewer, name, embedder)
     except RagError as error:
         show_error(error)
         return

@@ -41,7 +41,7 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
         show_lost_default(viewer)
     # Containers that are always there: else the expanders would close when the list grows above them.
     with st.container():
-        names = library().store_names(viewer)
+        names = library().stores.names(viewer)
         if not names:
             st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
             offer_first_folder()
@@ -66,13 +66,13 @@ def _show_coming(kind: Kind) -> None:
 
 def show_lost_default(viewer: Viewer) -> None:
     """That the setting default_store names no store, where that is so: after a rename, say."""
-    if lost := library().lost_default(viewer):
+    if lost := library().stores.lost_default(viewer):
         show_warning(lost)
 
 
 def _row(viewer: Viewer, name: str) -> None:
     try:
-        info, active = library().store_info(viewer, name), is_active(viewer, name)
+        info, active = library().stores.info(viewer, name), is_active(viewer, name)
     except RagError as error:  # a damaged store must not hide the others
         _name(name, "Damaged", ":material/error:", "red")
         show_error(error)
@@ -121,7 +121,7 @@ def _new_store(viewer: Viewer) -> None:
         return
     try:
         chosen = "hashing" if dimension else placed.embedder  # without the number that it may carry
-        made = library().create_store(
+        made = library().stores.create(
             viewer, name.strip(), chosen, metric=metric, dimension=dimension, backend=placed.backend,
             sends_private=placed.sends_private,
         )  # fmt: skip
@@ -218,7 +218,7 @@ def _start_import(viewer: Viewer) -> None:
             raise InvalidInput("No file is named.", "Type the path of one, or drop it on the page.")
         forget(("import",))
         if path is not None:
-            file, act = shown(Path(path.name)), lambda report: own.import_store(viewer, path, name, report)
+            file, act = shown(Path(path.name)), lambda report: own.stores.take_in(viewer, path, name, report)
         else:
             file, act = uploaded.name, _from_upload(own, viewer, uploaded, name)
         tasks.start(library_name(), "import", file, act)
@@ -249,6 +249,6 @@ def _from_upload(
                     f"What was dropped cannot be kept: {error.strerror}.",
                     "Type the path of the file instead.",
                 ) from error
-            return own.import_store(viewer, file, name, report)
+            return own.stores.take_in(viewer, file, name, report)
 
     return act

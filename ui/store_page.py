@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import NotFound, RagError, StoreBusy, StoreDamaged, StoreError
-from rag_core.library import jobs
+from rag_core.library import background
 from rag_core.library.portable import SUFFIX, Transfer
 from rag_core.reports import VECTOR_INDEX, Health, Repair
 from rag_core.types import StoreInfo, Viewer
@@ -34,7 +34,7 @@ def show_store(viewer: Viewer, name: str) -> None:
     """The page of one store; the list with an error where there is none of this name."""
     try:
         running = runs_now(viewer, name)
-        info = library().store_info(viewer, name)
+        info = library().stores.info(viewer, name)
     except NotFound as error:
         show_stores(viewer, error)
         return
@@ -55,7 +55,7 @@ def show_store(viewer: Viewer, name: str) -> None:
         _links(info)
     else:
         _offer_folder(name)
-    if guests := library().guests(viewer, name):
+    if guests := library().sharing.guests(viewer, name):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="store_shared"):
             st.html(hits.paragraphs(f"Shared with {some(guests, 'guest')}."), width="content")
             st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
@@ -150,8 +150,8 @@ def _heal(viewer: Viewer, name: str) -> None:
     own = library()
 
     def act(_: tasks.Report) -> Health:
-        own.heal(viewer, name)
-        return own.verify(viewer, name)
+        own.placement.heal(viewer, name)
+        return own.upkeep.verify(viewer, name)
 
     _begin("heal", name, act)
 
@@ -163,7 +163,7 @@ def _verify(viewer: Viewer, name: str, files: bool) -> None:
         def checked(done: int, total: int) -> None:
             report(Transfer("checking", done, total))
 
-        return own.verify(viewer, name, files=files, report=checked)
+        return own.upkeep.verify(viewer, name, files=files, report=checked)
 
     _begin("verify", name, act)
 
@@ -172,8 +172,8 @@ def _repair(viewer: Viewer, name: str) -> None:
     own = library()
 
     def act(_: tasks.Report) -> Repair:
-        repaired = own.repair(viewer, name)
-        jobs.resume(own, viewer, name)  # what was asked of it meanwhile
+        repaired = own.upkeep.repair(viewer, name)
+        background.resume(own, viewer, name)  # what was asked of it meanwhile
         return repaired
 
     _begin("repair", name, act)
@@ -218,7 +218,7 @@ def _start_export(viewer: Viewer, name: str, box: str, force: str) -> None:
                 usual.mkdir(parents=True, exist_ok=True, mode=0o700)
         tasks.start(
             library_name(), "export", name,
-            lambda report: own.export_store(viewer, name, target, report, force=replace),
+            lambda report: own.stores.export(viewer, name, target, report, force=replace),
         )  # fmt: skip
 
 
@@ -236,11 +236,11 @@ def _rename(viewer: Viewer, name: str) -> None:
     if not asked:
         return
     try:
-        renamed = library().rename_store(viewer, name, new.strip())
+        renamed = library().stores.rename(viewer, name, new.strip())
     except RagError as error:
         _refused(name, error)
         return
-    jobs.resume(library(), viewer, renamed.name)  # what was asked of it meanwhile
+    background.resume(library(), viewer, renamed.name)  # what was asked of it meanwhile
     forget_store(name)
     open_store(renamed)
 
@@ -254,7 +254,7 @@ def _refused(name: str, error: RagError) -> None:
 def _delete(viewer: Viewer, name: str, contents: str) -> None:
     st.header("Delete", anchor=False)
     lost = f"Deleting the store forgets its {contents}." if contents else ""
-    guests = library().guests(viewer, name)
+    guests = library().sharing.guests(viewer, name)
     taken = f"{some(guests, 'guest')} can search it no more." if guests else ""
     stay = "The files that it was read from stay. Type its name to delete it."
     st.html(hits.paragraphs(" ".join(filter(None, (lost, taken, stay)))))
@@ -269,7 +269,7 @@ def _delete(viewer: Viewer, name: str, contents: str) -> None:
     try:
         if typed.strip() != name:
             raise RagError("That is not the store's name.", "Nothing was deleted.")
-        library().delete_store(viewer, name)
+        library().stores.delete(viewer, name)
     except RagError as error:
         _refused(name, error)
         return

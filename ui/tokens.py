@@ -32,7 +32,7 @@ def show_tokens(viewer: Viewer) -> None:
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
         st.code(made, language=None, wrap_lines=True)
-    for token in library().tokens(viewer):
+    for token in library().sharing.tokens(viewer):
         with st.container(horizontal=True, vertical_alignment="center", key=f"settings_token_{token.name}"):
             st.markdown(f"**{hits.label(token.name)}**", width="content")
             st.html(hits.paragraphs(f"made {moment(token.created_at)}"))
@@ -52,11 +52,13 @@ def show_tokens(viewer: Viewer) -> None:
 
 def _make(viewer: Viewer) -> None:
     with errors_wait(_PLACE):
-        st.session_state[_MADE] = library().create_token(viewer, st.session_state[_NAME].strip()).secret
+        st.session_state[_MADE] = (
+            library().sharing.create_token(viewer, st.session_state[_NAME].strip()).secret
+        )
         st.session_state[_NAME] = ""
 
 
 def _revoke(viewer: Viewer, name: str) -> None:
     with errors_wait(_PLACE):
-        library().revoke_token(viewer, name)
+        library().sharing.revoke_token(viewer, name)
         say_later(_PLACE, f"The token {name} is revoked: scripts that send it are refused.")
