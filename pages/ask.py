@@ -8,8 +8,7 @@ from rag_core.errors import RagError
 from rag_core.library.asking import check_may_ask
 from ui import results
 from ui.access import require_viewer
-from ui.ask_history import show_history
-from ui.ask_page import show_conversation, start_anew
+from ui.ask_page import show_conversation, show_history, start_anew
 from ui.deps import library
 from ui.messages import show_error
 

@@ -6,14 +6,12 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import file_filters, results
+from ui import file_filters, results, visit
 from ui.access import require_viewer
 from ui.deps import library
 from ui.document_page import show_document
 from ui.file_list import show_files
-from ui.last_store import last, remember
 from ui.messages import show_error
-from ui.scrolling import from_the_top
 
 
 def page(viewer: Viewer) -> None:
@@ -24,10 +22,10 @@ def page(viewer: Viewer) -> None:
         results.first_run(viewer)
         return
     asked = st.query_params
-    store, path = asked.get("store") or last(stores) or stores[0], asked.get("path", "")
-    remember(store)
+    store, path = asked.get("store") or visit.last_store(stores) or stores[0], asked.get("path", "")
+    visit.remember_store(store)
     st.set_page_config(layout="centered" if path else "wide")
-    with from_the_top("files", (store, path)):
+    with visit.from_the_top("files", (store, path)):
         try:
             if path:
                 show_document(

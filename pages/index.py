@@ -7,15 +7,13 @@ import streamlit as st
 from rag_core.errors import RagError
 from rag_core.types import StoreInfo, Viewer
 from ui.access import require_owner
-from ui.file_choice import choose_files
 from ui.folders import choose_folder
-from ui.indexing import preview_folder, show_start
-from ui.job_status import show_job_status
-from ui.messages import show_error
+from ui.indexing import choose_files, preview_folder, show_start
+from ui.job_status import show_history, show_job_status
+from ui.messages import show_error, show_waiting
 from ui.model_notice import show_model_notice
 from ui.problems import show_problems
-from ui.run_history import show_history
-from ui.runs import scroll_to_the_run, show_outcome
+from ui.runs import PLACE, scroll_to_the_run
 from ui.sources import show_sources
 from ui.store_choice import choose_store
 
@@ -47,7 +45,7 @@ def main() -> None:
     show_model_notice(info)
     scroll_to_the_run()
     show_job_status(viewer, info, active=store.active, read=store.has_read)
-    show_outcome()
+    show_waiting(PLACE)
     show_sources(viewer, info, active=store.active, read=store.has_read)
     show_problems(viewer, info)
     try:

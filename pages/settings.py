@@ -9,7 +9,7 @@ from rag_core.errors import RagError
 from ui.access import require_owner
 from ui.configuration import show_configuration
 from ui.connections import show_connections
-from ui.embedder_trial import offer_trial
+from ui.embedder_choice import offer_trial
 from ui.messages import show_error
 from ui.ollama_models import show_ollama
 from ui.sharing import show_sharing

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from rag_core.errors import RagError
+from ui import visit
 from ui.access import require_owner
 from ui.file_filters import follow_address
 from ui.messages import show_error
-from ui.scrolling import from_the_top
 from ui.store_list import show_stores
 from ui.store_page import show_store
 
@@ -19,7 +19,7 @@ def main() -> None:
     st.set_page_config(layout="centered")
     follow_address()
     asked = st.query_params.get("store", "")
-    with from_the_top("stores", asked):
+    with visit.from_the_top("stores", asked):
         try:
             if asked:
                 show_store(viewer, asked)

@@ -86,7 +86,7 @@ def child(settings: Settings) -> Library:
     """The library in a process that sends and embeds little at once, so that a kill falls anywhere."""
     os.environ |= CREDENTIALS
     s3vectors.S3Vectors.server = FAR  # type: ignore[assignment, method-assign]
-    s3vectors._BATCH = 8
+    s3vectors.S3Vectors.max_batch = 8
     Hashing.embed_documents = embed_slowly  # type: ignore[method-assign]
     library = opened(settings.model_copy(update={"batch_size": 4}))
     for name in library.stores.names(OWNER):

@@ -258,7 +258,7 @@ def test_a_flush_sends_each_chunk_once_and_what_changes_meanwhile_waits_for_the_
             with store.write() as db:
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
 
-    monkeypatch.setattr("rag_core.vectors.s3vectors._BATCH", 3)
+    monkeypatch.setattr(S3Vectors, "max_batch", 3)
     assert outbox.flush(store, at(index.service.options, Slow)).put <= 12
     assert backlog(store) == rows.Backlog(12, 0)
     outbox.flush(store, index)
@@ -334,7 +334,7 @@ def counted(operation, *attempts, **arguments):
     return answer
 index.service.call = counted
 import rag_core.vectors.s3vectors as module
-module._BATCH = 3
+module.S3Vectors.max_batch = 3
 outbox.flush(store, index)
 """
 

@@ -58,16 +58,14 @@ def test_a_passage_that_is_gone_says_so(water_notes: Indexing, monkeypatch: pyte
     assert "no longer in the store" in markup(open_card(page, key))
 
 
-def test_a_card_shows_its_path_once(water_notes: Indexing) -> None:
+def test_a_card_shows_its_path_once_and_offers_the_whole_to_be_copied(
+    water_notes: Indexing, tmp_path: Path
+) -> None:
     page = open_page(q="coffee boiling", k="1")
+    assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
     assert re.sub("<[^>]*>", "", markup(page)).count("coffee.md") == 1
     # What is copied is not shown: ui/hits.css hides it by the name of the container around it.
     assert '[class*="st-key-place_card_"] .stCode pre { display: none; }' in hits.STYLE.read_text("utf-8")
-
-
-def test_a_card_offers_its_place_to_be_copied(water_notes: Indexing, tmp_path: Path) -> None:
-    page = open_page(q="coffee boiling")
-    assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
 
 
 def test_a_place_is_one_line_whatever_the_file_is_called(indexing: Indexing) -> None:

@@ -79,7 +79,10 @@ def test_nobody_but_the_owner_sees_the_page(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_every_connection_is_there_with_its_state_and_next_step() -> None:
-    said = texts(page())
+    app = page()
+    said = texts(app)
+    assert "Ollama does not answer; once it does" in said
+    assert disabled(app, "settings_pull_start")
     for name in (
         "Built-in model",
         "Ollama",
@@ -138,12 +141,6 @@ def test_what_a_server_says_is_shown_as_it_is_written(here: OllamaServer) -> Non
 
 
 # --- Ollama's models --------------------------------------------------------------------
-
-
-def test_without_ollama_there_is_nothing_to_press() -> None:
-    app = page()
-    assert "Ollama does not answer; once it does" in texts(app)
-    assert disabled(app, "settings_pull_start")
 
 
 def test_the_models_are_a_table(here: OllamaServer) -> None:

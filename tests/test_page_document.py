@@ -226,16 +226,11 @@ def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
     assert open_page(**anchors(markup(page))["Pot"]).title[0].value == "Pot"
 
 
-def test_the_way_back_leads_to_the_list_of_the_store(shelf: Path) -> None:
-    links = page_links(open_page(store="notes", path="tea.md"))
-    assert links["All files"] == "store=notes"
-    assert "Back to the results" not in links
-
-
 def test_from_a_search_the_way_back_leads_to_its_results(shelf: Path) -> None:
     page = search_page.open_page(q="dried leaves", type="markdown")
     page.switch_page("../pages/files.py")
     page.query_params["store"], page.query_params["path"] = "notes", "tea.md"
+    assert "Back to the results" not in page_links(open_page(store="notes", path="tea.md"))
     links = page_links(drawn(page.run()))
     assert links["Back to the results"] == "q=dried+leaves&type=markdown"
     assert links["All files"] == "store=notes"

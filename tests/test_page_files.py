@@ -77,6 +77,7 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"]) / 1000
     assert str(rows.loc["tea.md", "Read"]) > "2020"
     assert "5 files · 1 failed" in said(page)
+    assert page_links(page)["New files are listed after the next run: index again"] == "store=notes"
 
 
 def test_where_paths_begin_is_told_to_the_owner(shelf: Path, tmp_path: Path) -> None:
@@ -223,11 +224,6 @@ def test_without_an_address_it_is_the_store_that_the_session_was_last_at(shelf: 
     assert drawn(page.run()).selectbox(key="files_store").value == "work"
 
 
-def test_new_files_come_with_the_next_run_and_the_page_leads_there(shelf: Path) -> None:
-    link = page_links(open_page(store="notes"))["New files are listed after the next run: index again"]
-    assert link == "store=notes"
-
-
 def test_a_label_that_comes_late_is_no_filter(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(store="notes", type="python")
     late = WidgetState(id=page.selectbox(key="files_type").id, string_value="python (7)")
@@ -296,28 +292,20 @@ def test_a_file_is_excluded_and_taken_back_from_the_list(shelf: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("button", "told"),
+    ("file", "buttons", "told"),
     [
-        ("Read again", "'tea.md' was read again."),
-        ("Exclude", "'tea.md' is excluded now."),
+        ("tea.md", ["Read again"], "'tea.md' was read again."),
+        ("tea.md", ["Exclude"], "'tea.md' is excluded now."),
+        ("tea.md", ["Exclude", "Include again"], "'tea.md' is included again."),
+        ("bad.md", ["Read again"], "'bad.md' could not be read."),
     ],
 )
-def test_what_came_of_an_action_is_told_once(shelf: Path, button: str, told: str) -> None:
-    (shelf / "tea.md").write_text("It is cold.\n")
-    page = choose(open_page(store="notes", state="changed"), "tea.md")
-    assert done(press(page, f"file_{button}")) == [told]
+def test_what_came_of_an_action_is_told_once(shelf: Path, file: str, buttons: list[str], told: str) -> None:
+    page = choose(open_page(store="notes"), file)
+    for button in buttons:
+        said_last = done(press(page, f"file_{button}"))
+    assert said_last == [told]
     assert not drawn(page.run()).success
-
-
-def test_a_file_that_is_included_again_is_said_to_be(shelf: Path) -> None:
-    page = open_page(store="notes", path="tea.md")
-    done(press(page, "file_Exclude"))
-    assert done(press(page, "file_Include again")) == ["'tea.md' is included again."]
-
-
-def test_a_file_that_cannot_be_read_again_is_told_by_its_state(shelf: Path) -> None:
-    page = choose(open_page(store="notes"), "bad.md")
-    assert done(press(page, "file_Read again")) == ["'bad.md' could not be read."]
 
 
 def test_a_missing_file_may_be_looked_for(shelf: Path) -> None:

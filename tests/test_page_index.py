@@ -64,15 +64,11 @@ def test_a_bad_name_is_refused_in_place_with_both_sentences(four_files: Path) ->
     assert library().stores.names(OWNER) == []
 
 
-def test_the_address_chooses_the_store(hashing_store: str) -> None:
-    library().create_store(OWNER, "another", "hashing")
-    assert page(store="mine").selectbox(key="index_store").value == "mine"
-
-
 def test_choosing_a_store_writes_the_address(hashing_store: str) -> None:
     library().create_store(OWNER, "another", "hashing")
     app = drawn(page().selectbox(key="index_store").set_value("mine").run())
     assert app.query_params["store"] == "mine"
+    assert page(store="mine").selectbox(key="index_store").value == "mine"
 
 
 def test_an_unknown_store_in_the_address_is_named_and_another_is_shown(hashing_store: str) -> None:
@@ -153,15 +149,8 @@ def test_an_empty_folder_is_called_empty(hashing_store: str, tmp_path: Path) -> 
     assert "No file in this folder matches" in texts(with_folder(tmp_path / "bare"))
 
 
-def test_the_picker_offers_folders_inside_the_roots(hashing_store: str, four_files: Path) -> None:
-    app = press(page(), "index_browse")
-    assert "notes" in {button.label for button in app.button}
-
-
 def test_the_picker_walks_down_and_fills_the_box(hashing_store: str, four_files: Path) -> None:
-    app = page()
-    app.session_state[PICKER] = four_files.parent
-    drawn(app.run())
+    app = press(page(), "index_browse")
     press_label(app, "notes")
     assert {"deep", "Use this folder"} <= {button.label for button in app.button}
     press_label(app, "Use this folder")
@@ -209,26 +198,8 @@ def test_a_kind_fills_the_patterns(hashing_store: str, four_files: Path) -> None
     drawn(app.pills(key="index_kind").set_value("Notes").run())
     assert app.text_area(key="index_include").value == "**/*.{md,mdx,txt,rst}"
     assert "**3 files**" in texts(app)
-
-
-def test_own_patterns_belong_to_no_kind(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
     drawn(app.text_area(key="index_include").set_value("tea*").run())
-    assert app.pills(key="index_kind").value is None
-
-
-def test_a_pattern_that_leaves_the_folder_is_refused(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    drawn(app.text_area(key="index_include").set_value("../*.md").run())
-    assert "leaves its folder. Add the other folder to the store, too." in errors(app)
-    assert not has_key(app, "index_now")
-
-
-def test_patterns_that_match_nothing_cannot_be_indexed(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    drawn(app.text_area(key="index_include").set_value("*.pdf").run())
-    assert "No file in this folder matches" in texts(app)
-    assert not has_key(app, "index_now")
+    assert app.pills(key="index_kind").value is None, "own patterns are of no kind"
 
 
 def test_a_brace_that_is_not_closed_is_named(hashing_store: str, four_files: Path) -> None:
@@ -243,7 +214,7 @@ def test_a_brace_that_is_not_closed_is_named(hashing_store: str, four_files: Pat
 def test_a_count_that_stopped_early_says_so(
     hashing_store: str, four_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.file_choice.MANY_FILES", 3)
+    monkeypatch.setattr("ui.indexing.MANY_FILES", 3)
     assert "more than 3 names" in texts(with_folder(four_files))
 
 

@@ -67,6 +67,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, thr
 def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four_files: Path) -> None:
     app = until(press(with_folder(four_files), "index_now"), finished)
     assert "**4** added" in texts(app)
+    assert "**4** added" in texts(page()), "in another session, too"
     assert app.text_input(key=FOLDER).value == ""
     assert str(four_files) in texts(app)
     assert library().stores.info(OWNER, hashing_store).file_count == 4
@@ -145,11 +146,6 @@ def test_a_folder_that_no_run_looked_at_has_no_number_of_files(hashing_store: st
     assert "no file read yet" in texts(page())
 
 
-def test_the_last_run_is_seen_by_another_session(hashing_store: str, four_files: Path) -> None:
-    until(press(with_folder(four_files), "index_now"), finished)
-    assert "**4** added" in texts(page())
-
-
 def test_the_box_offers_names_that_no_run_changes(
     hashing_store: str, four_files: Path, slow: threading.Event
 ) -> None:
@@ -208,15 +204,6 @@ def test_cancel_stops_the_run_and_go_on_ends_it(
     assert library().jobs.all(OWNER, hashing_store, 1)[0].state == "cancelled"
     until(press(app, "index_go_on"), lambda app: finished(app) and not has_key(app, "index_go_on"))
     assert library().stores.info(OWNER, hashing_store).pending == 0
-
-
-def test_a_run_that_nobody_took_is_not_hidden(hashing_store: str, four_files: Path) -> None:
-    library().add_source(OWNER, hashing_store, four_files, ("**/*",))
-    library().jobs.request(OWNER, hashing_store)
-    app = page()
-    assert "Asked for, and nobody is at it: all folders." in texts(app)
-    until(press(app, "index_go_on"), finished)
-    assert library().stores.info(OWNER, hashing_store).file_count == 4
 
 
 def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancelled(

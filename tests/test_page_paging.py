@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.pages import has_key, params, press, press_label
 from tests.search_page import open_page, said, titles
-from ui import paging
+from ui import results
 from ui.deps import library
 from ui.search_state import Choices, Request, from_params, to_params
 
@@ -25,10 +24,6 @@ def herons(owner: None, notes: Path) -> None:
         text = f"---\ndate: 2026-01-{number + 1:02}\n---\n# Heron {number}\n\nA heron waits {number} times.\n"
         (notes / f"{number}.md").write_text(text)
     index(library(), "birds", notes)
-
-
-def has_buttons(page: AppTest) -> bool:
-    return has_key(page, "page_after")
 
 
 def test_next_shows_what_follows_and_previous_what_was_before() -> None:
@@ -64,12 +59,9 @@ def test_first_page_has_nothing_before_and_last_page_nothing_behind() -> None:
     assert (last.button(key="page_before").disabled, last.button(key="page_after").disabled) == (False, True)
     assert "That is all: 25 passages." in said(last)
     assert "That is all: 25 passages." not in said(first)
-
-
-def test_one_page_has_no_buttons_and_says_that_it_is_all() -> None:
-    page = open_page(q="heron", k="30")
-    assert not has_buttons(page)
-    assert "That is all: 25 passages." in said(page)
+    whole = open_page(q="heron", k="30")
+    assert not has_key(whole, "page_after")
+    assert "That is all: 25 passages." in said(whole)
 
 
 def test_page_behind_the_end_says_so_and_leads_to_the_first() -> None:
@@ -87,15 +79,15 @@ def test_budget_for_programs_leaves_no_holes_between_pages(monkeypatch: pytest.M
 
 def test_list_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag_core.search.retrieve.MAX_DEPTH", 20)
-    monkeypatch.setattr("ui.paging.MAX_DEPTH", 20)
+    monkeypatch.setattr("ui.results.MAX_DEPTH", 20)
     page = open_page(q="heron", page="2")
     assert page.button(key="page_after").disabled
-    assert paging.LAST_PAGE in said(page)
+    assert results.LAST_PAGE in said(page)
 
 
-@pytest.mark.parametrize("change", ["query", "filter", "number"])
+@pytest.mark.parametrize("change", ["query", "filter", "number", "cleared"])
 def test_another_list_begins_at_its_first_page(change: str) -> None:
-    page = open_page(q="heron", page="2")
+    page = open_page(q="heron", page="2", **({"type": "markdown"} if change == "cleared" else {}))
     match change:
         case "query":
             page.text_input[0].set_value("heron waits")
@@ -104,13 +96,10 @@ def test_another_list_begins_at_its_first_page(change: str) -> None:
             page.selectbox(key="search_type").set_value("markdown").run()
         case "number":
             page.number_input[0].set_value(5).run()
+        case "cleared":
+            press(page, "clear_filters")
     assert "page" not in params(page)
     assert titles(page)
-
-
-def test_removing_a_filter_begins_at_the_first_page() -> None:
-    page = press(open_page(q="heron", type="markdown", page="2"), "clear_filters")
-    assert params(page) == {"q": "heron"}
 
 
 def test_table_shows_the_page_that_the_cards_showed() -> None:

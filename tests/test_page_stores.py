@@ -131,6 +131,7 @@ def test_its_search_files_and_folders_are_a_click_away(garden: Library) -> None:
     assert leads["Files"] == "files?store=garden"
     assert leads["Folders and runs"] == "index?store=garden"
     assert leads["All stores"] == "stores?"
+    assert not has_key(page(store="garden"), "store_add_folder_garden")
 
 
 def test_an_empty_store_begins_with_the_picker_of_its_first_folder() -> None:
@@ -142,10 +143,6 @@ def test_an_empty_store_begins_with_the_picker_of_its_first_folder() -> None:
     assert app.title[0].value == "Index"
     assert app.selectbox(key="index_store").value == "empty"
     assert "Use this folder" in [button.label for button in app.button]
-
-
-def test_a_store_with_a_folder_is_not_asked_for_its_first(garden: Library) -> None:
-    assert not has_key(page(store="garden"), "store_add_folder_garden")
 
 
 # --- a new one --------------------------------------------------------------------------

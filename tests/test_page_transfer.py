@@ -167,6 +167,7 @@ def test_an_import_takes_away_what_the_one_before_it_had_to_say(home: Path, tmp_
         app.text_input(key="stores_import_path").set_value(str(tmp_path / f"{name}.commonplace"))
         settled(press(app, "stores_import"))
     assert ["two.commonplace" in error.value.replace("\\", "") for error in app.error] == [True]
+    assert "cannot be imported" in texts(page()), "in another session, too"
     press(app, "task_close_import_0")
     assert not app.error
 
@@ -195,14 +196,6 @@ def test_that_a_store_is_ready_goes_when_who_asked_for_it_has_seen_it(
     assert "is ready" not in texts(page()), "nor in other sessions"
     drawn(app.switch_page("../pages/settings.py").run())
     assert "is ready" not in texts(drawn(app.switch_page("../pages/stores.py").run()))
-
-
-def test_why_an_import_failed_stays_until_it_is_closed(tmp_path: Path) -> None:
-    (tmp_path / "x.commonplace").write_bytes(b"no store")
-    app = page()
-    app.text_input(key="stores_import_path").set_value(str(tmp_path / "x.commonplace"))
-    settled(press(app, "stores_import"))
-    assert "cannot be imported" in texts(page())
 
 
 @pytest.mark.parametrize("end", ["Delete store", "Rename"])
@@ -241,9 +234,3 @@ def test_an_import_without_a_path_is_refused_at_once(typed: str, said: str) -> N
     app.text_input(key="stores_import_path").set_value(typed)
     assert said in texts(press(app, "stores_import"))
     assert tasks.known(library_name()) == []
-
-
-def test_a_file_that_is_not_there_is_named() -> None:
-    app = page()
-    app.text_input(key="stores_import_path").set_value("/no/x.commonplace")
-    assert "There is no file '/no/x.commonplace'" in texts(settled(press(app, "stores_import")))

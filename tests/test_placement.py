@@ -294,17 +294,6 @@ def break_once(amazon: Server, monkeypatch: pytest.MonkeyPatch, operation: str, 
     monkeypatch.setattr(amazon.service, operation, busy)
 
 
-def test_an_index_that_was_made_for_a_store_that_was_not_is_deleted(
-    remote_library: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_once(amazon, monkeypatch, "ListTagsForResource", 2)
-    with pytest.raises(VectorError):
-        remote_library.create_store(OWNER, "zoo", "hashing")
-    assert remote_library.stores.names(OWNER) == []
-    assert calls(amazon, "CreateIndex") == calls(amazon, "DeleteIndex") == 1
-    remote_library.create_store(OWNER, "zoo", "hashing")
-
-
 def test_a_store_whose_index_may_be_half_made_stays_and_the_next_run_makes_it(
     remote_library: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -434,7 +423,7 @@ def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
 def hurried(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Searches that always ask the index, and wait for it a fifth of a second."""
     monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
-    monkeypatch.setattr("rag_core.vectors.deadline.SEARCH_S", 0.2)
+    monkeypatch.setattr("rag_core.vectors.remote.SEARCH_S", 0.2)
     monkeypatch.setattr("rag_core.models.servers.patience._LONG_S", 0.1)
     return remote_zoo
 

@@ -1,4 +1,4 @@
-"""The viewer of a page. The gate (`rag_core.access`) verified who it is; pages ask here on every run."""
+"""The viewer of a page, as verified by the gate (`rag_core.access`); pages ask here on every run."""
 
 from __future__ import annotations
 

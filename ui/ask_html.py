@@ -86,28 +86,19 @@ def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
     place = html.escape(one_line(where(each)))
     link = f'<a href="{html.escape(each.address)}">{place}</a>'
     private = '<span class="cp-quiet"> · private</span>' if each.private else ""
-    body = _goes_on(each) + marked(each.content, each.spans)
+    goes_on = each.chunk_index > 0 and each.file_type in PROSE and each.content.lstrip()[:1].islower()
+    body = ("… " if goes_on else "") + marked(each.content, each.spans)
     body = body if each.content.strip() else "There is only the title."
+    quoted = f", {len(each.spans)} quoted" if each.spans else ""
+    missed = ", not cited" if state == "answered" and not each.cited else ""
     here = " cp-here" if each.cited else ""
     return (
         f'<section class="cp-source" id="{_anchor(number, each.number)}">'
         f'<p><span class="cp-number">[{each.number}]</span> {link}{private}</p>'
         f"<details{' open' if opened and (each.cited or state == 'unanswered') else ''}>"
-        f"<summary>{_named(each, state)}</summary>"
+        f"<summary>Passage {each.number}{quoted}{missed}</summary>"
         f'<div class="cp-passage{here}{mono}">{body}</div></details></section>'
     )
-
-
-def _goes_on(each: Reference) -> str:
-    """What stands before a passage that begins in the middle of a sentence, as it does after an overlap."""
-    begins_small = each.chunk_index > 0 and each.file_type in PROSE and each.content.lstrip()[:1].islower()
-    return "… " if begins_small else ""
-
-
-def _named(each: Reference, state: State) -> str:
-    quoted = f", {len(each.spans)} quoted" if each.spans else ""
-    missed = ", not cited" if state == "answered" and not each.cited else ""
-    return f"Passage {each.number}{quoted}{missed}"
 
 
 def waiting(draft: Draft) -> str:

@@ -11,18 +11,20 @@ import streamlit as st
 
 from rag_core.ask.markdown import markdown
 from rag_core.errors import NotFound, RagError
-from rag_core.replies import DEFAULT_K, MAX_K, Reply
+from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Reply
 from rag_core.types import Viewer
-from rag_core.wording import EXAMPLE_LINE, GET_A_MODEL
+from rag_core.wording import EXAMPLE_LINE, GET_A_MODEL, plural
 from ui import access, ask_html, ask_jobs, filters, hits
 from ui.access import require_viewer
-from ui.ask_history import PARAM
 from ui.ask_jobs import Job, Question
 from ui.deps import library
 from ui.folders import shown
 from ui.links import ASK_PAGE, SETTINGS_PAGE
-from ui.messages import sentence, show_error, show_warning
+from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
 from ui.search_state import DEFAULT, State
+
+PARAM: Final = "c"
+"""The parameter of the address that names the conversation shown."""
 
 BOX: Final = "ask_box"
 _POLL_S: Final = 0.3
@@ -160,20 +162,12 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
     _WHERE.restore(offered)
     filters.show(offered, _WHERE, ticks=True)
     if gone := _WHERE.unknown_store(stores):
-        _say_unknown(viewer, gone)
-
-
-def _say_unknown(viewer: Viewer, store: str) -> None:
-    """That a store in the address is not there, and which are."""
-    try:
-        library().stores.info(viewer, store)
-    except RagError as error:
-        show_error(error)
+        show_unknown_store(viewer, gone)
 
 
 def _ask(turns: Sequence[Reply]) -> None:
     """As a callback: begin with the answer, in a conversation whose id stands in the address."""
-    text, now = st.session_state[BOX].strip(), access.viewer()  # who the page was drawn for may do less now
+    text, now = st.session_state[BOX].strip(), access.viewer()  # the viewer may do less by now
     if not text or now is None:
         return
     where, history = _WHERE.current(), tuple(reply.turn for reply in turns)
@@ -191,3 +185,72 @@ def start_anew() -> None:
             ASK_PAGE, label="New conversation", icon=":material/add_comment:",
             query_params=_WHERE.url_params(),
         )  # fmt: skip
+
+
+# --- earlier conversations -------------------------------------------------------------
+
+
+_MOST: Final = 50
+_LONGEST: Final = 100
+_HISTORY: Final = "ask_history"
+_SURE: Final = "ask_history_sure"
+_KEPT: Final = "They are kept in the data folder of this computer, and nowhere else."
+_KEPT_FOR_GUEST: Final = "They are kept on the owner's computer; the app shows them to you alone."
+
+
+def show_history(viewer: Viewer) -> None:
+    """What was kept, with ways to open and to delete it."""
+    show_waiting(_HISTORY)
+    try:
+        kept = library().asking.conversations(viewer)
+    except RagError as error:
+        show_error(error)
+        return
+    if not kept:
+        return
+    with st.expander(f"Earlier questions ({len(kept):,})", key="ask_history"):
+        for each in kept[:_MOST]:
+            _show_kept(viewer, each)
+        if len(kept) > _MOST:
+            st.html(hits.paragraphs(f"{plural(len(kept) - _MOST, 'conversation')} before these."))
+        _offer_to_delete_all(viewer, [each.id for each in kept])
+        st.html(hits.paragraphs(_KEPT if viewer.is_owner else _KEPT_FOR_GUEST))
+
+
+def _show_kept(viewer: Viewer, each: Conversation) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"ask_kept_{each.id}"):
+        title = each.title if len(each.title) <= _LONGEST else f"{each.title[:_LONGEST]} …"
+        st.page_link(ASK_PAGE, label=hits.label(title), query_params={PARAM: each.id}, width="stretch")
+        st.button(
+            "Delete", key=f"ask_delete_{each.id}", type="tertiary", on_click=_forget, args=(viewer, [each.id])
+        )
+
+
+def _offer_to_delete_all(viewer: Viewer, conversations: Sequence[str]) -> None:
+    if not st.session_state.get(_SURE):
+        st.button(
+            "Delete all", key="ask_delete_all", icon=":material/delete:", on_click=_ask_if_sure, args=(True,)
+        )
+        return
+    st.html(hits.sentences("They cannot be brought back.", status=True))
+    with st.container(horizontal=True):
+        st.button(
+            f"Delete {plural(len(conversations), 'conversation')}", key="ask_delete_sure", type="primary",
+            on_click=_forget, args=(viewer, conversations),
+        )  # fmt: skip
+        st.button("Keep them", key="ask_delete_keep", on_click=_ask_if_sure, args=(False,))
+
+
+def _ask_if_sure(asking: bool) -> None:
+    st.session_state[_SURE] = asking
+
+
+def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
+    own = library()
+    _ask_if_sure(False)
+    ask_jobs.forget(own, viewer, conversations)
+    with errors_wait(_HISTORY):
+        for each in conversations:
+            own.asking.forget_conversations(viewer, each)
+    if st.query_params.get(PARAM) in conversations:
+        del st.query_params[PARAM]

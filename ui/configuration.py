@@ -52,17 +52,9 @@ def show_configuration() -> None:
             column_config=_COLUMNS,
             alt="Every setting, its value and where it is from.",
         )
-    st.html(hits.paragraphs(*_places()))
+    places = (("config.yaml", settings.config_file), (".env", settings.env_file), ("Data", settings.data_dir))
+    there = ((name, path, "" if path.exists() else " (not there)") for name, path in places if path)
+    st.html(hits.paragraphs(*(f"{name}: {shown(path)}{absent}" for name, path, absent in there)))
     if settings.config_file is not None and not settings.config_file.exists():
         st.html(hits.paragraphs("Make config.yaml with a line for each setting, such as:"))
         st.code(EXAMPLE_LINE, language=None)
-
-
-def _places() -> list[str]:
-    settings = library().settings
-    places = (("config.yaml", settings.config_file), (".env", settings.env_file), ("Data", settings.data_dir))
-    return [
-        f"{name}: {shown(path)}{'' if path.exists() else ' (not there)'}"
-        for name, path in places
-        if path is not None
-    ]

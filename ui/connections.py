@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, Literal
 
@@ -39,9 +39,11 @@ def show_connections(viewer: Viewer) -> list[Connection]:
     st.header("Connections", anchor=False)
     head = st.container(horizontal=True, vertical_alignment="center")
     with st.spinner("Checking …"):
-        found, at = _checked(viewer)
+        downloads = tuple((task.name, task.running) for task in tasks_of(("pull",)))
+        ask_all = bool(st.session_state.get(_ASK_ALL))
+        found, at = _look(load(), viewer, tuple(library().stores.names(viewer)), downloads, ask_all=ask_all)
     with head:
-        st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_check_again)
+        st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_look.clear)
         if any(each.unasked for each in found):
             st.button(
                 "Ask Amazon", key="settings_ask_amazon", icon=":material/cloud:", on_click=_ask_amazon,
@@ -66,33 +68,18 @@ def _show(each: Connection) -> None:
             st.badge(name, icon=icon, color=colour)
         step = f"Next: {sentence(each.next_step)}" if each.next_step else ""
         st.html(hits.sentences(each.sentence, step))
-        st.html(hits.paragraphs(f"{each.where_text_goes}.{_stores(each.used_by)}"))
-        if each.models:
-            _offer_models(each.models)
-
-
-def _offer_models(names: Sequence[str]) -> None:
-    """The line of config.yaml for each model that could answer; the page itself sets nothing."""
-    with st.expander(
-        f"Models that could answer ({len(names):,})", type="compact", key="settings_chat_models"
-    ):
-        st.html(hits.paragraphs("The line for config.yaml, which counts as soon as the file is saved:"))
-        for name in names[:_MOST_MODELS]:
-            st.code(f"llm: {name}", language=None)
-
-
-def _stores(names: Sequence[str]) -> str:
-    return f" Used by {', '.join(names)}." if names else ""
+        used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
+        st.html(hits.paragraphs(f"{each.where_text_goes}.{used}"))
+        if not each.models:
+            return
+        could = f"Models that could answer ({len(each.models):,})"
+        with st.expander(could, type="compact", key="settings_chat_models"):
+            st.html(hits.paragraphs("The line for config.yaml, which counts as soon as the file is saved:"))
+            for model in each.models[:_MOST_MODELS]:
+                st.code(f"llm: {model}", language=None)
 
 
 # --- looking ----------------------------------------------------------------------------
-
-
-def _checked(viewer: Viewer) -> tuple[list[Connection], datetime]:
-    """What was found, and when."""
-    downloads = tuple((task.name, task.running) for task in tasks_of(("pull",)))
-    ask_all = bool(st.session_state.get(_ASK_ALL))
-    return _look(load(), viewer, tuple(library().stores.names(viewer)), downloads, ask_all=ask_all)
 
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
@@ -105,10 +92,6 @@ def _look(
     ask_all: bool,
 ) -> tuple[list[Connection], datetime]:
     return library().models.connections(viewer, ask_all=ask_all), datetime.now().astimezone()
-
-
-def _check_again() -> None:
-    _look.clear()
 
 
 def _ask_amazon() -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from rag_core.config import Settings, load
 from rag_core.library import Library
-from rag_core.types import Answer, Filters, Mode, StoreInfo, Viewer
+from rag_core.types import Answer, Mode, StoreInfo, Viewer
+from ui.search_state import DEFAULT, Request
 
-_NO_BUDGET = 10**9  # tokens: a budget is for who reads by the token; it would leave holes between pages
+_NO_BUDGET = 10**9  # tokens: a budget would leave holes between pages
 _HASHED: dict[str | type[Any], Callable[[Any], Any]] = {Settings: hash}
 """They are equal by value; Streamlit would look into every field, each time."""
 _PATIENCE = 0.15  # seconds to wait for a model before a search goes by words
@@ -32,34 +34,13 @@ def _library(settings: Settings) -> Library:
     return Library.open(settings)
 
 
-def search(
-    viewer: Viewer,
-    text: str,
-    stores: Sequence[str],
-    *,
-    mode: Mode,
-    top_k: int,
-    offset: int,
-    min_score: float | None,
-    filters: Filters,
-) -> Answer:
-    """``Library.search``, remembered as long as no store changes; the state of files is looked at anew.
+def search(viewer: Viewer, request: Request, mode: Mode) -> Answer:
+    """``Library.search``, cached as long as no store changes; the state of files is looked at anew.
 
-    Any store, as the query may name one. An answer with notices is not remembered: their cause
-    (a missing model) can go away without a change in a store.
+    An answer with notices is not cached: their cause (a missing model) can go away without a change in a
+    store.
     """
-    key = (
-        load(),
-        viewer,
-        text,
-        tuple(stores),
-        mode,
-        top_k,
-        offset,
-        min_score,
-        filters,
-        library().stores.generations(viewer),
-    )
+    key = (load(), viewer, replace(request, view=DEFAULT.view), mode, library().stores.generations(viewer))
     answer = _search(*key)
     if answer.notices:
         _search.clear(*key)
@@ -70,18 +51,13 @@ def search(
 def _search(
     settings: Settings,
     viewer: Viewer,
-    text: str,
-    stores: tuple[str, ...],
+    request: Request,
     mode: Mode,
-    top_k: int,
-    offset: int,
-    min_score: float | None,
-    filters: Filters,
     generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
 ) -> Answer:
     return _library(settings).searching.search(
-        viewer, text, stores, mode=mode, top_k=top_k, offset=offset, min_score=min_score, filters=filters,
-        max_tokens=_NO_BUDGET,
+        viewer, request.q, request.store, mode=mode, top_k=request.top_k, offset=request.offset,
+        min_score=request.min, filters=request.filters, max_tokens=_NO_BUDGET,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
-from rag_core.types import Document, DocumentView, Viewer
+from rag_core.types import DocumentView, Viewer
 from ui import hits, passages
 from ui.deps import library
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
@@ -46,7 +46,9 @@ def show_document(
         return
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
     st.title(hits.label(file.title or passages.file_name(path)), anchor=False)
-    _place(file, marked.start_line if marked else None)
+    place = file.absolute_path or file.path
+    with st.container(key="place_document"):  # to be copied with one click
+        st.code(hits.one_line(f"{place}:{marked.start_line}" if marked else place), language=None)
     show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)
@@ -62,7 +64,10 @@ def show_document(
     if passage and marked is None:
         st.html(hits.paragraphs(_CHANGED))
     if view.chunks:
-        _text(view, first, origin)
+        start, end = window(view, first)
+        turning = passages.turning(view, start, end, PAGE, origin)
+        for part in filter(None, (turning, passages.text(view, start, end, origin), turning)):
+            st.html(part)
 
 
 def _origin(search: Params) -> Origin:
@@ -81,23 +86,6 @@ def _ways_back(store: str, search: Params) -> None:
             )
         icon = ":material/folder:" if search else ":material/arrow_back:"
         st.page_link(FILES_PAGE, label="All files", icon=icon, query_params={"store": store})
-
-
-def _place(file: Document, line: int | None) -> None:
-    """Where the file is, to be copied with one click."""
-    path = file.absolute_path or file.path
-    with st.container(key="place_document"):
-        st.code(hits.one_line(path if line is None else f"{path}:{line}"), language=None)
-
-
-def _text(view: DocumentView, first: int, origin: Origin) -> None:
-    start, end = window(view, first)
-    turning = passages.turning(view, start, end, PAGE, origin)
-    if turning:
-        st.html(turning)
-    st.html(passages.text(view, start, end, origin))
-    if turning:
-        st.html(turning)
 
 
 def window(view: DocumentView, first: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Knowing that the app is to end while requests are under way.
+"""Notice that the app is to end while requests are under way.
 
-The server tells the app only when the last request was answered, and an answer may take minutes. So the
-signals that stop the server are heard on their way to it.
+The server tells the app only after the last request, which may take minutes. So the signals that stop the
+server are caught first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,20 @@ _AGAIN_S: Final = 0.2  # what had not begun yet is under way now
 
 @contextmanager
 def at_the_end(act: Callable[[], None]) -> Iterator[None]:
-    """As long as this lasts: call ``act`` in a thread again and again once the process is told to stop."""
+    """Within this, call ``act`` in a thread again and again once the process gets a signal to stop."""
     told, over = threading.Event(), threading.Event()
-    thread = threading.Thread(target=_repeat, args=(act, told, over), daemon=True)
+
+    def repeat() -> None:
+        told.wait()
+        while not over.is_set():
+            act()
+            over.wait(_AGAIN_S)
+
+    thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
-    hooked = {each: before for each in _ours() if (before := _hook(each, told)) is not None}
+    # Python hands signals to the main thread alone.
+    signals = SIGNALS if threading.current_thread() is threading.main_thread() else ()
+    hooked = {each: before for each in signals if (before := _hook(each, told)) is not None}
     try:
         yield
     finally:
@@ -34,13 +43,8 @@ def at_the_end(act: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def _ours() -> tuple[signal.Signals, ...]:
-    """The signals that can be heard: Python hands them to the main thread alone."""
-    return SIGNALS if threading.current_thread() is threading.main_thread() else ()
-
-
 def _hook(number: signal.Signals, told: threading.Event) -> Any:
-    """Hear a signal before who is told of it now, which is returned; None where nobody of this program is."""
+    """Set ``told`` at a signal, before its handler, which is returned; None if there is no handler."""
     before = signal.getsignal(number)
     if not callable(before):
         return None
@@ -51,10 +55,3 @@ def _hook(number: signal.Signals, told: threading.Event) -> Any:
 
     signal.signal(number, hear)
     return before
-
-
-def _repeat(act: Callable[[], None], told: threading.Event, over: threading.Event) -> None:
-    told.wait()
-    while not over.is_set():
-        act()
-        over.wait(_AGAIN_S)

@@ -12,7 +12,8 @@ from rag_core.types import Document, Viewer
 from ui import file_table, hits
 from ui.deps import library
 from ui.job_status import describe
-from ui.runs import ask, is_active, newest_job, remember_done, show_outcome
+from ui.messages import say_later, show_waiting
+from ui.runs import PLACE, ask, is_active, newest_job
 
 _POLL_S: Final = 0.5
 _INCLUDE: Final = "Include again"
@@ -51,7 +52,7 @@ def _button(
 
 def _include(viewer: Viewer, store: str, path: str) -> None:
     library().files.take_back(viewer, store, path)
-    st.session_state.pop(file_table.CHOSEN, None)  # it is done with, and the list shows what became of it
+    st.session_state.pop(file_table.CHOSEN, None)  # the list shows its new state
 
 
 def _do(act: Callable[[Viewer, str, str], None], name: str, viewer: Viewer, store: str, path: str) -> None:
@@ -64,21 +65,20 @@ def _do(act: Callable[[Viewer, str, str], None], name: str, viewer: Viewer, stor
 
 
 def runs_now(viewer: Viewer, store: str) -> bool:
-    """Whether the store is being indexed; only the owner is told.
+    """Whether the store is being indexed; always False for a guest.
 
-    To be asked before anything is read of the store: else a run that ends in between leaves a page
-    that shows the state before, and nothing to draw it again.
+    Call this before reading the store. Otherwise a run that ends in between leaves the old state on the page.
     """
     return viewer.is_owner and is_active(viewer, store)
 
 
 def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
-    """`show_outcome`, and what has become of a file for which a run was asked for that is not ``active``."""
+    """Say what was done, and once its run has ended (not ``active``) what became of the file asked for."""
     name, of, path = st.session_state.get(_ASKED, ("", "", ""))
     if of == store and viewer.is_owner and not active:
         del st.session_state[_ASKED]
-        remember_done(_became(viewer, name, store, path))
-    show_outcome()
+        say_later(PLACE, _became(viewer, name, store, path))
+    show_waiting(PLACE)
 
 
 def _became(viewer: Viewer, name: str, store: str, path: str) -> str:

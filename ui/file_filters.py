@@ -78,18 +78,14 @@ def current() -> FileFilters:
 
 def push(store: str) -> None:
     """As a callback: write what the widgets say into the address, as one entry of the history."""
-    _go(to_params(store, _without_labels(current())))
-
-
-def _without_labels(said: FileFilters) -> FileFilters:
-    """A browser sends the label of an option, which holds a count: one that a run has changed meanwhile is no
-    value, and what the address says stays."""
+    said = current()
+    # A browser sends the label of an option, which holds a count: one that a run has changed is no value.
     stale = {
         name: st.query_params.get(name)
         for name, values in st.session_state[_OFFERED].items()
         if getattr(said, name) not in (None, *values)
     }
-    return FileFilters(**{**asdict(said), **stale})
+    _go(to_params(store, FileFilters(**{**asdict(said), **stale})))
 
 
 def clear(store: str) -> None:

@@ -68,7 +68,10 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
 def _list(viewer: Viewer, store: str, found: Listing) -> None:
     _filters(store, found)
     if found.states:
-        _states(store, _offered_states(found), found.states)
+        st.pills(
+            "State", _offered_states(found), key=key("state"), on_change=push, args=(store,),
+            label_visibility="collapsed", format_func=lambda state: f"{found.states.get(state, 0):,} {state}",
+        )  # fmt: skip
     rows = chosen_rows(found.rows, current())
     _count(store, rows, found)
     if not rows.empty:
@@ -115,15 +118,8 @@ def _offered_states(found: Listing) -> list[str]:
 
 
 def _offered_orders(found: Listing) -> list[str]:
-    """Those whose column the list has; a press on a heading, which no key can do, orders by the others."""
+    """The orders by columns that the list has. Headings order by all, but only with a mouse."""
     return [name for name, (column, _) in ORDERS.items() if column in found.rows]
-
-
-def _states(store: str, offered: Sequence[str], counts: Mapping[str, int]) -> None:
-    st.pills(
-        "State", offered, key=key("state"), on_change=push, args=(store,), label_visibility="collapsed",
-        format_func=lambda state: f"{counts.get(state, 0):,} {state}",
-    )  # fmt: skip
 
 
 def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:

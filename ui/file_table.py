@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 from zlib import crc32
@@ -109,7 +109,7 @@ def _known(
     return Listing(
         rows=_rows(found, of_disk=viewer.is_owner),
         states={},
-        types=_counts(document.file_type for document in found if document.file_type),
+        types=dict(Counter(document.file_type for document in found if document.file_type).most_common()),
         tags=tags.counted(document.tags for document in found),
     )
 
@@ -132,7 +132,8 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
         columns["Size"] = [document.size / 1000 for document in found]
     columns["Tags"] = [" ".join(f"#{tag}" for tag in document.tags) for document in found]
     if of_disk:
-        columns["Read"] = _moments([document.indexed_at for document in found])
+        moments = {each: moment(each) for each in {document.indexed_at for document in found}}
+        columns["Read"] = [moments[document.indexed_at] for document in found]
     columns |= {
         _ID: [document.id for document in found],
         _PATH: [document.path for document in found],
@@ -140,17 +141,6 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
         _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in found],
     }
     return pd.DataFrame(columns)
-
-
-def _moments(written: Sequence[str]) -> list[str]:
-    """Times as they are shown; a run reads many files in one second."""
-    said = {each: moment(each) for each in set(written)}
-    return [said[each] for each in written]
-
-
-def _counts(values: Iterable[str]) -> dict[str, int]:
-    """Each value with its number, the most frequent first."""
-    return dict(Counter(values).most_common())
 
 
 def _folded(text: str) -> str:
@@ -169,15 +159,12 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
         tag = _folded(filters.tag)
         in_it = rows[_TAGS].str.contains(f"\n{tag}\n", regex=False)
         rows = rows[in_it | rows[_TAGS].str.contains(f"\n{tag}/", regex=False)]
-    return _ordered(rows, filters.sort) if filters.sort else rows
-
-
-def _ordered(rows: pd.DataFrame, sort: str) -> pd.DataFrame:
-    """Rows in one of the `ORDERS`; equal ones by path, as they come."""
-    values = rows[ORDERS[sort][0]]
+    if not filters.sort:
+        return rows
+    values = rows[ORDERS[filters.sort][0]]
     folded = values if values.dtype.kind in "if" else values.map(_folded)
-    order = folded.sort_values(ascending=sort not in _FROM_THE_MOST, kind="stable").index
-    return rows.loc[order]
+    order = folded.sort_values(ascending=filters.sort not in _FROM_THE_MOST, kind="stable").index
+    return rows.loc[order]  # equal ones by path, as they come
 
 
 def fetch_ahead() -> DeltaGenerator:

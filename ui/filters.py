@@ -45,19 +45,21 @@ def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
         for depth in range(len(parts)):
             parent = "/".join(parts[: depth + 1])
             below[parent] = below.get(parent, 0) + count
-    return dict(sorted(below.items(), key=lambda item: _in_order(item[0])))
 
+    def natural(folder: str) -> list[list[tuple[int, str]]]:  # week 2, week 2/a, week 10
+        names = (re.split(r"(\d+)", name.casefold()) for name in folder.split("/"))
+        return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
 
-def _in_order(folder: str) -> list[list[tuple[int, str]]]:
-    """The sort key by which what is in a folder follows it, and ``week 2`` comes before ``week 10``."""
-    names = (re.split(r"(\d+)", name.casefold()) for name in folder.split("/"))
-    return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
+    return {folder: below[folder] for folder in sorted(below, key=natural)}
 
 
 def show(offered: Choices, state: State, *, ticks: bool = False) -> None:
     """The filters, and those that are active, each with a cross. With ``ticks`` every store has a box to
     tick."""
-    _say_again(state)
+    # An option's label holds a count: when indexing changes it, the browser still has the old label, which is
+    # no option any more. So Streamlit is made to send the values of these widgets in every run.
+    for key in (state.key(field) for field in _NARROWING if field in state.names):
+        st.session_state[key] = st.session_state[key]
     if ticks:
         _tick_stores(offered.stores, state)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
@@ -68,7 +70,8 @@ def show(offered: Choices, state: State, *, ticks: bool = False) -> None:
             )  # fmt: skip
         _select(state, "Type", "type", offered.types, str)
         _select(state, "Tag", "tag", offered.tags, lambda tag: f"#{tag}")
-        _select(state, "Folder", "path", offered.folders, partial(_folder, top=_short(offered.top)))
+        top = offered.top if len(offered.top) <= _ROOM else ""
+        _select(state, "Folder", "path", offered.folders, partial(_folder, top=top))
     _more(state)
     _active(state, offered.top, *([] if ticks else ["store"]))
 
@@ -77,11 +80,6 @@ def _folder(path: str, top: str) -> str:
     if path != TOP_FOLDER:
         return path
     return f"Top of {top}" if top else "Top folder"
-
-
-def _short(top: str) -> str:
-    """What the top folder is called where there is little room; '' for a name that would be cut off."""
-    return top if len(top) <= _ROOM else ""
 
 
 def _tick_stores(stores: Sequence[str], state: State) -> None:
@@ -108,22 +106,14 @@ def _choose_ticked(stores: Sequence[str], state: State) -> None:
     state.push()
 
 
-def _say_again(state: State) -> None:
-    """Make Streamlit send the values of these widgets to the browser in every run.
-
-    An option's label holds a count: when indexing changes it, the browser still has the old label,
-    which is no option any more.
-    """
-    for key in (state.key(field) for field in _NARROWING if field in state.names):
-        st.session_state[key] = st.session_state[key]
-
-
 def _select(
     state: State, name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]
 ) -> None:
+    # All values, or the commonest where the browser would choke on all.
+    kept = {*nlargest(_MOST, counts, key=counts.__getitem__), st.session_state[state.key(field)]}
     st.selectbox(
         name,
-        _offered(counts, st.session_state[state.key(field)]),
+        [value for value in counts if value in kept],
         key=state.key(field),
         on_change=state.push,
         format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
@@ -133,16 +123,8 @@ def _select(
     )
 
 
-def _offered(counts: Mapping[str, int], chosen: str | None) -> list[str]:
-    """The values to choose from: all, or the commonest where the browser would choke on all."""
-    if len(counts) <= _MOST:
-        return list(counts)
-    kept = {*nlargest(_MOST, counts, key=counts.__getitem__), chosen}
-    return [value for value in counts if value in kept]
-
-
 def _more(state: State) -> None:
-    # No popover: the browser has what is in one at the very end, far away for who uses the Tab key.
+    # No popover: its content comes last in the page, far away by the Tab key.
     with st.expander("More filters", type="compact", key="more_filters"):
         *days, number = st.columns(3)
         for column, field, name in zip(days, ("after", "before"), ("From", "Before"), strict=True):
@@ -153,12 +135,17 @@ def _more(state: State) -> None:
             f"Passages {of}", 1, state.most, step=step, key=state.key("k"), on_change=state.push
         )
         if "mode" in state.names:
-            _how(state)
+            left, right = st.columns(2)
+            left.segmented_control(
+                "Search by", list(MODES), key=state.key("mode"), on_change=state.push,
+                format_func=MODES.__getitem__, required=True,
+            )  # fmt: skip
+            right.slider("Minimum score", 0.0, 1.0, step=0.05, key=state.key("min"), on_change=state.push)
 
 
 def _date(state: State, name: str, field: str) -> None:
     """A box for a date. A calendar would not take one that is typed until it is closed."""
-    box, chosen = _box(state, field), st.session_state[state.key(field)]
+    box, chosen = f"{state.key(field)}_typed", st.session_state[state.key(field)]
     wrong, then = st.session_state.get(f"{box}_wrong", (None, {}))
     if wrong is None or then != state.url_params():  # another filter may have been chosen since
         wrong = None
@@ -171,13 +158,9 @@ def _date(state: State, name: str, field: str) -> None:
         show_error(wrong)
 
 
-def _box(state: State, field: str) -> str:
-    return f"{state.key(field)}_typed"
-
-
 def _take_date(state: State, name: str, field: str) -> None:
-    """As a callback: filter by what was typed; what is no date is said under its box and changes nothing."""
-    box = _box(state, field)
+    """As a callback: filter by the date typed; what is no date is reported under its box."""
+    box = f"{state.key(field)}_typed"
     typed = st.session_state[box].strip()
     st.session_state.pop(f"{box}_wrong", None)
     try:
@@ -186,20 +169,6 @@ def _take_date(state: State, name: str, field: str) -> None:
         st.session_state[f"{box}_wrong"] = error, state.url_params()
         return
     state.push()
-
-
-def _how(state: State) -> None:
-    """By what is searched, and how well a passage must fit."""
-    left, right = st.columns(2)
-    left.segmented_control(
-        "Search by",
-        list(MODES),
-        key=state.key("mode"),
-        on_change=state.push,
-        format_func=MODES.__getitem__,
-        required=True,
-    )
-    right.slider("Minimum score", 0.0, 1.0, step=0.05, key=state.key("min"), on_change=state.push)
 
 
 def _chips(state: State, top: str) -> dict[str, str]:

@@ -173,12 +173,9 @@ def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
     wanted = ""
     if len(folders) > _MANY:
         wanted = st.text_input(
-            "Narrow the list",
-            key=_key("narrow", at),
-            placeholder="Part of a name",
-            live=True,
+            "Narrow the list", key=_key("narrow", at), placeholder="Part of a name", live=True,
             autocomplete="off",
-        )
+        )  # fmt: skip
     found = [f for f in folders if wanted.casefold() in shown(Path(f.name)).casefold()]
     with st.container(height=320, border=True, gap="xxsmall"):
         for folder in found[:_MOST]:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -23,16 +23,10 @@ _HEAD: Final = "<head>"
 _ROOT_SCRIPT: Final = '<script>window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}</script>'
 
 
-class _PageName(Convertor[str]):
+class _PageName(StringConvertor):
     """One segment that is no file: ``index``, not ``favicon.png`` and not ``static/js/…``."""
 
     regex = "[a-z][a-z0-9-]*"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
 
 
 @cache

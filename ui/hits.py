@@ -22,23 +22,7 @@ from ui.links import address
 
 Span = tuple[int, int]
 
-PROSE: Final = frozenset(
-    {
-        "markdown",
-        "text",
-        "rst",
-        "html",
-        "org",
-        "asciidoc",
-        "pdf",
-        "docx",
-        "pptx",
-        "epub",
-        "mail",
-        "rtf",
-        "odt",
-    }
-)
+PROSE: Final = frozenset("markdown text rst html org asciidoc pdf docx pptx epub mail rtf odt".split())
 """File types whose line breaks and indentation mean nothing in a short extract."""
 
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
@@ -114,17 +98,14 @@ def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
     title = anchor(address(hit.store, doc.path, hit.key, search=search), one_line(doc.title) or place(hit))
     whole = html.escape(one_line(doc.absolute_path))
     hint = f' title="{whole}"' if whole else ""
+    said = (("cp-quiet", " · ".join(hit.reasons)), ("cp-stale", on_disk(doc.state)))
+    below = "".join(f'<p class="{kind}">{html.escape(text)}</p>' for kind, text in said if text)
     return (
         f'<article class="cp{"" if hit.relevant else " cp-near"}">'
         f'<div class="cp-top"><h2>{title}</h2>{_score(hit.score)}</div>'
         f'<p class="cp-quiet"{hint}>{html.escape(where)}</p>'
-        f"{_extract(hit)}{_reasons(hit.reasons)}{_stale(doc.state)}</article>"
+        f"{_extract(hit)}{below}</article>"
     )
-
-
-def _stale(state: str) -> str:
-    said = on_disk(state)
-    return f'<p class="cp-stale">{html.escape(said)}</p>' if said else ""
 
 
 def _score(score: float) -> str:
@@ -142,10 +123,6 @@ def _extract(hit: Hit) -> str:
     before, after = cut(hit)
     body = marked(hit.content, hit.spans, hit.snippet, hit.hidden)
     return f'<p class="cp-extract{_mono(hit)}">{before}{body}{after}</p>'
-
-
-def _reasons(reasons: Sequence[str]) -> str:
-    return f'<p class="cp-quiet">{html.escape(" · ".join(reasons))}</p>' if reasons else ""
 
 
 def _mono(hit: Hit) -> str:
@@ -178,31 +155,20 @@ def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
 
 def _facts(hit: Hit) -> str:
     doc = hit.document
+    folder = one_line(str(PurePosixPath(doc.absolute_path).parent)) if doc.absolute_path else ""
+    scores = [f"similarity {hit.similarity:.3f}"] if hit.similarity is not None else []
+    scores += [f"BM25 {hit.bm25:.2f}"] if hit.bm25 is not None else []
     facts = {
         "Also in": ", ".join(map(one_line, hit.copies)),
         "Tags": " ".join(f"#{tag}" for tag in doc.tags),
         "Date": doc.date[:10],
-        "Folder": " · ".join(filter(None, (one_line(doc.folder) or "Top folder", _folder_on_disk(hit)))),
+        "Folder": " · ".join(filter(None, (one_line(doc.folder) or "Top folder", folder))),
         "Store": hit.store,
         "Type": doc.file_type,
-        "Raw scores": _raw_scores(hit),
+        "Raw scores": ", ".join(scores),
     }
     rows = (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in facts.items() if value)
     return f"<dl>{''.join(rows)}</dl>"
-
-
-def _folder_on_disk(hit: Hit) -> str:
-    whole = hit.document.absolute_path
-    return one_line(str(PurePosixPath(whole).parent)) if whole else ""
-
-
-def _raw_scores(hit: Hit) -> str:
-    parts = []
-    if hit.similarity is not None:
-        parts.append(f"similarity {hit.similarity:.3f}")
-    if hit.bm25 is not None:
-        parts.append(f"BM25 {hit.bm25:.2f}")
-    return ", ".join(parts)
 
 
 def paragraphs(*sentences: str, status: bool = False) -> str:
@@ -213,8 +179,7 @@ def paragraphs(*sentences: str, status: bool = False) -> str:
 
 
 def name(text: str) -> str:
-    """What somebody is called, in bold, to be copied as it stands: in Markdown a joiner would keep an address
-    from becoming a link."""
+    """A person's name in bold. It can be copied as it is: Markdown would need joiners against links."""
     return f'<div class="cp"><p><strong>{html.escape(one_line(text))}</strong></p></div>'
 
 

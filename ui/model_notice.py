@@ -39,7 +39,7 @@ class Installation(Work[str, None]):
 
 
 def show_model_notice(info: StoreInfo) -> None:
-    """Say what to do when the store's model is not on this machine; nothing when it is."""
+    """Say what to do when the store's model is not on this machine."""
     if not is_model_missing(info):
         return
     model_dir = library().settings.model_dir

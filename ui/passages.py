@@ -42,16 +42,14 @@ def heading(file: Document) -> str:
 def listed(store: str, files: Sequence[tuple[str, str, str]], total: int) -> str:
     """The first of ``total`` files, each (path, title, state), as links: what a narrow window has instead of
     a table."""
-    rows = "".join(_listed(store, *file) for file in files)
+    rows = ""
+    for path, title, state in files:
+        known = [title if title != path else "", state if state != "fresh" else ""]
+        quiet = html.escape(one_line(" · ".join(filter(None, known))))
+        rows += f'<li>{anchor(address(store, path), one_line(path))}<p class="cp-quiet">{quiet}</p></li>'
     more = plural(total - len(files), "more file")
     rest = f'<p class="cp-quiet">And {more}: type words to find them.</p>' if total > len(files) else ""
     return f'<div class="cp cp-files"><ul>{rows}</ul>{rest}</div>'
-
-
-def _listed(store: str, path: str, title: str, state: str) -> str:
-    known = [title if title != path else "", state if state != "fresh" else ""]
-    quiet = html.escape(one_line(" · ".join(filter(None, known))))
-    return f'<li>{anchor(address(store, path), one_line(path))}<p class="cp-quiet">{quiet}</p></li>'
 
 
 def file_name(path: str) -> str:
@@ -79,7 +77,9 @@ def facts(view: DocumentView) -> str:
     """What is known of a document, in quiet lines: where it is, what it is, its state, and the way to
     the passage that is marked."""
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
-    known = [file.path, f"in {file.store}", file.file_type, dated(view), _private(file)]
+    because = " and ".join(f"by {'its own word' if why == 'note' else 'a rule'}" for why in file.private_by)
+    private = f"private {because}" if because else ""
+    known = [file.path, f"in {file.store}", file.file_type, dated(view), private]
     if file.indexed_at:
         has_text = file.chunks and not is_empty(file)
         known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if has_text else ""))
@@ -91,12 +91,6 @@ def facts(view: DocumentView) -> str:
     state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
     way = f'<p><a href="#{_MARK}">Go to {html.escape(_lines(marked).lower())}</a></p>' if marked else ""
     return f'<div class="cp">{quiet}{state}{way}</div>'
-
-
-def _private(file: Document) -> str:
-    """That only the owner meets it, and why; nothing for what is for all."""
-    because = " and ".join(f"by {'its own word' if why == 'note' else 'a rule'}" for why in file.private_by)
-    return f"private {because}" if because else ""
 
 
 def _lines(chunk: Neighbour) -> str:
@@ -115,20 +109,15 @@ def links(view: DocumentView, origin: Origin) -> str:
     for name, found in (("Links to", view.links_out), ("Linked from", view.links_in)):
         if items := dict.fromkeys(f"<li>{_link(store, link, origin)}</li>" for link in found):
             opened = " open" if len(items) <= most else ""
-            summary = f"<summary>{name} {_counted(found)}</summary>"
+            there = len({link.path for link in found if link.path is not None})
+            nowhere = len({link.target for link in found if link.path is None})
+            counted = [plural(there, "document")] if there else []
+            if nowhere:
+                named = f"{nowhere:,}" if there else plural(nowhere, "document")
+                counted.append(f"{named} that {'is' if nowhere == 1 else 'are'} not there")
+            summary = f"<summary>{name} {' and '.join(counted)}</summary>"
             parts.append(f"<details{opened}>{summary}<ul>{''.join(items)}</ul></details>")
     return f'<div class="cp cp-links">{"".join(parts)}</div>' if parts else ""
-
-
-def _counted(found: Iterable[DocumentLink]) -> str:
-    """How many documents links lead to or come from, and how many lead to nothing."""
-    there = len({link.path for link in found if link.path is not None})
-    nowhere = len({link.target for link in found if link.path is None})
-    parts = [plural(there, "document")] if there else []
-    if nowhere:
-        named = f"{nowhere:,}" if there else plural(nowhere, "document")
-        parts.append(f"{named} that {'is' if nowhere == 1 else 'are'} not there")
-    return " and ".join(parts)
 
 
 def _link(store: str, link: DocumentLink, origin: Origin) -> str:

@@ -1,4 +1,4 @@
-"""People on the Settings page: who may come in and to which stores, letting somebody in, another owner."""
+"""People on the Settings page: who has access to which stores, sharing with a guest, naming an owner."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Final, Literal, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from rag_core.errors import RagError
 from rag_core.reports import Person, Tailscale
 from rag_core.types import Viewer
 from rag_core.wording import moment
 from ui import hits
 from ui.deps import library
-from ui.messages import show_done, show_error
+from ui.messages import errors_wait, show_done, show_waiting
 
 _LOGIN: Final = "settings_share_login"
 _STORES: Final = "settings_share_stores"
@@ -22,8 +21,8 @@ _ASK: Final = "settings_share_ask"
 _KNOWN: Final = "settings_share_known"
 _OWNER: Final = "settings_owner_login"
 _OPEN: Final = "settings_share_open"
-_ERROR: Final = "settings_share_error"
-_DONE: Final = "settings_share_done"
+_PLACE: Final = "settings_share"
+_DONE: Final = "settings_share_said"
 
 _GUESTS: Final = (
     "A guest searches the stores that you chose, reads their documents, and asks your language model if"
@@ -47,11 +46,10 @@ class Places(NamedTuple):
 
 
 def show_people(viewer: Viewer) -> Places:
-    """Everyone who may come in, each with what can be done, and the forms for another one."""
+    """Everyone with access, the actions for each, and the forms for another one."""
     st.subheader("People", anchor=False)
     st.html(hits.paragraphs(_GUESTS))
-    if error := st.session_state.pop(_ERROR, None):
-        show_error(error)
+    show_waiting(_PLACE)
     done = st.empty()
     stores = library().stores.names(viewer)
     for person in library().sharing.people(viewer):
@@ -93,14 +91,9 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
 
 
 def _facts(person: Person) -> str:
-    if person.is_owner:
-        return f"sees everything{_since(person)}"
     asks = "may ask" if person.may_ask else "may not ask"
-    return f"searches {', '.join(person.stores)} · {asks}{_since(person)}"
-
-
-def _since(person: Person) -> str:
-    return f" · since {moment(person.since)}" if person.since else ""
+    may = "sees everything" if person.is_owner else f"searches {', '.join(person.stores)} · {asks}"
+    return f"{may} · since {moment(person.since)}" if person.since else may
 
 
 def _actions(person: Person) -> None:
@@ -134,12 +127,8 @@ def _change(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
 def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) -> None:
     given = [name for name in person.stores if name in stores]
     st.multiselect("Stores", stores, given or None, key=chosen, placeholder="Choose stores")
-    st.checkbox(
-        "May ask",
-        person.may_ask,
-        key=may_ask,
-        help="Your language model answers them from these stores, too.",
-    )
+    asks = "Your language model answers them from these stores, too."
+    st.checkbox("May ask", person.may_ask, key=may_ask, help=asks)
 
 
 def _confirm_removal(viewer: Viewer, person: Person) -> None:
@@ -187,8 +176,7 @@ def _offer_ownership(viewer: Viewer) -> DeltaGenerator:
 
 
 def fill_in_places(viewer: Viewer, found: Tailscale, places: Places) -> None:
-    """Say what was done and from when on it counts, and offer to fill in those whom Tailscale knows and who
-    may not come in yet."""
+    """Say what was done and when it takes effect, and offer logins of the tailnet that have no access yet."""
     said, waits = st.session_state.pop(_DONE, ("", False))
     with places.done:
         show_done(f"{said}{f' {found.from_when}' if waits else ''}." if said else "")
@@ -269,9 +257,7 @@ def _make_owner(viewer: Viewer) -> None:
 
 
 def _do(act: Callable[[], str], *, waits: bool = True) -> None:
-    """Do it, and keep what is to be said of it until the page is drawn again. What ``waits`` counts only once
-    Tailscale leads here."""
-    try:
+    """Do it, and keep the message until the page is drawn again. What ``waits`` takes effect once Tailscale
+    forwards to this app."""
+    with errors_wait(_PLACE):
         st.session_state[_DONE] = act(), waits
-    except RagError as error:
-        st.session_state[_ERROR] = error

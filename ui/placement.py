@@ -1,4 +1,4 @@
-"""Choosing who embeds a store and where its vectors are, from what is at hand; changing it later."""
+"""Choosing the embedder of a store and the place of its vectors, and changing them later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from rag_core.errors import InvalidInput, RagError
+from rag_core.errors import InvalidInput
 from rag_core.library import background
 from rag_core.library.portable import Transfer
 from rag_core.types import StoreInfo, Viewer
@@ -17,10 +17,10 @@ from ui import hits, tasks
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words, look_for_others
 from ui.file_actions import show_run
-from ui.messages import sentence, show_done, show_error
+from ui.messages import errors_wait, sentence, show_done, show_waiting
 from ui.task_status import forget, library_name, show_tasks, under_way
 
-_ERROR: Final = "placement_error"
+_PLACE: Final = "placement"
 _NOTE: Final = "placement_note"
 _ADDRESS: Final = "stores_attach_address"
 _NAME: Final = "stores_attach_name"
@@ -103,8 +103,7 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
         ))  # fmt: skip
         with st.expander("Switch", icon=":material/swap_horiz:"):
             _switch(viewer, info)
-    if error := st.session_state.pop(_ERROR, None):
-        show_error(error)
+    show_waiting(_PLACE)
     if note := st.session_state.pop(_NOTE, None):
         st.info(hits.label(note))
 
@@ -125,29 +124,31 @@ def _switch(viewer: Viewer, info: StoreInfo) -> None:
 def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> None:
     own, name = library(), info.name
     as_it_is = (placed.embedder, placed.backend, rechunk) == (info.embedder, info.backend, False)
-    try:
+    with errors_wait(_PLACE):
         if placed.sends_private != info.sends_private:
             own.placement.let_private_leave(viewer, name, allowed=placed.sends_private)
             if as_it_is:
                 background.go_on(own, viewer, name)
                 return
-        own.placement.switch(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
-    except InvalidInput as error:
-        if as_it_is:  # tried all the same: a model may be another one by now under the same name
-            st.session_state[_NOTE] = sentence(error.as_message())
-        else:
-            st.session_state[_ERROR] = error
-    except RagError as error:
-        st.session_state[_ERROR] = error
-    else:
+        try:
+            own.placement.switch(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
+        except InvalidInput as error:
+            if not as_it_is:
+                raise
+            st.session_state[_NOTE] = sentence(
+                error.as_message()
+            )  # a model may be another one now under the same name
+            return
         st.session_state[_BEGUN] = name
         background.go_on(own, viewer, name)
 
 
 def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
+    name, _, address = info.switching.partition(" in ")
+    target = the_embedder(name) + (f" in {address}" if address else "")
     left = f"{info.to_switch:,} texts are still to embed" if info.to_switch else "All texts are embedded"
     st.html(hits.paragraphs(
-        f"It switches to {_target(info)}. {'It is being done now' if running else left}; until the end"
+        f"It switches to {target}. {'It is being done now' if running else left}; until the end"
         f" searches use {the_embedder(info.embedder)}.",
         status=True,
     ))  # fmt: skip
@@ -163,24 +164,16 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
         )  # fmt: skip
 
 
-def _target(info: StoreInfo) -> str:
-    name, _, address = info.switching.partition(" in ")
-    return the_embedder(name) + (f" in {address}" if address else "")
-
-
 def _go_on(viewer: Viewer, name: str) -> None:
     library().jobs.request(viewer, name)  # its folders, too: they may have to be cut again
     background.go_on(library(), viewer, name)
 
 
 def _abandon(viewer: Viewer, name: str) -> None:
-    try:
+    with errors_wait(_PLACE):
         library().placement.abandon_switch(viewer, name)
-    except RagError as error:
-        st.session_state[_ERROR] = error
-        return
-    st.session_state.pop(_BEGUN, None)
-    background.go_on(library(), viewer, name)
+        st.session_state.pop(_BEGUN, None)
+        background.go_on(library(), viewer, name)
 
 
 # --- another installation's index ---------------------------------------------------------
@@ -212,12 +205,7 @@ def offer_attaching(viewer: Viewer) -> None:
     address = st.text_input(
         "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off"
     )
-    st.text_input(
-        "Name",
-        key=_NAME,
-        placeholder="Leave empty to keep the name it has",
-        autocomplete="off",
-    )
+    st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")
     st.button(
         "Attach", key="stores_attach", type="primary", disabled=not address.strip(),
         on_click=_attach, args=(viewer,),
@@ -225,9 +213,7 @@ def offer_attaching(viewer: Viewer) -> None:
 
 
 def _attach(viewer: Viewer) -> None:
-    """Attach what the boxes name by now."""
-    address, name = (st.session_state[key].strip() for key in (_ADDRESS, _NAME))
-    start_attaching(viewer, address, name)
+    start_attaching(viewer, *(st.session_state[key].strip() for key in (_ADDRESS, _NAME)))
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:

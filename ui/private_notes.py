@@ -1,4 +1,4 @@
-"""What of a store nobody but its owner meets: the rules on its page, and the way to another."""
+"""The rules that keep notes of a store private, on its page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, said_of_privacy, said_of_unsure
 from ui import hits
 from ui.deps import library
-from ui.messages import show_error, show_warning
+from ui.messages import errors_wait, show_error, show_waiting, show_warning
 
-_ERROR: Final = "private_error"
+_PLACE: Final = "private"
 
 
 def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
@@ -36,8 +36,7 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
     for number, (rule, count) in enumerate(found.rules.items()):
         _rule(viewer, info.name, number, rule, count)
     _another(viewer, found)
-    if error := st.session_state.pop(_ERROR, None):
-        show_error(error)
+    show_waiting(_PLACE)
 
 
 def _rule(viewer: Viewer, name: str, number: int, rule: str, count: int) -> None:
@@ -77,18 +76,14 @@ def _say_hidden(viewer: Viewer, found: Privacy, glob: str) -> None:
 
 
 def _add(viewer: Viewer, name: str, box: str) -> None:
-    try:
+    with errors_wait(_PLACE):
         _follow(viewer, library().privacy.change(viewer, name, hide=[st.session_state[box]]))
         st.session_state[box] = ""
-    except RagError as error:
-        st.session_state[_ERROR] = error
 
 
 def _remove(viewer: Viewer, name: str, rule: str) -> None:
-    try:
+    with errors_wait(_PLACE):  # it was removed elsewhere meanwhile
         _follow(viewer, library().privacy.change(viewer, name, show=[rule]))
-    except RagError as error:  # it was removed elsewhere meanwhile
-        st.session_state[_ERROR] = error
 
 
 def _follow(viewer: Viewer, changed: Privacy) -> None:

@@ -12,15 +12,15 @@ import streamlit as st
 from rag_core.api.encoding import place
 from rag_core.errors import NotFound
 from rag_core.messages import say
-from rag_core.types import Answer, Hit, StoreInfo, Viewer
-from rag_core.wording import NOTHING_FITS, found, plural, shown_score
-from ui import deps, downloads, hits, paging
+from rag_core.types import MAX_DEPTH, Answer, Hit, Viewer
+from rag_core.wording import NOTHING_FITS, found, plural, shown_score, since_last_run, unshown
+from ui import deps, downloads, hits, visit
 from ui.access import require_viewer
+from ui.deps import library, store_infos
 from ui.folders import open_picker
 from ui.links import FILES_PAGE, INDEX_PAGE, address
 from ui.messages import sentence
-from ui.newer_files import show_newer_files
-from ui.scrolling import from_the_top
+from ui.missing_file import WHY
 from ui.search_state import SEARCH, Request, to_params, usual
 
 _OPENED: Final = "search_opened"
@@ -47,30 +47,21 @@ EXAMPLES: Final = (
 def show(viewer: Viewer, request: Request) -> None:
     """Search, and show what was found."""
     loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
-    answer = deps.search(
-        viewer,
-        request.q,
-        request.store,
-        mode="lexical" if loading else request.mode,
-        top_k=request.top_k,
-        offset=request.offset,
-        min_score=request.min,
-        filters=request.filters,
-    )
+    answer = deps.search(viewer, request, "lexical" if loading else request.mode)
     _headline(answer, loading=loading)
     if loading:
         _again_when_loaded()
-    with from_the_top("results", request.page):
+    with visit.from_the_top("results", request.page):
         _passages(answer, request)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        paging.show(answer, request)
+        show_paging(answer, request)
         if answer.hits:
             downloads.show(answer, viewer)
 
 
 def _passages(answer: Answer, request: Request) -> None:
     if not answer.hits and not answer.offset:
-        _nothing_found(request)
+        st.html(hits.paragraphs(*loosen(request)))
     elif _fits(answer):
         _list(answer, request)
     else:
@@ -89,7 +80,7 @@ def _list(answer: Answer, request: Request) -> None:
 
 
 def _fits(answer: Answer) -> bool:
-    """Whether there is anything to show at once: what stands behind a page before is never folded away."""
+    """Whether hits are shown at once; on a later page they always are."""
     return answer.convincing or not answer.hits or bool(answer.offset)
 
 
@@ -285,32 +276,22 @@ def offer_first_folder() -> None:
         st.switch_page(INDEX_PAGE)
 
 
-def offer_folder(said: str) -> None:
-    """The link to what comes first. It looks like a button: there is nothing else to do on the page."""
-    with st.container(key="first_step"):
-        st.page_link(INDEX_PAGE, label=f"**{said}**", icon=":material/folder_open:")
-
-
 def nothing_indexed(viewer: Viewer) -> None:
     """There are stores, but no document in them."""
     st.html(hits.paragraphs("There is no document to search yet."))
     if viewer.is_owner:
-        offer_folder("Choose or read a folder")
+        with st.container(key="first_step"):  # it looks like a button
+            st.page_link(INDEX_PAGE, label="**Choose or read a folder**", icon=":material/folder_open:")
 
 
 def start(viewer: Viewer) -> None:
     """Nothing was typed: what can be typed, and in what it would be looked for."""
     st.html(hits.examples(EXAMPLES))
-    st.html(hits.paragraphs(*map(_sizes, deps.store_infos(viewer))))
-
-
-def _sizes(info: StoreInfo) -> str:
-    passages, files = plural(info.chunk_count, "passage"), plural(info.file_count, "file")
-    return f"{info.name}: {passages} in {files}"
-
-
-def _nothing_found(request: Request) -> None:
-    st.html(hits.paragraphs(*loosen(request)))
+    sizes = (
+        f"{info.name}: {plural(info.chunk_count, 'passage')} in {plural(info.file_count, 'file')}"
+        for info in deps.store_infos(viewer)
+    )
+    st.html(hits.paragraphs(*sizes))
 
 
 def loosen(request: Request) -> list[str]:
@@ -327,3 +308,64 @@ def loosen(request: Request) -> list[str]:
     if request.mode == "lexical":
         advice.append("Search by words and meaning.")
     return advice or ["Try other words, or fewer of them."]
+
+
+# --- the foot of the list --------------------------------------------------------------
+
+
+LAST_PAGE: Final = f"These are the first {MAX_DEPTH:,} passages. A narrower search finds the rest."
+
+
+def show_paging(answer: Answer, request: Request) -> None:
+    """Previous and Next where there is anything before or behind, and the word that the list ends."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        if request.page > 1 or answer.has_more:
+            _turning(answer, request)
+        if end := ending(answer):
+            st.html(hits.paragraphs(end), width="content")
+
+
+def _turning(answer: Answer, request: Request) -> None:
+    name, before = ("Previous", request.page - 1) if answer.hits else ("First page", 1)
+    st.button(
+        name, key="page_before", icon=":material/arrow_back:", on_click=SEARCH.turn, args=(before,),
+        disabled=request.page == 1,
+    )  # fmt: skip
+    st.html(hits.paragraphs(f"Page {request.page:,}"), width="content")
+    st.button(
+        "Next", key="page_after", icon=":material/arrow_forward:", icon_position="right",
+        on_click=SEARCH.turn, args=(request.page + 1,), disabled=not answer.has_more,
+    )  # fmt: skip
+
+
+def ending(answer: Answer) -> str:
+    """What is to be said where the list ends; nothing where it goes on."""
+    shown = answer.offset + len(answer.hits)
+    if answer.has_more or not shown or not (answer.convincing or answer.offset):
+        return ""
+    if not answer.hits:
+        return "The list ends before this page."
+    if shown == MAX_DEPTH:
+        return LAST_PAGE
+    return unshown(answer) or f"That is all: {plural(shown, 'passage')}."
+
+
+# --- nothing good was found ------------------------------------------------------------
+
+
+def show_newer_files(viewer: Viewer, answer: Answer) -> None:
+    """From when on files are not known yet, with the ways to Index and to the question why. Only the owner is
+    told."""
+    if not (viewer.is_owner and answer.stores):
+        return
+    begun = library().jobs.last_begun(viewer, answer.stores)
+    sizes = {info.name: info.file_count for info in store_infos(viewer)}
+    largest = max(answer.stores, key=lambda name: sizes.get(name, 0))
+    likely = visit.last_store(answer.stores) or largest  # the store that is probably meant
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="newer_files"):
+        st.html(hits.paragraphs(since_last_run(begun)), width="content")
+        st.page_link(INDEX_PAGE, label="Index", icon=":material/sync:", query_params={"store": likely})
+        st.page_link(
+            FILES_PAGE, label="Why is a file not found?", icon=":material/help:",
+            query_params={"store": likely, WHY: answer.query.raw or "1"},
+        )  # fmt: skip

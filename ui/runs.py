@@ -1,27 +1,24 @@
-"""A store's indexing runs, as the pages need them: is one under way, and asking for one.
+"""A store's indexing runs: whether one is under way, and requests for one.
 
-What asks is a callback, so what goes wrong waits for ``show_outcome``.
+What asks is a callback, so what goes wrong is said later, by ``show_waiting(PLACE)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import streamlit as st
 
-from rag_core.errors import RagError
 from rag_core.library import background
 from rag_core.reports import Asked, Problem
 from rag_core.types import Job, Viewer
 from rag_core.wording import plural
-from ui import hits, stay
+from ui import hits, visit
 from ui.deps import library
-from ui.messages import show_done, show_error
+from ui.messages import errors_wait
 
-_ERROR: Final = "index_start_error"
-_DONE: Final = "index_done"
+PLACE: Final = "index"
 _STARTED: Final = "index_started"
 _AFTER_READING: Final = ("embedding", "sending", "done")
 
@@ -50,23 +47,17 @@ def start_run(
     ask(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
 
 
-def _lead_to_the_run() -> None:
-    """As a callback that has started a run, maybe from far down the page: have the browser scroll to it."""
-    _, number = st.session_state.get(_STARTED, ("", 0))
-    st.session_state[_STARTED] = stay.current(), number + 1
-
-
 def scroll_to_the_run() -> None:
     """The place that the browser scrolls to when a button far below has started a run: in the stay on the
     page in which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
     started_in, number = st.session_state.get(_STARTED, ("", 0))
-    if number and started_in == stay.current():
+    if number and started_in == visit.current():
         st.html(hits.arrival("The run was asked for.", number))
 
 
 def go_on(viewer: Viewer, store: str) -> None:
-    """Do what is asked for already, or bring all folders up to date when nothing is."""
-    with errors_wait():
+    """Do what is requested, or bring all folders up to date when nothing is."""
+    with errors_wait(PLACE):
         if library().jobs.requested(viewer, store):
             background.go_on(library(), viewer, store)
         else:
@@ -74,8 +65,8 @@ def go_on(viewer: Viewer, store: str) -> None:
 
 
 def forget(viewer: Viewer, store: str) -> None:
-    """Take back what is asked for and nobody has begun."""
-    with errors_wait():
+    """Cancel requests that no run has begun."""
+    with errors_wait(PLACE):
         library().jobs.cancel(viewer, store)
         background.go_on(library(), viewer, store)
 
@@ -86,38 +77,12 @@ def retry(viewer: Viewer, store: str, problem: Problem) -> None:
 
 
 def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
-    """Leave a request and see to it that somebody does it."""
-    with errors_wait():
+    """Leave a request and start a run for it."""
+    with errors_wait(PLACE):
         request()
         background.go_on(library(), viewer, store)
-        _lead_to_the_run()
-
-
-@contextmanager
-def errors_wait() -> Iterator[None]:
-    """Keep an error of a callback until the page is drawn: a callback draws nothing that stays."""
-    try:
-        yield
-    except RagError as error:
-        remember_error(error)
-
-
-def remember_error(error: RagError) -> None:
-    """Keep an error until the page is drawn."""
-    st.session_state[_ERROR] = error
-
-
-def remember_done(text: str) -> None:
-    """Keep what was done until the page is drawn."""
-    st.session_state[_DONE] = text
-
-
-def show_outcome() -> None:
-    """Say once why the last thing asked for could not be done, if it could not, or what came of it."""
-    show_done(st.session_state.pop(_DONE, ""))
-    error = st.session_state.pop(_ERROR, None)
-    if error is not None:
-        show_error(error)
+        _, number = st.session_state.get(_STARTED, ("", 0))
+        st.session_state[_STARTED] = visit.current(), number + 1  # the browser scrolls to the run
 
 
 def describe_asked(asked: Sequence[Asked]) -> str:

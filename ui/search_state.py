@@ -10,8 +10,8 @@ Setting ``st.query_params`` pushes an entry; ``bind="query-params"`` would repla
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, Literal, get_args
 from urllib.parse import parse_qs
@@ -105,17 +105,13 @@ class Choices:
 
 def to_params(request: Request, usual: Request = DEFAULT) -> Params:
     """The URL's parameters for a request; whatever is as in ``usual`` is left out."""
-    return {
-        f.name: _written(getattr(request, f.name))
-        for f in fields(Request)
-        if getattr(request, f.name) != getattr(usual, f.name)
-    }
-
-
-def _written(value: object) -> list[str]:
-    if isinstance(value, tuple):
-        return [str(item) for item in value]
-    return [f"{value:g}" if isinstance(value, float) else str(value)]
+    params: Params = {}
+    for name in NAMES:
+        value = getattr(request, name)
+        if value != getattr(usual, name):
+            values = value if isinstance(value, tuple) else (value,)
+            params[name] = [f"{each:g}" if isinstance(each, float) else str(each) for each in values]
+    return params
 
 
 def from_params(
@@ -129,9 +125,9 @@ def from_params(
     return Request(
         q=last.get("q", ""),
         store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in several)),
-        type=_among(choices.types, last.get("type")),
-        tag=_among(choices.tags, last.get("tag")),
-        path=_among(choices.folders, last.get("path")),
+        type=_one_of(choices.types, last.get("type")),
+        tag=_one_of(choices.tags, last.get("tag")),
+        path=_one_of(choices.folders, last.get("path")),
         after=_day(last.get("after")),
         before=_day(last.get("before")),
         mode=_one_of(get_args(Mode), last.get("mode"), usual.mode),
@@ -142,11 +138,7 @@ def from_params(
     )
 
 
-def _among(values: Mapping[str, int], value: str | None) -> str | None:
-    return value if value in values else None
-
-
-def _one_of(allowed: Sequence[Any], value: str | None, default: Any) -> Any:
+def _one_of(allowed: Collection[Any], value: str | None, default: Any = None) -> Any:
     return value if value in allowed else default
 
 
@@ -217,14 +209,11 @@ class State:
 
     def current(self) -> Request:
         """What the widgets say now."""
-        usual = self.usual()
-        values = {name: self._said(name, getattr(usual, name)) for name in self.names}
-        return replace(usual, **{**values, "store": tuple(values["store"])})
-
-    def _said(self, name: str, usual: Any) -> Any:
-        """What a widget says; as usual where it says nothing, which a choice of several may for a moment."""
-        value = st.session_state.get(self.key(name))
-        return usual if value is None else value
+        said = {name: st.session_state.get(self.key(name)) for name in self.names}
+        given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+        if "store" in given:
+            given["store"] = tuple(given["store"])
+        return replace(self.usual(), **given)
 
     def push(self) -> None:
         """As a callback: write what the widgets say into the URL, as one history entry.

@@ -122,23 +122,15 @@ def _refuse_busy(address: str, port: int) -> None:
         try:
             probe.bind((address, port))
         except OSError as error:
-            raise _cannot_listen(error, port) from error
-
-
-def _cannot_listen(error: OSError, port: int) -> RagError:
-    match error.errno:
-        case errno.EADDRINUSE:
-            return RagError(
-                f"Port {port} is already in use.",
-                f"If that is Commonplace, open http://127.0.0.1:{port}; otherwise choose another --port"
-                " (`make run PORT=9000`).",
-            )
-        case errno.EACCES:
-            return RagError(
-                f"Port {port} is reserved for the system.", "Choose one above 1023, such as 8501."
-            )
-        case _:
-            return RagError(f"Port {port} cannot be used: {error.strerror}.", "Choose another --port.")
+            said, step = {
+                errno.EADDRINUSE: (
+                    "is already in use",
+                    f"If that is Commonplace, open http://127.0.0.1:{port}; otherwise choose another --port"
+                    " (`make run PORT=9000`).",
+                ),
+                errno.EACCES: ("is reserved for the system", "Choose one above 1023, such as 8501."),
+            }.get(error.errno or 0, (f"cannot be used: {error.strerror}", "Choose another --port."))
+            raise RagError(f"Port {port} {said}.", step) from error
 
 
 def _allow_connections() -> None:

@@ -1,4 +1,4 @@
-"""The frame of every page: who is looking, which pages there are, title and icon.
+"""The frame of every page: its viewer, the links to other pages, title and icon.
 
 This script, not app.py, is Streamlit's main script: with a folder named ``pages`` beside it,
 Streamlit would run the pages of a fresh server on their own, past this file.
@@ -13,12 +13,11 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import stay
+from ui import visit
 from ui.access import require_viewer
 from ui.deps import library
 from ui.front import ICON
 from ui.hits import STYLE
-from ui.last_store import last
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,7 +38,7 @@ def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:
     with suppress(RagError):  # the page says it
         names = library().stores.names(viewer)
         asked = st.query_params.get("store") if is_open else None
-        if store := asked if asked in names else last(names):
+        if store := asked if asked in names else visit.last_store(names):
             return {"store": store}
     return {"store": ""} if is_open else None
 
@@ -62,7 +61,7 @@ def pages(viewer: Viewer) -> list[st.Page]:
 offered = pages(viewer)
 page = st.navigation(offered, position="hidden")
 st.set_page_config(page_title=f"{page.title} · Commonplace")
-stay.begin(page.title)
+visit.begin(page.title)
 # Not Streamlit's own row of pages: there a press on the page that is open does nothing, also where it shows a
 # document, and in a narrow window they are in a drawer that covers the page and stays open.
 with st.container(horizontal=True, gap=None, key="pages"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
@@ -13,16 +13,15 @@ import streamlit as st
 from rag_core.config import Settings, load
 from rag_core.errors import RagError
 from rag_core.files import display
-from rag_core.reports import Asked, SourceInfo
+from rag_core.reports import SourceInfo
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import left_out, plural, taken
 from ui import hits
 from ui.deps import library
-from ui.file_choice import choose_files, fill_chooser, patterns_in_boxes
 from ui.hits import label
-from ui.indexing import DryRun, offer_dry_run, show_dry_run
-from ui.messages import show_error
-from ui.runs import ask, errors_wait, start_run
+from ui.indexing import DryRun, choose_files, fill_chooser, offer_dry_run, patterns_in_boxes, show_dry_run
+from ui.messages import errors_wait, show_error
+from ui.runs import PLACE, ask, start_run
 
 _RUNNING: Final = (
     "The store is being indexed; above stands how far, and it can be cancelled there. "
@@ -47,12 +46,14 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
     st.header("Folders in this store", anchor=False)
     asked = library().jobs.requests(viewer, info.name) if active else ()
     named = {root for each in asked for root in each.folders or ()}
+    every = any(each.folders is None for each in asked)
     for found in _sources(load(), viewer, info.name, info.generation):
         with st.container(border=True, gap="xsmall"):
-            busy = "" if not _is_asked_for(found.source, asked) else _EMBEDDED if read else _READ
+            is_asked_for = found.source.root in named or (every and not found.source.paused)
+            busy = (_EMBEDDED if read else _READ) if is_asked_for else ""
             _show(viewer, info, found, busy=busy, active=active)
             if found.source.root in named:  # where it was asked for: the top may be out of sight
-                _say_running()
+                st.html(hits.paragraphs(_RUNNING, status=True))
     with st.container(horizontal=True):
         st.button(
             "Index again", key="index_again", icon=":material/sync:", disabled=active,
@@ -64,12 +65,7 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
         )  # fmt: skip
     st.caption(_WHICH)
     if active and not named:
-        _say_running()
-
-
-def _say_running() -> None:
-    """That there is a run. Its numbers stand at the top of the page alone: two clocks never agree."""
-    st.html(hits.paragraphs(_RUNNING, status=True))
+        st.html(hits.paragraphs(_RUNNING, status=True))
 
 
 # Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.
@@ -83,16 +79,16 @@ def _sources(
     return library().sources.all(viewer, store)
 
 
-def _is_asked_for(source: Source, asked: Sequence[Asked]) -> bool:
-    every = any(each.folders is None for each in asked) and not source.paused
-    return every or any(source.root in (each.folders or ()) for each in asked)
-
-
 def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, active: bool) -> None:
     source = found.source
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        st.markdown(f"**{label(_path(source))}**", width="content")
-        _badges(found)
+        st.markdown(f"**{label(display(os.fsencode(source.root)))}**", width="content")
+        if source.removed:
+            st.badge("Being removed", icon=":material/delete:", color="orange")
+        elif source.paused:
+            st.badge("Paused", icon=":material/pause:", color="gray")
+        if found.missing and not source.removed:
+            st.badge("Not on the disk", icon=":material/folder_off:", color="red")
     st.caption(label(taken(source)) + "  \n" + _counts(found, busy))
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
@@ -100,23 +96,13 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
         case (info.name, source.id, "remove"):
             _confirm_removal(viewer, info, source)
         case _ if source.removed:
-            _offer_to_keep(viewer, info, source)
+            st.caption("The next run forgets its documents.")
+            st.button(
+                "Keep it after all", key=f"source_keep_{info.name}_{source.id}", type="tertiary",
+                icon=":material/undo:", on_click=_keep, args=(viewer, info.name, source),
+            )  # fmt: skip
         case _:
             _actions(viewer, info, found, active=active)
-
-
-def _path(source: Source) -> str:
-    return display(os.fsencode(source.root))
-
-
-def _badges(found: SourceInfo) -> None:
-    if found.source.removed:
-        st.badge("Being removed", icon=":material/delete:", color="orange")
-        return
-    if found.source.paused:
-        st.badge("Paused", icon=":material/pause:", color="gray")
-    if found.missing:
-        st.badge("Not on the disk", icon=":material/folder_off:", color="red")
 
 
 def _counts(found: SourceInfo, busy: str) -> str:
@@ -165,24 +151,13 @@ def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, active: bool
 
 
 def _button(
-    name: str,
-    key: str,
-    icon: str,
-    act: Callable[..., None],
-    *args: object,
-    hint: str = "",
+    name: str, key: str, icon: str, act: Callable[..., None], *args: object, hint: str = "",
     disabled: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     st.button(
-        name,
-        key=key,
-        icon=icon,
-        type="tertiary",
-        on_click=act,
-        args=args,
-        help=hint or None,
+        name, key=key, icon=icon, type="tertiary", on_click=act, args=args, help=hint or None,
         disabled=disabled,
-    )
+    )  # fmt: skip
 
 
 def _open(store: str, source: Source, what: Literal["edit", "remove"]) -> None:
@@ -196,7 +171,7 @@ def _close() -> None:
 
 
 def _pause(viewer: Viewer, store: str, source_id: int, paused: bool) -> None:
-    with errors_wait():
+    with errors_wait(PLACE):
         library().sources.pause(viewer, store, source_id, paused=paused)
 
 
@@ -259,14 +234,6 @@ def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
 def _remove(viewer: Viewer, store: str, source_id: int) -> None:
     ask(viewer, store, lambda: library().sources.remove(viewer, store, source_id))
     _close()
-
-
-def _offer_to_keep(viewer: Viewer, info: StoreInfo, source: Source) -> None:
-    st.caption("The next run forgets its documents.")
-    st.button(
-        "Keep it after all", key=f"source_keep_{info.name}_{source.id}", type="tertiary",
-        icon=":material/undo:", on_click=_keep, args=(viewer, info.name, source),
-    )  # fmt: skip
 
 
 def _keep(viewer: Viewer, store: str, source: Source) -> None:

@@ -8,21 +8,21 @@ an option's label, and what it sends late must not be another label than the pag
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
-from rag_core.errors import NotFound, RagError
+from rag_core.errors import RagError
 from rag_core.types import StoreInfo, Viewer
-from ui import store_facts
+from ui import store_facts, visit
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words
 from ui.folders import choose_folder
 from ui.hits import label
-from ui.last_store import last, remember
-from ui.messages import show_error
+from ui.messages import show_error, show_unknown_store
 from ui.runs import has_read, is_active
 
 PARAM: Final = "store"
@@ -54,7 +54,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     active = {name: _is_active(viewer, name) for name in names}
     _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Store", names, key=BOX, on_change=_chosen, label_visibility="collapsed")
+        name = st.selectbox("Store", names, key=BOX, on_change=_choose, label_visibility="collapsed")
         st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
     read = active[name] and has_read(viewer, name)
     info = library().stores.info(viewer, name)
@@ -64,37 +64,25 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
 
 
 def _is_active(viewer: Viewer, name: str) -> bool:
-    try:
+    with suppress(RagError):  # a broken store must not hide the others; choosing it says what is wrong
         return is_active(viewer, name)
-    except RagError:  # a broken store must not hide the others; choosing it says what is wrong
-        return False
+    return False
 
 
 def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
     """Let the address decide, then what was chosen before, then what is being indexed."""
     asked = st.query_params.get(PARAM)
     if asked is not None and asked not in active:
-        _say_unknown(viewer, asked)
+        show_unknown_store(viewer, asked)
     at_work = max(active, key=active.__getitem__)  # the first at work, else the first
-    name = asked if asked is not None and asked in active else last(active) or at_work
-    remember(name)
+    name = asked if asked is not None and asked in active else visit.last_store(active) or at_work
+    visit.remember_store(name)
     st.session_state[BOX] = name
 
 
-def _say_unknown(viewer: Viewer, name: str) -> None:
-    try:
-        library().stores.info(viewer, name)
-    except NotFound as error:
-        show_error(error)
-
-
-def _chosen() -> None:
-    _choose(st.session_state[BOX])
-
-
-def _choose(name: str) -> None:
-    remember(name)
-    st.query_params[PARAM] = name
+def _choose(name: str = "") -> None:
+    st.query_params[PARAM] = name = name or st.session_state[BOX]
+    visit.remember_store(name)
 
 
 # --- a new store ------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from rag_core.files import display
-from rag_core.reports import Finding, Health
+from rag_core.reports import Health
 from rag_core.types import Metric, StoreInfo
 from rag_core.wording import embedder, left_out, moment, plural, size, taken, unreadable, vectors_in
 from ui.hits import one_line
@@ -55,14 +55,10 @@ def counts(info: StoreInfo) -> str:
     return " · ".join(parts)
 
 
-def _metric(info: StoreInfo) -> str:
-    name = METRICS.get(info.distance_metric, info.distance_metric)  # type: ignore[call-overload]
-    in_s3 = info.backend == "s3vectors" and info.distance_metric == "dot_product"
-    return " ".join([f"{name}.", SAME_ORDER, *([NO_DOT_PRODUCT] if in_s3 else [])])
-
-
 def sheet(info: StoreInfo) -> str:
     """Everything that a store says about itself."""
+    name = METRICS.get(info.distance_metric, info.distance_metric)  # type: ignore[call-overload]
+    in_s3 = info.backend == "s3vectors" and info.distance_metric == "dot_product"
     facts = {
         "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
         "Passages": f"{info.chunk_count:,}"
@@ -75,7 +71,7 @@ def sheet(info: StoreInfo) -> str:
         if info.identity
         else "none yet, as nothing is embedded",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
-        "Metric": _metric(info),
+        "Metric": f"{name}. {SAME_ORDER}{f' {NO_DOT_PRODUCT}' if in_s3 else ''}",
         "Vectors": vectors_in(info),
         "Address": f"{info.address} (for attaching it elsewhere)" if info.address else "",
         "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",
@@ -95,16 +91,13 @@ def types(info: StoreInfo) -> str:
     rows = list(islice(info.types.items(), MOST_BARS))
     rest = sum(info.types.values()) - sum(count for _, count in rows)
     rows += [("others", rest)] if rest else []
-    bars = "".join(_bar(name, count, count / max(most, rest)) for name, count in rows)
-    return f'<div class="cp"><dl class="cp-bars">{bars}</dl></div>'
-
-
-def _bar(name: str, count: int, part: float) -> str:
-    width = f"{max(part * 100, 0.5):.1f}%"
-    return (
+    bars = "".join(
         f'<dt>{html.escape(one_line(name))}</dt><dd><span class="cp-track" aria-hidden="true">'
-        f'<i style="width:{width}"></i></span><span class="cp-count">{count:,}</span></dd>'
+        f'<i style="width:{max(count / max(most, rest) * 100, 0.5):.1f}%"></i></span>'
+        f'<span class="cp-count">{count:,}</span></dd>'
+        for name, count in rows
     )
+    return f'<div class="cp"><dl class="cp-bars">{bars}</dl></div>'
 
 
 def folders(info: StoreInfo) -> str:
@@ -128,11 +121,9 @@ def health(found: Health) -> str:
     faults = [finding for finding in found.findings if finding.severity == "fault"]
     notes = [finding for finding in found.findings if finding.severity == "note"]
     said = f"{plural(len(faults), 'fault')} in {how}:" if faults else f"Sound, with a note, by {how}:"
-    rows = "".join(map(_finding, (*faults, *notes)))
+    rows = ""
+    for each in (*faults, *notes):
+        examples = html.escape("; ".join(map(one_line, each.examples)))
+        more = "; …" if each.count > len(each.examples) > 0 else ""
+        rows += f'<li>{html.escape(each.sentence)}<p class="cp-quiet">{examples}{more}</p></li>'
     return f'<div class="cp" role="status"><p>{said}</p><ul class="cp-folders">{rows}</ul></div>'
-
-
-def _finding(finding: Finding) -> str:
-    examples = "; ".join(map(one_line, finding.examples))
-    more = "; …" if finding.count > len(finding.examples) > 0 else ""
-    return f'<li>{html.escape(finding.sentence)}<p class="cp-quiet">{html.escape(examples)}{more}</p></li>'

@@ -1,26 +1,33 @@
-"""Every store in a line, the damaged ones with what is wrong; making a new one."""
+"""Every store in a line, the damaged ones with what is wrong; making a new one, and importing one."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from rag_core.errors import RagError
+from rag_core.errors import InvalidInput, RagError, StoreError
+from rag_core.library import Library
+from rag_core.library.portable import SUFFIX
 from rag_core.models.embedders import known_facts
 from rag_core.types import METRICS, StoreInfo, Viewer
-from ui import hits, store_facts
+from ui import hits, store_facts, tasks
 from ui.deps import library
+from ui.folders import shown, typed_folder
 from ui.links import STORES_PAGE
-from ui.messages import show_done, show_error, show_warning
+from ui.messages import errors_wait, show_error, show_waiting, show_warning
 from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_first_folder
 from ui.runs import is_active
-from ui.store_import import offer_import
-from ui.task_status import show_tasks, under_way
-from ui.tasks import Kind
+from ui.task_status import forget, found, library_name, show_tasks, under_way
+from ui.tasks import Kind, Report
 
-_DONE: Final = "stores_done"
 _SMALLEST, _LARGEST = 8, 4096  # what the hashing embedder takes
 
 
@@ -30,11 +37,17 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
     with st.container():
         if error is not None:
             show_error(error)
-        show_done(st.session_state.pop(_DONE, ""))
+        show_waiting("stores")
         show_lost_default(viewer)
     # Containers that are always there: else the expanders would close when the list grows above them.
     with st.container():
-        _list(viewer)
+        names = library().stores.names(viewer)
+        if not names:
+            st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
+            offer_first_folder()
+        for name in names:
+            with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
+                _row(viewer, name)
     with st.expander("New store", icon=":material/add:"):
         _new_store(viewer)
     with st.expander("Import a store", icon=":material/upload_file:"):
@@ -55,21 +68,6 @@ def show_lost_default(viewer: Viewer) -> None:
     """That the setting default_store names no store, where that is so: after a rename, say."""
     if lost := library().stores.lost_default(viewer):
         show_warning(lost)
-
-
-def say_later(sentence: str) -> None:
-    """Have the list say this once, when it is drawn next."""
-    st.session_state[_DONE] = sentence
-
-
-def _list(viewer: Viewer) -> None:
-    names = library().stores.names(viewer)
-    if not names:
-        st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
-        offer_first_folder()
-    for name in names:
-        with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
-            _row(viewer, name)
 
 
 def _row(viewer: Viewer, name: str) -> None:
@@ -151,3 +149,106 @@ def open_store(info: StoreInfo) -> None:
     """Go to the page of a store."""
     st.query_params["store"] = info.name
     st.rerun()
+
+
+# --- taking one in that was exported ---------------------------------------------------
+
+
+_PATH: Final = "stores_import_path"
+_IMPORT_NAME: Final = "stores_import_name"
+_EXPORTED: Final = "stores_import_exported"
+_UPLOAD: Final = "stores_import_upload"
+_TAKEN_IN: Final = "stores_import_taken_in"
+_IMPORT: Final = "stores_import"
+_LONGEST_NAME: Final = 60
+
+
+def offer_import(viewer: Viewer) -> None:
+    """The boxes and the button; what is under way is shown by `ui.task_status`."""
+    _clear_when_taken_in()
+    st.html(
+        hits.paragraphs(
+            f"A store that was exported is one file that ends in {SUFFIX}. It is checked before it is taken"
+            " in, and its folders that are not on this computer are paused."
+        )
+    )
+    if exported := _exported():
+        st.selectbox(
+            "Exported before", exported, None, key=_EXPORTED, on_change=_fill_in,
+            placeholder=f"Choose a file of {shown(exports())}",
+        )  # fmt: skip
+    st.text_input(
+        "File on this computer", key=_PATH, placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
+        autocomplete="off",
+    )  # fmt: skip
+    st.file_uploader(
+        "Or drop it here (a larger one: give its path above)", type=SUFFIX.removeprefix("."), key=_UPLOAD
+    )
+    st.text_input(
+        "Name", key=_IMPORT_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off"
+    )
+    st.button("Import", key="stores_import", type="primary", on_click=_start_import, args=(viewer,))
+    show_waiting(_IMPORT)
+
+
+def exports() -> Path:
+    """The folder of exports, by default."""
+    return library().settings.data_dir / "exports"
+
+
+def _exported() -> list[str]:
+    """The names of the files there, the newest first."""
+    with suppress(OSError), os.scandir(exports()) as there:
+        files = [(file.stat().st_mtime, file.name) for file in there if file.name.endswith(SUFFIX)]
+        return [name for _, name in sorted(files, reverse=True)]
+    return []  # there is no such folder yet
+
+
+def _fill_in() -> None:
+    if name := st.session_state[_EXPORTED]:
+        st.session_state[_PATH] = shown(exports() / name)
+
+
+def _start_import(viewer: Viewer) -> None:
+    name, uploaded = st.session_state[_IMPORT_NAME].strip(), st.session_state[_UPLOAD]
+    own = library()
+    with errors_wait(_IMPORT):
+        path = typed_folder(st.session_state[_PATH])
+        if path is None and uploaded is None:
+            raise InvalidInput("No file is named.", "Type the path of one, or drop it on the page.")
+        forget(("import",))
+        if path is not None:
+            file, act = shown(Path(path.name)), lambda report: own.stores.take_in(viewer, path, name, report)
+        else:
+            file, act = uploaded.name, _from_upload(own, viewer, uploaded, name)
+        tasks.start(library_name(), "import", file, act)
+
+
+def _clear_when_taken_in() -> None:
+    """Empty the boxes once their import made a store; a name may be refused before."""
+    done = next((task for task in found(("import",)) if isinstance(task.result, StoreInfo)), None)
+    if done is not None and st.session_state.get(_TAKEN_IN) is not done:
+        st.session_state[_TAKEN_IN] = done
+        st.session_state[_PATH] = st.session_state[_IMPORT_NAME] = ""
+        st.session_state[_EXPORTED] = None
+
+
+def _from_upload(
+    own: Library, viewer: Viewer, uploaded: UploadedFile, name: str
+) -> Callable[[Report], StoreInfo]:
+    data = uploaded.getvalue()
+    called = hits.one_line(Path(uploaded.name).name)[-_LONGEST_NAME:]
+
+    def act(report: Report) -> StoreInfo:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / (called if called.endswith(SUFFIX) else f"upload{SUFFIX}")
+            try:
+                file.write_bytes(data)
+            except OSError as error:
+                raise StoreError(
+                    f"What was dropped cannot be kept: {error.strerror}.",
+                    "Type the path of the file instead.",
+                ) from error
+            return own.stores.take_in(viewer, file, name, report)
+
+    return act

@@ -14,21 +14,19 @@ from rag_core.library.portable import SUFFIX, Transfer
 from rag_core.reports import VECTOR_INDEX, Health, Repair
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, some
-from ui import hits, store_facts, tasks
+from ui import hits, store_facts, tasks, visit
 from ui.deps import library
 from ui.file_actions import runs_now, show_run
 from ui.folders import open_picker, shown, typed_folder
-from ui.last_store import remember
 from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, STORES_PAGE
-from ui.messages import show_error
+from ui.messages import errors_wait, say_later, show_error, show_waiting
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
-from ui.store_import import exports
-from ui.store_list import open_store, say_later, show_lost_default, show_stores
+from ui.store_list import exports, open_store, show_lost_default, show_stores
 from ui.task_status import forget, forget_store, found, library_name, show_tasks, under_way
 from ui.tasks import Kind
 
-_ERROR: Final = "stores_export_error"
+_EXPORT: Final = "stores_export"
 _HEALTH: Final[tuple[Kind, ...]] = ("verify", "repair", "heal")
 
 
@@ -44,21 +42,32 @@ def show_store(viewer: Viewer, name: str) -> None:
         _title(name)
         show_error(error)
         if isinstance(error, StoreDamaged):
-            _offer_repair(viewer, name)
+            st.header("Health", anchor=False)
+            at_work = under_way(_HEALTH, name)
+            _repair_button(viewer, name, at_work=at_work)
+            show_tasks(_HEALTH, name, polling=at_work)
         _delete(viewer, name, "")
         return
-    remember(name)
+    visit.remember_store(name)
     _title(name)
     show_lost_default(viewer)
     if info.sources or info.file_count or info.attached:
         _links(info)
     else:
         _offer_folder(name)
-    _shared(viewer, name)
+    if guests := library().sharing.guests(viewer, name):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="store_shared"):
+            st.html(hits.paragraphs(f"Shared with {some(guests, 'guest')}."), width="content")
+            st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
     if running and not info.switching:
         show_run(viewer, name)
     st.html(store_facts.sheet(info))
-    _contents(info)
+    if info.types:
+        st.header("File types", anchor=False)
+        st.html(store_facts.types(info))
+    if info.sources:
+        st.header("Folders", anchor=False)
+        st.html(store_facts.folders(info))
     show_placement(viewer, info, running=running)
     show_private_notes(viewer, info)
     _health(viewer, name)
@@ -83,31 +92,13 @@ def _links(info: StoreInfo) -> None:
             st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
 
 
-def _shared(viewer: Viewer, name: str) -> None:
-    """Whom it is shared with; nothing where that is nobody."""
-    if guests := library().sharing.guests(viewer, name):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="store_shared"):
-            st.html(hits.paragraphs(f"Shared with {some(guests, 'guest')}."), width="content")
-            st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
-
-
 def _offer_folder(name: str) -> None:
-    """What comes first in an empty store: the picker of the Index page."""
     st.html(hits.paragraphs("The store is empty. Add a folder to have its files read."))
     if st.button(
         "Add a folder", key=f"store_add_folder_{name}", type="primary", icon=":material/create_new_folder:",
         on_click=open_picker,
     ):  # fmt: skip
         st.switch_page(INDEX_PAGE, query_params={"store": name})
-
-
-def _contents(info: StoreInfo) -> None:
-    if info.types:
-        st.header("File types", anchor=False)
-        st.html(store_facts.types(info))
-    if info.sources:
-        st.header("Folders", anchor=False)
-        st.html(store_facts.folders(info))
 
 
 # --- health -----------------------------------------------------------------------------
@@ -137,14 +128,6 @@ def _health(viewer: Viewer, name: str) -> None:
             )  # fmt: skip
         if faults - {VECTOR_INDEX}:
             _repair_button(viewer, name, at_work=at_work)
-    show_tasks(_HEALTH, name, polling=at_work)
-
-
-def _offer_repair(viewer: Viewer, name: str) -> None:
-    """All that can be done for the health of a store that cannot be read."""
-    st.header("Health", anchor=False)
-    at_work = under_way(_HEALTH, name)
-    _repair_button(viewer, name, at_work=at_work)
     show_tasks(_HEALTH, name, polling=at_work)
 
 
@@ -221,26 +204,22 @@ def _export(viewer: Viewer, name: str) -> None:
         "Export", key=f"store_export_start_{name}", icon=":material/save:", disabled=at_work,
         on_click=_start_export, args=(viewer, name, box, force),
     )  # fmt: skip
-    if error := st.session_state.pop(_ERROR, None):
-        show_error(error)
+    show_waiting(_EXPORT)
     show_tasks(("export",), name, polling=at_work)
 
 
 def _start_export(viewer: Viewer, name: str, box: str, force: str) -> None:
     own, usual = library(), exports()
     replace = bool(st.session_state[force])
-    try:
+    with errors_wait(_EXPORT):
         target = typed_folder(st.session_state[box]) or usual
-    except RagError as error:
-        st.session_state[_ERROR] = error
-        return
-    if target == usual:
-        with suppress(OSError):  # then the export says that there is no such folder
-            usual.mkdir(parents=True, exist_ok=True, mode=0o700)
-    tasks.start(
-        library_name(), "export", name,
-        lambda report: own.stores.export(viewer, name, target, report, force=replace),
-    )  # fmt: skip
+        if target == usual:
+            with suppress(OSError):  # then the export says that there is no such folder
+                usual.mkdir(parents=True, exist_ok=True, mode=0o700)
+        tasks.start(
+            library_name(), "export", name,
+            lambda report: own.stores.export(viewer, name, target, report, force=replace),
+        )  # fmt: skip
 
 
 # --- name and end -----------------------------------------------------------------------
@@ -295,6 +274,6 @@ def _delete(viewer: Viewer, name: str, contents: str) -> None:
         _refused(name, error)
         return
     forget_store(name)
-    say_later(f"Store {name!r} is deleted; its files are untouched.")
+    say_later("stores", f"Store {name!r} is deleted; its files are untouched.")
     del st.query_params["store"]
     st.rerun()

@@ -1,4 +1,4 @@
-"""What a long piece of work says while it is under way, and at its end until that is closed, or was seen."""
+"""Long tasks on a page: their progress, and their result until it is closed or was seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rag_core.library.portable import Exported
 from rag_core.reports import Health, OllamaModel, Repair
 from rag_core.types import StoreInfo
 from rag_core.wording import plural, size
-from ui import hits, stay, store_facts, tasks
+from ui import hits, store_facts, tasks, visit
 from ui.deps import library
 from ui.folders import shown
 from ui.links import STORES_PAGE
@@ -23,7 +23,7 @@ _MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is held in memory
 
 
 def library_name() -> str:
-    """By what the tasks of this library are known."""
+    """The name under which the tasks of this library are kept."""
     return str(library().settings.store_dir)
 
 
@@ -37,13 +37,13 @@ def found(kinds: Sequence[Kind], name: str | None = None) -> list[Task]:
 
 
 def forget(kinds: Sequence[Kind], name: str | None = None) -> None:
-    """Take away what these tasks said at their end: it is not so any more."""
+    """Remove the results of these tasks: they are out of date."""
     for task in found(kinds, name):
         tasks.close(library_name(), task)
 
 
 def forget_store(name: str) -> None:
-    """Take away what was said of the store ``name``, also of how it came: it is gone or called otherwise."""
+    """Remove all results about the store ``name``, which is gone or renamed."""
     for task in tasks.known(library_name()):
         of = task.result.name if isinstance(task.result, StoreInfo) else task.name
         if of == name and task.kind != "pull":
@@ -76,10 +76,11 @@ def _show(kinds: Sequence[Kind], name: str | None, *, polling: bool) -> None:
 
 
 def _is_news(task: Task) -> bool:
-    """That a store is ready is told everywhere until who asked for it has seen it, and then only there."""
+    """Whether to show the end of a task. A ready store is shown to all until the asker has seen it, and then
+    on the asker's page only."""
     if not isinstance(task.result, StoreInfo):
         return True
-    asked_here = task.asked_in == stay.current()
+    asked_here = task.asked_in == visit.current()
     task.was_told |= asked_here
     return asked_here or not task.was_told
 
@@ -101,13 +102,17 @@ def _show_ended(task: Task, key: str) -> None:
         st.html(hits.paragraphs(f"{task.headline} was cancelled; {left}.", status=True))
     match task.result:
         case Exported() as done:
-            _say_exported(done)
+            show_done(f"Exported {_counted(done)} to {shown(done.path)} ({size(done.size_bytes)}).")
         case StoreInfo() as info:
-            _say_imported(info)
+            show_done(f"Store {info.name!r} is ready: {_counted(info)}.")
+            if info.notices:
+                st.html(hits.paragraphs(*info.notices))
         case Health() as health:
             st.html(store_facts.health(health))
         case Repair() as repair:
-            _say_repaired(repair)
+            show_done(" ".join(repair.done) or "There was nothing to repair.")
+            if repair.to_embed:
+                st.html(hits.paragraphs(f"The next run embeds {plural(repair.to_embed, 'text')} again."))
         case OllamaModel() as model:
             show_done(f"{model.called} is there now. {_use(model)}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -130,16 +135,8 @@ def _offer_next(result: Result | None, key: str) -> None:
         )  # fmt: skip
 
 
-def _say_exported(done: Exported) -> None:
-    counted = f"{plural(done.chunk_count, 'passage')} of {plural(done.file_count, 'file')}"
-    show_done(f"Exported {counted} to {shown(done.path)} ({size(done.size_bytes)}).")
-
-
-def _say_imported(info: StoreInfo) -> None:
-    counted = f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}"
-    show_done(f"Store {info.name!r} is ready: {counted}.")
-    if info.notices:
-        st.html(hits.paragraphs(*info.notices))
+def _counted(found: Exported | StoreInfo) -> str:
+    return f"{plural(found.chunk_count, 'passage')} of {plural(found.file_count, 'file')}"
 
 
 def _use(model: OllamaModel) -> str:
@@ -147,9 +144,3 @@ def _use(model: OllamaModel) -> str:
         line = f"The line in config.yaml that has it answer questions: llm: ollama:{model.called}"
         return line if model.chats else "It can neither embed nor answer."
     return f"A new store can have it as its embedder: {model.embedder}"
-
-
-def _say_repaired(repair: Repair) -> None:
-    show_done(" ".join(repair.done) or "There was nothing to repair.")
-    if repair.to_embed:
-        st.html(hits.paragraphs(f"The next run embeds {plural(repair.to_embed, 'text')} again."))

@@ -12,7 +12,7 @@ from rag_core.errors import Cancelled
 from rag_core.library.portable import Exported, Transfer
 from rag_core.reports import Health, OllamaModel, Pulling, Repair
 from rag_core.types import StoreInfo
-from ui import stay, work
+from ui import visit, work
 from ui.work import Key, Work
 
 Kind = Literal["export", "import", "verify", "repair", "pull", "attach", "heal"]
@@ -37,7 +37,7 @@ class Task(Work[Transfer | Pulling | None, Result]):
 
     def __init__(self, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
         super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
-        self.asked_in: Final = stay.current()
+        self.asked_in: Final = visit.current()
         self.was_told = False
         self.kind: Final = kind
         self.name: Final = name

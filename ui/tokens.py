@@ -6,12 +6,11 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.errors import RagError
 from rag_core.types import Viewer
 from rag_core.wording import moment
 from ui import hits
 from ui.deps import library
-from ui.messages import show_done, show_error
+from ui.messages import errors_wait, say_later, show_waiting
 
 _WHAT_FOR: Final = (
     "On this computer a script needs none. With a token, a script (REST, /api/v1) or an assistant (MCP, /mcp)"
@@ -22,17 +21,14 @@ _WRITE: Final = "Assistants may change the index, because the setting mcp_allow_
 _READ: Final = "It changes nothing; the setting mcp_allow_writes would let assistants change the index."
 _NAME: Final = "settings_token_name"
 _MADE: Final = "settings_token_made"
-_ERROR: Final = "settings_token_error"
-_DONE: Final = "settings_token_done"
+_PLACE: Final = "settings_token"
 
 
 def show_tokens(viewer: Viewer) -> None:
     """The tokens with a button to revoke each, and the way to another, which is shown once."""
     st.header("Tokens for scripts", anchor=False)
     st.html(hits.paragraphs(_WHAT_FOR, _WRITE if library().settings.mcp_allow_writes else _READ))
-    if error := st.session_state.pop(_ERROR, None):
-        show_error(error)
-    show_done(st.session_state.pop(_DONE, ""))
+    show_waiting(_PLACE)
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
         st.code(made, language=None, wrap_lines=True)
@@ -55,18 +51,14 @@ def show_tokens(viewer: Viewer) -> None:
 
 
 def _make(viewer: Viewer) -> None:
-    try:
+    with errors_wait(_PLACE):
         st.session_state[_MADE] = (
             library().sharing.create_token(viewer, st.session_state[_NAME].strip()).secret
         )
         st.session_state[_NAME] = ""
-    except RagError as error:
-        st.session_state[_ERROR] = error
 
 
 def _revoke(viewer: Viewer, name: str) -> None:
-    try:
+    with errors_wait(_PLACE):
         library().sharing.revoke_token(viewer, name)
-        st.session_state[_DONE] = f"The token {name} is revoked: scripts that send it are refused."
-    except RagError as error:  # it was revoked elsewhere meanwhile
-        st.session_state[_ERROR] = error
+        say_later(_PLACE, f"The token {name} is revoked: scripts that send it are refused.")

@@ -1,8 +1,8 @@
-"""Which embedder a store has and where its vectors are: chosen, switched, compared and mended."""
+"""Which embedder a store has and where its vectors are: chosen, switched, compared and healed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from rag_core.errors import InvalidInput, VectorError
@@ -27,7 +27,7 @@ from rag_core.wording import plural
 
 
 class Placement(Service):
-    """Chooses, switches and mends the embedder and the vector index of stores."""
+    """Chooses, switches and heals the embedder and the vector index of stores."""
 
     def backends(self, viewer: Viewer) -> dict[str, str]:
         """The kinds of vector index that a store may have, and where text goes with each, in words."""
@@ -43,11 +43,11 @@ class Placement(Service):
         rechunk: bool = False,
     ) -> StoreInfo:
         """Have the next runs make the vectors of a store anew by ``embedder``, or keep them in ``backend``;
-        None leaves it as it is, or as the switch that is under way has it. Until all is done, searches use
-        the old ones.
+        None leaves it as it is, or as the switch under way has it. Searches use the old vectors until all
+        new ones are there.
 
-        ``rechunk`` lets the documents be cut again, which an embedder that reads less than the old one asks
-        for. Raises InvalidInput when it is missing then, or when nothing would change; EmbedderError and
+        ``rechunk`` also cuts the documents again, which an embedder that reads less than the old one needs.
+        Raises InvalidInput when it is missing then, or when nothing would change; EmbedderError and
         VectorError when the new ones cannot be had, StoreBusy while the store is being indexed.
         """
         store = self._own(viewer, name)
@@ -74,25 +74,26 @@ class Placement(Service):
             active = identities.active_identity(db)
             address = rows.address(db)
             begun = switch.under_way(db)
-        is_same = (
+        same_model = (
             active is not None
             and active.identity == embedder.identity
             and identities.same_canary(active.canary, canary)
         )
-        if is_same and backend == store.backend and not rechunk:
+        same_place = backend == store.backend
+        if same_model and same_place and not rechunk:
             raise InvalidInput(
                 f"Store {store.name!r} has this embedder and vector index already.",
                 "Nothing was changed; the switch that is under way can be abandoned."
                 if begun
                 else "Nothing was changed.",
             )
-        if not is_same or backend != store.backend:
-            beside = embedder.identity if address and backend == store.backend else None
+        if not (same_model and same_place):
+            beside = embedder.identity if address and same_place else None
             address = address_of(backend, store.name, self._shared.vector_options, beside)
         if address:
             remote = self._stores.own_remote(store, address, embedder.identity.dimension)
             answered(remote.owner, remote.server or address)
-            with store.decide() as db:  # before it is made: whatever becomes of this, no index is forgotten
+            with store.decide() as db:  # first: a failure must not lose track of the index
                 switch.retire(db, address)
             remote.prepare(store.id)
         with store.decide() as db:
@@ -105,7 +106,7 @@ class Placement(Service):
                 switch.cut_anew(db, chunk_spec(embedder.max_tokens, *sizes))
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
-        """Stay with the embedder and the vector index that searches use.
+        """Keep the embedder and the vector index that searches use.
 
         Raises InvalidInput when no switch is under way, StoreBusy while the store is being indexed.
         """
@@ -118,8 +119,8 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def let_private_leave(self, viewer: Viewer, name: str, *, allowed: bool) -> None:
-        """Say whether private notes of a store may go to servers on other machines; what may not any more
-        is removed there by the next run. Raises StoreBusy while the store is being indexed."""
+        """Say whether private notes of a store may go to servers on other machines. The next run removes
+        there what may not any more. Raises StoreBusy while the store is being indexed."""
         store = self._own(viewer, name)
         with store.hold("switch"), store.decide() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('sends_private', ?)", ("1" if allowed else "0",))
@@ -138,65 +139,53 @@ class Placement(Service):
         take_over: bool = False,
     ) -> StoreInfo:
         """Make a store of the remote vector index at ``address``, which another installation fills; without
-        ``name`` it is called as there. It is only read until it is taken over (``take_over``: at once);
-        attaching it once more brings it up to date.
+        ``name`` it is called as there. It is read-only until it is taken over (``take_over``: at once).
+        Attaching it once more brings it up to date.
 
-        ``progress`` hears how many passages came, and what it raises ends it. Raises InvalidInput for an
-        address or name that cannot be used, VectorError when the index cannot be read or is not one of
-        ours, EmbedderError when its embedder is not to be had here.
+        ``progress`` gets the number of passages so far; what it raises ends the attaching. Raises
+        InvalidInput for an address or name that cannot be used, VectorError when the index cannot be read or
+        is not one of ours, EmbedderError when its embedder is not available here.
         """
-        remote = self._at(address)
+        try:
+            remote: RemoteIndex = answered(partial(existing, address, self._shared.vector_options), address)
+        except Refused as error:
+            raise none_there(address, is_copy=True) if error.is_absence else error from None
         name = name or attaching.maker_at(remote, address).name
-        old = self._attached_to(viewer, name, address)
-        path = self._stores.path(name) if old else self._stores.new_path(viewer, name)
-
-        def make_room() -> None:
-            if old:
-                self._stores.delete(viewer, name, keep_grants=True)
-            else:
-                self._stores.make_room(name)
-
+        is_again = False
+        if name in self._stores.names(viewer):
+            known = self._shared.info(viewer, name)
+            is_again = known.attached and known.address == address
+        if is_again:
+            path = self._stores.path(name)
+            make_room: Callable[[], None] = partial(self._stores.delete, viewer, name, keep_grants=True)
+        else:
+            path = self._stores.new_path(viewer, name)
+            make_room = partial(self._stores.make_room, name)
         attaching.attach(
             remote, address, backend_of(address), path, self._embedders.get,
             make_room=make_room, progress=progress,
         )  # fmt: skip
         if take_over:
-            self._take_over(self._stores.open(viewer, name).store)
+            store = self._stores.open(viewer, name).store
+            with store.hold("switch"):
+                if target := self._stores.target(store):
+                    target.prepare(store.id, take_over=True)
+                with store.decide() as db:
+                    switch.take_over(db)
         return self._shared.info(viewer, name)
 
-    def _at(self, address: str) -> RemoteIndex:
-        """The index that is at ``address``. Raises VectorError, also when there is none; InvalidInput."""
-        try:
-            return answered(partial(existing, address, self._shared.vector_options), address)
-        except Refused as error:
-            raise none_there(address, is_copy=True) if error.is_absence else error from None
-
-    def _attached_to(self, viewer: Viewer, name: str, address: str) -> bool:
-        """Whether the store called ``name`` is a copy of what is at ``address``."""
-        if name not in self._stores.names(viewer):
-            return False
-        info = self._shared.info(viewer, name)
-        return info.attached and info.address == address
-
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
-        """Let this installation fill the index that a store is attached to, and nobody else any more.
+        """Let this installation fill the index that a store is attached to, and no other one.
 
-        What is in it by now stays, as a folder that is paused; add the folders of this computer to go on.
-        ``progress`` as in `attach_store`. Raises InvalidInput for a store that is not attached, VectorError
-        when the index cannot be reached.
+        What is in it stays, as a paused folder; add folders of this computer to go on. ``progress`` as in
+        `attach`. Raises InvalidInput for a store that is not attached, VectorError when the index
+        cannot be reached.
         """
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
         # It is read once more first, or the next run would remove what came since.
         return self.attach(viewer, info.address, name, progress, take_over=True)
-
-    def _take_over(self, store: Store) -> None:
-        with store.hold("switch"):
-            if remote := self._stores.target(store):
-                remote.prepare(store.id, take_over=True)
-            with store.decide() as db:
-                switch.take_over(db)
 
     # --- a remote index -------------------------------------------------------------
 
@@ -215,8 +204,8 @@ class Placement(Service):
             return False
 
     def heal(self, viewer: Viewer, name: str) -> Health:
-        """Send a store's remote vector index what it lacks and remove what it has too much; what was found
-        is in the findings. Without a remote index there is nothing to do.
+        """Send a store's remote vector index what it lacks and remove what it has too much; the findings say
+        what that was. Without a remote index there is nothing to do.
 
         Raises StoreBusy while the store is being indexed, VectorError when the index is another owner's or
         cannot be reached.
@@ -233,7 +222,7 @@ class Placement(Service):
 
 
 def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
-    """What the remote vector index of a store has not as it should, as findings."""
+    """How the remote vector index of a store differs from it, as findings."""
     try:
         remote = stores.target(store)
         if remote is None:
@@ -254,8 +243,8 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
 
 
 def drop_remote(stores: StoreFiles, store: Store) -> None:
-    """Delete the remote indexes of a store, as far as they are its own; it is a local one then. They stay
-    where a copy of the store searches them, too.
+    """Delete the remote indexes that are a store's own; it is a local one then. They stay where a copy of
+    the store searches them, too.
 
     Raises StoreBusy while it is being indexed, VectorError when one of them cannot be deleted.
     """
@@ -266,37 +255,30 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
             found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
         if not found or stores.twins(store):
             return
-        for address in found:
-            _drop_index(stores, store, address)
+        try:
+            for address in found:
+                remote = stores.remote(store, address, 1)
+                answered(remote.owner, remote.server or address)
+                remote.drop(store.id)
+        except (VectorError, InvalidInput) as error:
+            command = f"commonplace store delete {store.name} --leave-index"
+            raise VectorError(
+                f"The vector index of store {store.name!r} cannot be deleted, and so nothing was:"
+                f" {error.message}",
+                f"Try again later, or leave what is there: `{command}`.",
+            ) from error
         with store.decide() as db:
             switch.keep_local(db)
 
 
-def _drop_index(stores: StoreFiles, store: Store, address: str) -> None:
-    try:
-        remote = stores.remote(store, address, 1)
-        answered(remote.owner, remote.server or address)
-        remote.drop(store.id)
-    except (VectorError, InvalidInput) as error:
-        command = f"commonplace store delete {store.name} --leave-index"
-        raise VectorError(
-            f"The vector index of store {store.name!r} cannot be deleted, and so nothing was:"
-            f" {error.message}",
-            f"Try again later, or leave what is there: `{command}`.",
-        ) from error
-
-
 def _findings(found: outbox.Comparison) -> Iterator[Finding]:
-    lacking, surplus = found.missing, found.extra
-    if lacking:
-        sentence = f"The vector index lacks {plural(len(lacking), 'passage')}."
-        yield Finding(VECTOR_INDEX, "fault", sentence, len(lacking), lacking[:EXAMPLES])
-    if surplus:
-        sentence = f"The vector index has {plural(len(surplus), 'passage')} too much."
-        yield Finding(VECTOR_INDEX, "fault", sentence, len(surplus), surplus[:EXAMPLES])
-    if found.refused:
-        sentence = f"The vector index refused {plural(found.refused, 'passage')}."
-        yield Finding(VECTOR_INDEX, "fault", sentence, found.refused)
-    if found.queued:
-        sentence = f"The next run tells the vector index of {plural(found.queued, 'passage')}."
-        yield Finding(VECTOR_INDEX, "note", sentence, found.queued)
+    missing, extra = found.missing, found.extra
+    for count, severity, sentence, examples in (
+        (len(missing), "fault", "The vector index lacks {}.", missing[:EXAMPLES]),
+        (len(extra), "fault", "The vector index has {} too much.", extra[:EXAMPLES]),
+        (found.refused, "fault", "The vector index refused {}.", ()),
+        (found.queued, "note", "The next run tells the vector index of {}.", ()),
+    ):
+        if count:
+            said = sentence.format(plural(count, "passage"))
+            yield Finding(VECTOR_INDEX, severity, said, count, examples)  # type: ignore[arg-type]

@@ -25,8 +25,8 @@ from rag_core.store.identities import active_identity, target_identity
 from rag_core.types import OWNER, Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
-from rag_core.vectors.deadline import WithDeadline
 from rag_core.vectors.local import LocalVectors
+from rag_core.vectors.remote import WithDeadline
 
 OpenRemote = Callable[[str, int, Metric], RemoteIndex]
 """Opens the remote vector index at an address, for vectors of a dimension and metric."""

@@ -1,4 +1,4 @@
-"""Where a store's vectors are searched. One protocol; the store's file stays the truth.
+"""Vector indexes: one protocol to search them, one to fill remote ones. The store's file stays the truth.
 
 ``local`` reads the store's own file. A *remote* index (``s3vectors``, …) has a copy of every chunk
 that the outbox sends to it; a second protocol says what it takes to write, compare and rebuild it.
@@ -72,7 +72,7 @@ Settled = Callable[[Receipt], None]
 
 
 def unnoticed(_: Receipt) -> None:
-    """For callers that only want the last word."""
+    """For callers that only want the final receipt."""
 
 
 class RemoteIndex(VectorIndex, Protocol):
@@ -93,7 +93,7 @@ class RemoteIndex(VectorIndex, Protocol):
         """
 
     def owner(self) -> str:
-        """Whose index it is; ``""`` when there is none, or nobody says so."""
+        """The owner of the index; ``""`` when there is no index or no owner."""
 
     def drop(self, owner: str) -> None:
         """Delete the index with everything in it, or what is left of one, if it is ``owner``'s; nothing
@@ -116,7 +116,7 @@ class RemoteIndex(VectorIndex, Protocol):
         """Everything in the index, in no order."""
 
     def close(self) -> None:
-        """Let go of what it holds on this machine; nothing else is asked of it then."""
+        """Release what it holds on this machine; it is not used afterwards."""
 
 
 def unit(vector: Vectors) -> Vectors:
@@ -126,16 +126,6 @@ def unit(vector: Vectors) -> Vectors:
     if not np.isfinite(length) or length == 0:
         return vector
     return (vector / length).astype(np.float32)
-
-
-def can_be_searched(query: Vectors) -> bool:
-    """Whether anything is near to ``query``: it has a length."""
-    return bool(np.isfinite(query).all() and np.any(query))
-
-
-def clipped(cosine: float) -> float:
-    """``cosine`` within −1 and 1, which rounding may leave."""
-    return max(-1.0, min(1.0, cosine))
 
 
 def best_first(found: Iterable[Match]) -> list[Match]:

@@ -67,7 +67,7 @@ def backend_of(address: str) -> str:
 
 
 def open_remote(address: str, dimension: int, metric: Metric, options: VectorOptions) -> RemoteIndex:
-    """The index at ``address`` for vectors of this shape, there or not; asks nobody yet.
+    """The index at ``address`` for vectors of this shape, there or not; connects to nothing yet.
 
     Raises VectorError when its package is not installed, InvalidInput for a bad address.
     """

@@ -19,37 +19,24 @@ from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_core.errors import VectorError
 from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import VectorRecord, unit
-from rag_core.vectors.payload import (
-    DOC,
-    MAY_BE_UNFILTERED,
-    UNFILTERED,
-    Value,
-    document,
-    filter_objects,
-    rebuilt,
-    values,
-    whole,
-)
-from rag_core.vectors.remote import Remote, Shape, Undo, mark
-from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
+from rag_core.vectors import VectorRecord, payload
+from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED, whole
+from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Remote, Shape, Undo, mark, unless
+from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
 
 if TYPE_CHECKING:
     import httpx
 
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
-HNSW = {"max_neighbors": 32, "ef_construction": 200}
-"""How collections link their vectors. With ``ef_search`` 400 it finds more than 99 of 100 of the nearest ten
-even among random directions, where Chroma's own defaults lose a third."""
-
-ALL = 1_000_000
-"""So many candidates are looked at for an exact search: every vector that the index has linked."""
+HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
+"""How collections link and search their vectors: more than 99 of 100 of the nearest ten are found even among
+random directions, where Chroma's own defaults lose a third."""
 
 KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
 """Every key that ``payload.metadata`` may give."""
@@ -58,40 +45,20 @@ MAX_ALTERNATIVES = 500
 """So many in one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
 
 _OWNER, _DIMENSION = "commonplace:owner", "commonplace:dimension"
-_BATCH = 2000
-_KEYS_A_PAGE = 5000
-_RECORDS_A_PAGE = 256
 _NUMBER_BYTES = 6  # of base64, or fewer
 _RECORD_BYTES = 256
-_CONNECT_S = 10.0
 _COLLECTION = re.compile(r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChromaOptions(ProgramOptions):
-    """How to reach Chroma. A search that is not ``exact`` looks at ``ef_search`` candidates at least."""
+    """How to reach Chroma."""
 
-    ef_search: int = 400
     port = 8000
 
 
-class Item(NamedTuple):
-    """A record as Chroma takes it, without its id."""
-
-    vector: Vectors
-    text: str
-    metadata: dict[str, Value | None]
-
-
 # --- calls --------------------------------------------------------------------------------------
-
-
-class Engine(NamedTuple):
-    """The package's parts, wired: what it is asked through, and all of it, to be ended."""
-
-    api: Any
-    system: Any
 
 
 class ChromaService(Program[ChromaOptions]):
@@ -101,28 +68,25 @@ class ChromaService(Program[ChromaOptions]):
     url_setting, example = "chroma_url", "http://127.0.0.1:8000"
     access = "Use a server without a key, or let a proxy on this machine add it."
 
-    def _once(self, act: Callable[[Any], _T]) -> _T:
-        return super()._once(lambda engine: act(engine.api))
-
-    def _connect(self) -> Engine:
+    def _connect(self) -> Any:
         import httpx
 
-        engine = self._wired(
+        api = self._wired(
             chroma_api_impl="chromadb.api.fastapi.FastAPI",
             chroma_server_host=self.options.server,
             chroma_server_http_port=self.options.port,
         )
-        engine.api._session.close()
-        engine.api._session = session = httpx.Client(
-            headers=engine.api._session.headers,
-            timeout=httpx.Timeout(self.options.timeout, connect=min(self.options.timeout, _CONNECT_S)),
+        api._session.close()
+        api._session = session = httpx.Client(
+            headers=api._session.headers,
+            timeout=httpx.Timeout(self.options.timeout, connect=min(self.options.timeout, CONNECT_S)),
             **straight_to(self.options.server),
             event_hooks={"response": [self._check]},
         )
         weakref.finalize(self, session.close)
-        return engine
+        return api
 
-    def _start(self, folder: Path) -> Engine:
+    def _start(self, folder: Path) -> Any:
         errors = self.imported("chromadb.errors")
         try:
             return self._wired(
@@ -133,19 +97,20 @@ class ChromaService(Program[ChromaOptions]):
         except errors.ChromaError as error:
             raise self.damage(error) from error
 
-    def _wired(self, **settings: Any) -> Engine:
+    def _wired(self, **settings: Any) -> Any:
+        """The package's interface, with these settings and nothing that reports to anybody."""
         config = self.imported("chromadb.config")
         quiet = {"_env_file": None, "anonymized_telemetry": False, "chroma_otel_collection_endpoint": ""}
         system = config.System(config.Settings(**settings, **quiet))
         api = system.instance(self.imported("chromadb.api").ServerAPI)
         system.start()
-        return Engine(api, system)
+        return api
 
     @staticmethod
-    def _stop(engine: Engine) -> None:
-        if session := getattr(engine.api, "_session", None):
+    def _stop(engine: Any) -> None:
+        if session := getattr(engine, "_session", None):
             session.close()
-        engine.system.stop()
+        engine._system.stop()
 
     def explained(self, error: Exception) -> Exception:
         import httpx
@@ -160,7 +125,7 @@ class ChromaService(Program[ChromaOptions]):
                 return self.damage(error)
             case errors.ChromaError():
                 return self.refusal(error.code(), str(error))
-            case ValueError() if not (self.options.url and isinstance(error, json.JSONDecodeError)):
+            case ValueError() if not isinstance(error, json.JSONDecodeError):
                 return self.refusal(400, str(error))  # the package refuses what it is given
             case ValueError() | TypeError() | LookupError() | AttributeError():
                 return self.mistaken() if self.options.url else self.refusal(400, str(error))
@@ -184,8 +149,9 @@ class Chroma(Remote[ChromaService]):
     form = "chroma://HOST:PORT/COLLECTION"
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
     metrics = {"cosine": "cosine", "euclidean": "l2", "dot_product": "ip"}  # noqa: RUF012
-    most_numbers = 65_536
-    most_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
+    max_dimension = 65_536
+    max_batch = 2000
+    max_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
     other_place = "give the store another name"
 
     # --- where it is ------------------------------------------------------------------------
@@ -211,16 +177,6 @@ class Chroma(Remote[ChromaService]):
 
     # --- the index itself -------------------------------------------------------------------
 
-    def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        super().prepare(owner, take_over=take_over)
-        if self._known.configuration_json["hnsw"].get("ef_search") != self._ef_search:
-            self._modify(new_configuration={"hnsw": {"ef_search": self._ef_search}})
-
-    @property
-    def _ef_search(self) -> int:
-        options = self.service.options
-        return ALL if options.exact else options.ef_search
-
     def _describe(self) -> Any:
         self._known = self.service.ask(lambda api: api.get_collection(self._collection))
         return self._known
@@ -239,7 +195,7 @@ class Chroma(Remote[ChromaService]):
         return str((found.metadata or {}).get(_OWNER, ""))
 
     def _create(self, owner: str, undo: Undo) -> None:
-        hnsw = {"space": self.metric, "ef_search": self._ef_search, **HNSW}
+        hnsw = {"space": self.metric, **HNSW}
         metadata = {_OWNER: owner, _DIMENSION: self.dimension}
         undo.append(partial(self._delete_if_empty, owner))
         self.service.ask(
@@ -265,12 +221,9 @@ class Chroma(Remote[ChromaService]):
         return self._owner_of(found)
 
     def _give_to(self, found: Any, owner: str) -> None:
-        mine = {_OWNER: owner, _DIMENSION: self.dimension}
-        self._modify(new_metadata={**(found.metadata or {}), **mine})
-
-    def _modify(self, **changes: Any) -> None:
-        """Change what is said of the collection; its own method for it warns of its embedding function."""
-        self._with(lambda collection: collection._client._modify(id=collection.id, **changes))
+        mine = {**(found.metadata or {}), _OWNER: owner, _DIMENSION: self.dimension}
+        # the collection's own method for it warns of its embedding function
+        self._with(lambda collection: collection._client._modify(id=collection.id, new_metadata=mine))
 
     def drop(self, owner: str) -> None:
         if self.owner() == owner:
@@ -281,56 +234,55 @@ class Chroma(Remote[ChromaService]):
             self._delete_collection()
 
     def _delete_collection(self) -> None:
-        delete = partial(self.service.ask, lambda api: api.delete_collection(self._collection))
-        self._unless((404,), delete)
+        unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
         self._known = None
 
     # --- records ------------------------------------------------------------------------------
 
     def _most(self) -> int:
         said: int = self.service.ask(lambda api: api.get_max_batch_size())
-        return min(said, _BATCH) if said > 0 else _BATCH
+        return min(said, self.max_batch) if said > 0 else self.max_batch
 
-    def _encode(self, record: VectorRecord) -> tuple[Item, int] | str:
+    def _encode(self, record: VectorRecord) -> tuple[tuple[Any, ...], int] | str:
         if not record.key or whole(record.key) != record.key:
             return "Its key is empty, or holds halves of characters."
-        asked = {key: None if value == [] else value for key, value in values(record.metadata).items()}
-        metadata = {**dict.fromkeys(KEYS), **asked, DOC: document(record)}
-        item = Item(unit(record.vector), whole(record.text), metadata)
-        texts = len(json.dumps(item.metadata)) + len(json.dumps(item.text))
-        return item, texts + record.vector.size * _NUMBER_BYTES + _RECORD_BYTES
+        given = payload.values(record.metadata)
+        asked = {key: value for key, value in given.items() if value != []}
+        metadata = {**dict.fromkeys(KEYS), **asked, DOC: payload.document(record)}
+        texts = len(json.dumps(metadata)) + len(json.dumps(record.text))
+        size = texts + record.vector.size * _NUMBER_BYTES + _RECORD_BYTES
+        return (record.vector, record.text, metadata), size
 
-    def _put(self, items: dict[str, Item]) -> None:
-        vectors, texts, metadata = zip(*items.values(), strict=True)
-        given = {"embeddings": [*vectors], "documents": [*texts], "metadatas": [*metadata]}
+    def _put(self, items: dict[str, tuple[Any, ...]]) -> None:
+        vectors, texts, metadata = map(list, zip(*items.values(), strict=True))
+        given = {"embeddings": vectors, "documents": texts, "metadatas": metadata}
         self._with(lambda collection: collection.upsert(ids=[*items], **given))
 
     def _delete(self, keys: list[str]) -> None:
         self._with(lambda collection: collection.delete(ids=keys))
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
-        where = filter_objects(filters, MAX_ALTERNATIVES, "$contains", MAY_BE_UNFILTERED)
+        where = payload.filter_objects(filters, MAX_ALTERNATIVES, "$contains", MAY_BE_UNFILTERED)
         asked = {"query_embeddings": [query], "n_results": k, "where": where, "include": ["distances"]}
         found = self._with(lambda collection: collection.query(**asked), SEARCH_ATTEMPTS)
         for key, distance in zip(found["ids"][0], found["distances"][0], strict=True):
             yield key, 1 - distance / 2 if self.metric == "l2" else 1 - distance  # l2 is squared
 
     def keys(self) -> Iterator[str]:
-        for page in self._pages(_KEYS_A_PAGE, []):
+        for page in self._pages(KEYS_A_PAGE, []):
             yield from page["ids"]
 
     def records(self) -> Iterator[VectorRecord]:
-        for page in self._pages(_RECORDS_A_PAGE, ["embeddings", "documents", "metadatas"]):
+        for page in self._pages(RECORDS_A_PAGE, ["embeddings", "documents", "metadatas"]):
             columns = page["ids"], page["embeddings"], page["documents"], page["metadatas"]
             for key, vector, text, metadata in zip(*columns, strict=True):
                 kept = dict(metadata or {})
-                yield rebuilt(key, vector, text or "", kept.pop(DOC, "{}"), kept)
+                yield payload.rebuilt(key, vector, text or "", kept.pop(DOC, "{}"), kept)
 
     def _pages(self, count: int, include: list[str]) -> Iterator[dict[str, Any]]:
         start = 0
         while True:
-            where = {"limit": count, "offset": start, "include": include}
-            page = self._with(methodcaller("get", **where))
+            page = self._with(methodcaller("get", limit=count, offset=start, include=include))
             yield page
             if len(page["ids"]) < count:
                 return
@@ -338,16 +290,17 @@ class Chroma(Remote[ChromaService]):
 
     def _with(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
         """What ``act`` gives, which asks the package's Collection. Raises as Service.ask."""
+
+        def use(api: Any) -> _T:
+            from chromadb.api.models.Collection import Collection
+
+            if self._known is None:
+                self._known = api.get_collection(self._collection)
+            return act(Collection(client=api, model=self._known, embedding_function=None))
+
         try:
-            return self.service.ask(lambda api: act(self._opened(api)), attempts)
+            return self.service.ask(use, attempts)
         except Refused as error:
             if error.is_absence:  # another of the same name may come
                 self._known = None
             raise
-
-    def _opened(self, api: Any) -> Any:
-        from chromadb.api.models.Collection import Collection
-
-        if self._known is None:
-            self._known = api.get_collection(self._collection)
-        return Collection(client=api, model=self._known, embedding_function=None)

@@ -23,7 +23,7 @@ from rag_core.errors import VectorError, VectorsUnreachable
 _LOCK, _HOLDER = "commonplace.lock", "commonplace.holder"
 _PROJECT = Path(__file__).resolve().parents[2]
 _APP = (_PROJECT / "app.py", _PROJECT / "ui" / "shell.py")  # Streamlit puts what it runs into argv
-_WAIT_S = 0.5  # longer than this process needs to end an engine that nobody uses any more
+_WAIT_S = 0.5  # longer than this process needs to end an unused engine
 _T = TypeVar("_T")
 
 _starting = threading.Lock()
@@ -52,13 +52,15 @@ def running(
         if known is None:
             lock = _locked(folder, name)
             with ExitStack() as undo:
-                undo.callback(_release, folder, lock)
+                undo.callback(lock.release)
+                undo.callback((folder / _HOLDER).unlink, missing_ok=True)
                 with suppress(OSError):  # on a full disk
                     (folder / _HOLDER).write_text(f"{_program()} (process {os.getpid()})", "utf-8")
-                known = Running(start(folder), takes_turns=takes_turns)
-                undo.pop_all()
-            weakref.finalize(known, _end, known.engine, stop, folder, lock)
-            _running[folder] = known
+                engine = start(folder)
+                known = _running[folder] = Running(engine, takes_turns=takes_turns)
+                ended = undo.pop_all()
+                ended.callback(stop, engine)
+                weakref.finalize(known, ended.close)
         return known
 
 
@@ -78,19 +80,6 @@ def _locked(folder: Path, name: str) -> FileLock:
             "Check that it can be written, or configure another one.",
         ) from error
     return lock
-
-
-def _end(engine: _T, stop: Callable[[_T], None], folder: Path, lock: FileLock) -> None:
-    try:
-        stop(engine)
-    finally:
-        _release(folder, lock)
-
-
-def _release(folder: Path, lock: FileLock) -> None:
-    with suppress(OSError):
-        (folder / _HOLDER).unlink()
-    lock.release()
 
 
 def _holder(folder: Path) -> str:

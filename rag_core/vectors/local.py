@@ -9,10 +9,8 @@ import json
 import sqlite3
 import threading
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_core.errors import VectorError
 from rag_core.store import Store
@@ -21,7 +19,7 @@ from rag_core.store.identities import active_identity
 from rag_core.store.rows import rows_at_once
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, best_first, unit
-from rag_core.vectors.matrix import Ids, Matrix
+from rag_core.vectors.matrix import Matrix
 
 _EMBEDDINGS_A_READ = 4096
 
@@ -82,33 +80,21 @@ def _refreshed(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matr
     count = db.execute(f"SELECT count(*) {mine}", (identity_id,)).fetchone()[0]
     if not matrix.count:
         matrix = Matrix.empty(matrix.rows.shape[1], count)
-    more = f"{mine} AND id > ? ORDER BY id LIMIT {_EMBEDDINGS_A_READ}"
-    while len((batch := _some(db, more, identity_id, last)).ids):
-        matrix = matrix.extended(batch.ids, batch.vectors)
-        last = int(batch.ids[-1])
+    while True:
+        ids, vectors = db.execute(  # in one step, as in `rows`
+            f"""SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)
+                FROM (SELECT id, vector {mine} AND id > ? ORDER BY id LIMIT {_EMBEDDINGS_A_READ})""",
+            (identity_id, last),
+        ).fetchone()
+        found = np.array(json.loads(ids), np.int64)
+        if not len(found):
+            break
+        matrix = matrix.extended(found, np.frombuffer(vectors, "<f2").reshape(len(found), -1))
+        last = int(found[-1])
     if matrix.count == count:
         return matrix
     alive = rows_at_once(db, ["id"], f"SELECT id {mine}", (identity_id,))
     return matrix.only(np.array([embedding_id for (embedding_id,) in alive], np.int64))
-
-
-class _Batch(NamedTuple):
-    """Some embeddings: their ids, and their vectors of shape (embeddings, dimension)."""
-
-    ids: Ids
-    vectors: npt.NDArray[np.float16]
-
-
-def _some(db: sqlite3.Connection, which: str, *values: int) -> _Batch:
-    """The embeddings that ``which`` leaves, in one step as in `rows`."""
-    found = db.execute(
-        f"""SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)
-            FROM (SELECT id, vector {which})""",
-        values,
-    )
-    ids, vectors = found.fetchone()
-    known = np.array(json.loads(ids), np.int64)
-    return _Batch(known, np.frombuffer(vectors or b"", "<f2").reshape(len(known), -1 if len(known) else 0))
 
 
 def _chunks(db: sqlite3.Connection, similarities: dict[int, float]) -> list[Match]:

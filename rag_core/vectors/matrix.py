@@ -77,17 +77,12 @@ class Matrix:
 
     def nearest(self, query: Vectors, wanted: int) -> dict[int, float]:
         """The ids of the ``wanted`` vectors nearest to ``query``, in no order, with their similarities."""
-        if len(self.signs) and wanted * _REFINED < self.count:
-            distances = self._distances(query)
-            chosen = np.argpartition(distances, wanted * _REFINED)[: wanted * _REFINED]
-            similarities = _compare(self.rows[chosen], query)
-            top = _largest(similarities, wanted)
-            ids = self.ids[chosen[top]]
-        else:
-            similarities = _compare(self.rows[: self.count], query)
-            top = _largest(similarities, wanted)
-            ids = self.ids[top]
-        return dict(zip(ids.tolist(), similarities[top].tolist(), strict=True))
+        chosen: slice | npt.NDArray[np.intp] = slice(self.count)
+        if len(self.signs) and (refined := wanted * _REFINED) < self.count:
+            chosen = np.argpartition(self._distances(query), refined)[:refined]
+        similarities = _compare(self.rows[chosen], query)
+        top = _largest(similarities, wanted)
+        return dict(zip(self.ids[chosen][top].tolist(), similarities[top].tolist(), strict=True))
 
     def _distances(self, query: Vectors) -> npt.NDArray[np.uint16]:
         """How many signs each vector does not share with ``query``."""

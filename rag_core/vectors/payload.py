@@ -129,41 +129,35 @@ def filter_objects(
         if len(each.values) >= most:
             continue
         most -= len(each.values) + 1
-        alternatives = _alternatives(each, contains)
+        match each.test:
+            case "from":
+                alternatives: list[dict[str, Any]] = [{each.key: {"$gte": each.values[0]}}]
+            case "below":
+                alternatives = [{each.key: {"$lt": each.values[0]}}]
+            case "any" if each.is_list:
+                alternatives = [{each.key: {contains: value}} for value in each.values]
+            case _:
+                alternatives = [{each.key: {"$in": [*each.values]}}]
         if unfiltered is None or each.key in unfiltered:
             alternatives.append({UNFILTERED: {contains: each.key}})
         asked.append({"$or": alternatives} if len(alternatives) > 1 else alternatives[0])
     return {"$and": asked} if len(asked) > 1 else asked[0] if asked else None
 
 
-def _alternatives(condition: Condition, contains: str) -> list[dict[str, Any]]:
-    key, given = condition.key, [*condition.values]
-    match condition.test:
-        case "from":
-            return [{key: {"$gte": given[0]}}]
-        case "below":
-            return [{key: {"$lt": given[0]}}]
-        case "any" if condition.is_list:
-            return [{key: {contains: value}} for value in given]
-        case _:
-            return [{key: {"$in": given}}]
-
-
 def _path_conditions(paths: Iterable[str]) -> list[Condition]:
-    """One condition for all alternatives, none when one of them is too wide for any."""
-    folders = [_literal(path) for path in paths]
+    """One condition for all alternatives, none when one of them is too wide for any. Of a path with a
+    wildcard the folders before it count."""
+    folders = [
+        path[: wild.start()].rpartition("/")[0]
+        if "*" in path and (wild := _WILD.search(path))
+        else path.strip("/")
+        for path in paths
+    ]
     if folders == [""] and not any(_WILD.search(path) for path in paths):
         return [Condition("folder", "any", ("",))]
     if "" in folders:
         return []
     return [Condition("folders", "any", tuple(map(name_key, folders)), is_list=True)]
-
-
-def _literal(path: str) -> str:
-    """The leading segments of a path filter that hold no wildcard."""
-    if "*" not in path:
-        return path.strip("/")
-    return path[: _WILD.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
 
 
 def _number(day: str) -> int | None:
@@ -182,6 +176,11 @@ def whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
 
+def whole_record(record: VectorRecord) -> VectorRecord:
+    """``record`` with a vector of length 1 and whole characters in its text."""
+    return replace(record, vector=unit(record.vector), text=whole(record.text))
+
+
 def document(record: VectorRecord) -> str:
     """The document of ``record`` as it is kept."""
     return whole(json.dumps(record.doc, ensure_ascii=False, separators=(",", ":")))
@@ -189,16 +188,14 @@ def document(record: VectorRecord) -> str:
 
 def values(metadata: Metadata) -> dict[str, Value]:
     """``metadata`` as it is kept: whole characters, and lists for tuples."""
-    kept: dict[str, Value] = {}
-    for key, value in metadata.items():
-        match value:
-            case str():
-                kept[key] = whole(value)
-            case tuple():
-                kept[key] = [whole(element) for element in value]
-            case _:
-                kept[key] = value
-    return kept
+    return {
+        key: [*map(whole, value)]
+        if isinstance(value, tuple)
+        else whole(value)
+        if isinstance(value, str)
+        else value
+        for key, value in metadata.items()
+    }
 
 
 def numbers(vector: Vectors) -> list[float]:

@@ -27,22 +27,9 @@ from typing import TYPE_CHECKING, Any
 from rag_core.errors import VectorError
 from rag_core.models.servers.addresses import straight_to
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import VectorRecord, unit
-from rag_core.vectors.payload import (
-    DOC,
-    MAY_BE_UNFILTERED,
-    NUMBER_BYTES,
-    TEXT,
-    UNFILTERED,
-    Condition,
-    conditions,
-    document,
-    numbers,
-    rebuilt,
-    values,
-    whole,
-)
-from rag_core.vectors.remote import Remote, Shape, Undo
+from rag_core.vectors import Receipt, VectorRecord, payload
+from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition, whole
+from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Batch, Remote, Shape, Undo
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
 
 if TYPE_CHECKING:
@@ -51,8 +38,9 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
 HNSW = {"m": 32, "ef_construct": 200}
-"""How new collections link their vectors. With ``hnsw_ef`` 400 it finds more than 99 of 100 of the nearest
-ten even among random directions, where the server's own defaults lose a quarter."""
+HNSW_EF = 400
+"""How new collections link their vectors, and candidates of a search: more than 99 of 100 of the nearest ten
+are found even among random directions, where the server's own defaults lose a quarter."""
 
 STORE = "vault_name"
 FILTER = "filter"
@@ -68,9 +56,6 @@ INDEXED = {
 }  # fmt: skip
 """Keys that are filtered by → what kind of payload index they get on a server."""
 
-_BATCH = 500
-_KEYS_A_PAGE = 5000
-_RECORDS_A_PAGE = 256
 _RECORD_BYTES = 128  # names, braces and commas of one point
 _SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
 
@@ -79,12 +64,10 @@ Filter = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QdrantOptions(ProgramOptions):
-    """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only. A search that is
-    not ``exact`` looks at ``hnsw_ef`` candidates at least."""
+    """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only."""
 
     collection: str = "notes"
     api_key: str = field(default="", repr=False)
-    hnsw_ef: int = 400
     port = 6333
 
 
@@ -95,11 +78,6 @@ class QdrantService(Program[QdrantOptions]):
     url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
     takes_turns = True
     access = f"Set {KEY_VARIABLE}, best in .env."
-
-    @property
-    def models(self) -> Any:
-        """The package's values. Raises VectorError when it is not installed."""
-        return self.imported().models
 
     def _connect(self) -> Any:
         key = self.options.api_key
@@ -128,33 +106,27 @@ class QdrantService(Program[QdrantOptions]):
         engine.close()
 
     def explained(self, error: Exception) -> Exception:
-        if self.options.url:
-            return self._explained_answer(error)
-        match error:
-            case ValueError():
-                said = str(error)
-                return self.refusal(404 if re.fullmatch("Collection .* not found", said) else 400, said)
-            case sqlite3.Error() | OSError():
-                return self.damage(error)
-        return error
-
-    def _explained_answer(self, error: Exception) -> Exception:
         from httpx import TransportError, UnsupportedProtocol
 
         busy = self.imported("qdrant_client.common.client_exceptions")
         http = self.imported("qdrant_client.http.exceptions")
-        if isinstance(error, http.UnexpectedResponse):
-            content = error.content.decode("utf-8", "replace")
-            return self.answered(error.status_code or 0, content, secret=self.options.api_key)
-        if isinstance(error, busy.QdrantException):  # without a number of seconds it named a day to wait for
-            return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
         if isinstance(error, http.ResponseHandlingException):
             error = error.source
-            if isinstance(error, TransportError) and not isinstance(error, UnsupportedProtocol):
+        match error:
+            case ValueError() if not self.options.url:
+                said = str(error)
+                return self.refusal(404 if re.fullmatch("Collection .* not found", said) else 400, said)
+            case sqlite3.Error() | OSError() if not self.options.url:
+                return self.damage(error)
+            case http.UnexpectedResponse():
+                content = error.content.decode("utf-8", "replace")
+                return self.answered(error.status_code or 0, content, secret=self.options.api_key)
+            case busy.QdrantException():  # without a number of seconds it named a day to wait for
+                return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
+            case TransportError() if not isinstance(error, UnsupportedProtocol):
                 return Busy(type(error).__name__)
-            return self.mistaken()
-        if isinstance(error, ValueError | AssertionError):  # what came is no JSON, or not all of it
-            return self.mistaken()
+            case UnsupportedProtocol() | ValueError() | AssertionError():  # no JSON, or not all of it
+                return self.mistaken()
         return error
 
 
@@ -168,8 +140,9 @@ class Qdrant(Remote[QdrantService]):
         r"#(?P<store>[A-Za-z0-9][A-Za-z0-9_-]{0,62})"
     )
     metrics = {"cosine": "Cosine", "euclidean": "Euclid", "dot_product": "Dot"}  # noqa: RUF012
-    most_numbers = 65_536
-    most_bytes = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
+    max_dimension = 65_536
+    max_batch = 500
+    max_bytes = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
     other_place = "set another `qdrant_collection`"
 
     # --- where it is ------------------------------------------------------------------------
@@ -225,8 +198,8 @@ class Qdrant(Remote[QdrantService]):
         found = self._call("retrieve", ids=[self._marker], with_payload=[OWNER])
         return str(found[0].payload.get(OWNER, "")) if found else ""
 
-    def _create(self, owner: str, undo: Undo) -> None:  # noqa: ARG002 - the collection is nobody's
-        models = self.service.models
+    def _create(self, owner: str, undo: Undo) -> None:  # noqa: ARG002 - collections have no owner
+        models = self.service.imported().models
         shape = models.VectorParams(
             size=self.dimension,
             distance=models.Distance(self.metric),
@@ -235,7 +208,7 @@ class Qdrant(Remote[QdrantService]):
         try:
             self._call("create_collection", vectors_config=shape)
         except Refused:
-            if self._found() is None:  # else somebody was quicker
+            if self._found() is None:  # it was not made meanwhile
                 raise
         else:
             undo.append(self._delete_if_empty)
@@ -248,16 +221,14 @@ class Qdrant(Remote[QdrantService]):
             return theirs
         is_mine = {"key": OWNER, "match": {"value": owner}}
         undo.append(partial(self._delete_where, {"has_id": [self._marker]}, is_mine))
-        self._mark(
-            owner, update_filter=self._filter(is_mine)
-        )  # a marker that is there is another's, and stays
+        self._mark(owner, update_filter=self._filter(is_mine))  # a mark of another owner stays
         return self._owner_of(found)
 
     def _index_keys(self, found: Any) -> None:
         """Have a server index what filters ask for; in this process indexes have no effect."""
         if not self.service.options.url:
             return
-        models = self.service.models
+        models = self.service.imported().models
         tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
         for key in INDEXED.keys() - found.payload_schema.keys():
             schema = tenant if INDEXED[key] == "tenant" else models.PayloadSchemaType(INDEXED[key])
@@ -268,8 +239,8 @@ class Qdrant(Remote[QdrantService]):
 
     def _mark(self, owner: str, **how: object) -> None:
         vector = [1.0, *[0.0] * (self.dimension - 1)]
-        payload = {OWNER_OF: self._store, OWNER: owner}
-        self._upsert([{"id": self._marker, "vector": vector, "payload": payload}], **how)
+        fields = {OWNER_OF: self._store, OWNER: owner}
+        self._upsert([{"id": self._marker, "vector": vector, "payload": fields}], **how)
 
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The collection goes with the last store in it."""
@@ -282,28 +253,17 @@ class Qdrant(Remote[QdrantService]):
             self._delete_where({"has_id": [self._marker]})
 
     def _delete_if_empty(self) -> None:
-        """Delete the collection unless a store is in it."""
         if not self._call("count", exact=True).count:
             self._call("delete_collection")
 
     # --- records ------------------------------------------------------------------------------
 
-    def _most(self) -> int:
-        return _BATCH
-
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
         if not _is_id(record.key):
             return "Its key is not a UUID."
-        payload = self._payload(record)
-        vector = numbers(unit(record.vector))
-        size = len(json.dumps(payload)) + len(vector) * NUMBER_BYTES + _RECORD_BYTES
-        return {"id": record.key, "vector": vector, "payload": payload}, size
-
-    def _payload(self, record: VectorRecord) -> dict[str, Any]:
-        """All that is kept of ``record`` beside its vector."""
         path = whole(str(record.doc.get("path", "")))
         vault = hashlib.sha256(self._store.casefold().encode()).digest()[:6]
-        return {
+        fields = {
             "vault_id": int.from_bytes(vault),
             STORE: self._store,
             "note_id": str(uuid.uuid5(_SPACE, f"{self._store}/{path}")),
@@ -312,12 +272,15 @@ class Qdrant(Remote[QdrantService]):
             "heading_path": whole(str(record.doc.get("headings", ""))),
             "chunk_index": int(record.doc.get("chunk_index", 0)),
             "note_title": whole(str(record.doc.get("title", ""))),
-            TEXT: whole(record.text),
-            DOC: document(record),
-            FILTER: values(record.metadata),
+            TEXT: record.text,
+            DOC: payload.document(record),
+            FILTER: payload.values(record.metadata),
         }
+        vector = payload.numbers(record.vector)
+        size = len(json.dumps(fields)) + len(vector) * payload.NUMBER_BYTES + _RECORD_BYTES
+        return {"id": record.key, "vector": vector, "payload": fields}, size
 
-    def _send(self, batch: Any) -> Any:
+    def _send(self, batch: Batch) -> Receipt:
         """Copies of one store's file have the same keys: those of another store's points are refused."""
         ids = [*batch.items]
         found = self._call("retrieve", ids=ids, with_payload=[STORE]) if ids else []
@@ -331,7 +294,7 @@ class Qdrant(Remote[QdrantService]):
         self._upsert(items.values())
 
     def _upsert(self, points: Iterable[dict[str, Any]], **how: object) -> None:
-        make = self.service.models.PointStruct
+        make = self.service.imported().models.PointStruct
         self._call("upsert", points=[make(**point) for point in points], wait=True, **how)
 
     def _delete(self, keys: list[str]) -> None:
@@ -339,39 +302,34 @@ class Qdrant(Remote[QdrantService]):
             self._delete_where(self._mine, {"has_id": ids})
 
     def _delete_where(self, *conditions: Filter) -> None:
-        selector = self.service.models.FilterSelector(filter=self._filter(*conditions))
+        selector = self.service.imported().models.FilterSelector(filter=self._filter(*conditions))
         self._call("delete", points_selector=selector, wait=True)
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
+        how = {}
+        if self.service.options.url:  # in this process every vector is compared
+            how = {"search_params": self.service.imported().models.SearchParams(hnsw_ef=HNSW_EF)}
         found = self._call(
             "query_points",
             SEARCH_ATTEMPTS,
-            query=numbers(query),
+            query=payload.numbers(query),
             limit=k,
-            query_filter=self._filter(self._mine, *map(_either, conditions(filters))),
+            query_filter=self._filter(self._mine, *map(_either, payload.conditions(filters))),
             with_payload=False,
-            **self._how(),
+            **how,
         )
         for point in found.points:
             yield point.id, 1 - point.score**2 / 2 if self.metric == "Euclid" else point.score
 
-    def _how(self) -> dict[str, object]:
-        """How a server searches; in this process every vector is compared."""
-        options = self.service.options
-        if not options.url:
-            return {}
-        exact, ef = options.exact, None if options.exact else options.hnsw_ef
-        return {"search_params": self.service.models.SearchParams(exact=exact, hnsw_ef=ef)}
-
     def keys(self) -> Iterator[str]:
-        for point in self._points(_KEYS_A_PAGE, with_payload=False, with_vectors=False):
+        for point in self._points(KEYS_A_PAGE, with_payload=False, with_vectors=False):
             yield point.id
 
     def records(self) -> Iterator[VectorRecord]:
-        for point in self._points(_RECORDS_A_PAGE, with_payload=[TEXT, DOC, FILTER], with_vectors=True):
+        for point in self._points(RECORDS_A_PAGE, with_payload=[TEXT, DOC, FILTER], with_vectors=True):
             kept = point.payload
             text, doc, metadata = kept.get(TEXT, ""), kept.get(DOC, "{}"), kept.get(FILTER, {})
-            yield rebuilt(point.id, point.vector, text, doc, metadata)
+            yield payload.rebuilt(point.id, point.vector, text, doc, metadata)
 
     def _points(self, count: int, **wanted: object) -> Iterator[Any]:
         mine, offset = self._filter(self._mine), None
@@ -382,7 +340,7 @@ class Qdrant(Remote[QdrantService]):
                 return
 
     def _filter(self, *conditions: Filter) -> Any:
-        return self.service.models.Filter(must=[*conditions])
+        return self.service.imported().models.Filter(must=[*conditions])
 
     def _call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> Any:
         return self.service.ask(

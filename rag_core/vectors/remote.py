@@ -7,31 +7,38 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from rag_core.errors import InvalidInput, VectorError
+from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
 from rag_core.models.servers.addresses import shown
+from rag_core.models.servers.patience import Patience, within
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import (
     EVERYTHING,
     Match,
     Receipt,
+    RemoteIndex,
     Settled,
     VectorRecord,
     best_first,
-    can_be_searched,
-    clipped,
+    payload,
     unit,
     unnoticed,
 )
-from rag_core.vectors.payload import reason_against
 from rag_core.vectors.service import Options, Refused, Service
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
+
+SEARCH_S = 5.0
+"""Seconds for everything that one search asks of an index."""
+
+KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
 Undo = list[Callable[[], object]]
 Shape = dict[str, object]
@@ -39,8 +46,8 @@ Shape = dict[str, object]
 _Service = TypeVar("_Service", bound=Service[Any])
 
 
-class Remote(ABC, Generic[_Service]):
-    """An index outside the store's file; see RemoteIndex. Making one reaches nothing yet."""
+class Remote(RemoteIndex, ABC, Generic[_Service]):
+    """An index outside the store's file. Making one connects to nothing yet."""
 
     service_type: ClassVar[Any]
     form: ClassVar[str]
@@ -49,18 +56,19 @@ class Remote(ABC, Generic[_Service]):
     """What addresses match; its groups are given to ``_locate``."""
     metrics: ClassVar[Mapping[Metric, str]]
     """Our metrics → the service's names."""
-    most_numbers: ClassVar[int]
-    """The largest dimension."""
-    most_bytes: ClassVar[int]
-    """Of the records in one request."""
+    max_dimension: ClassVar[int]
+    max_batch: ClassVar[int]
+    """Records in one request."""
+    max_bytes: ClassVar[int]
+    """Bytes of the records in one request."""
     other_place: ClassVar[str]
     """What to do when the index there is of another shape or owner."""
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
-        if not 1 <= dimension <= self.most_numbers:
+        if not 1 <= dimension <= self.max_dimension:
             raise InvalidInput(
                 f"The index {shown(address)} cannot keep vectors of dimension {dimension!r}.",
-                f"Choose an embedder with a dimension from 1 to {self.most_numbers}.",
+                f"Choose an embedder with a dimension from 1 to {self.max_dimension}.",
             )
         self.address = address
         self.dimension = dimension
@@ -100,7 +108,7 @@ class Remote(ABC, Generic[_Service]):
 
     @abstractmethod
     def _create(self, owner: str, undo: Undo) -> None:
-        """Create the index unless somebody else just did; ``undo`` gets what removes it."""
+        """Create the index unless another process just did; ``undo`` gets what removes it."""
 
     def _adopt(self, found: Any, owner: str, undo: Undo) -> str:  # noqa: ARG002
         """Get an index of the right shape ready; its owner then."""
@@ -111,16 +119,8 @@ class Remote(ABC, Generic[_Service]):
         """Make what was described ``owner``'s."""
 
     @abstractmethod
-    def drop(self, owner: str) -> None:
-        """See RemoteIndex.drop."""
-
-    @abstractmethod
-    def _most(self) -> int:
-        """How many records one request may hold at most."""
-
-    @abstractmethod
     def _encode(self, record: VectorRecord) -> tuple[Any, int] | str:
-        """A record with a good vector as the service takes it, and the most bytes of a request that it fills;
+        """A record with a unit vector as the service takes it, and the most bytes of a request that it fills;
         or why it is refused."""
 
     @abstractmethod
@@ -135,23 +135,13 @@ class Remote(ABC, Generic[_Service]):
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterable[tuple[str, float]]:
         """The keys nearest to a unit vector, with their cosines."""
 
-    @abstractmethod
-    def keys(self) -> Iterator[str]:
-        """See RemoteIndex.keys."""
-
-    @abstractmethod
-    def records(self) -> Iterator[VectorRecord]:
-        """See RemoteIndex.records."""
-
     # --- the index itself -------------------------------------------------------------------
 
     @property
     def server(self) -> str:
-        """See RemoteIndex.server."""
         return str(self.service.options.server)
 
     def close(self) -> None:
-        """See RemoteIndex.close."""
         self.service.close()
 
     @classmethod
@@ -166,12 +156,11 @@ class Remote(ABC, Generic[_Service]):
         return index
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """See RemoteIndex.prepare."""
         with undone_on_failure() as undo:
             found = self._found()
             if found is None:
                 self._create(owner, undo)
-                found = self._describe()  # ours, or the one of somebody who was quicker
+                found = self._describe()  # ours, or one that was made meanwhile
             self._check_shape(found)
             theirs = self._adopt(found, owner, undo)
             if theirs == owner:
@@ -185,7 +174,6 @@ class Remote(ABC, Generic[_Service]):
             self._give_to(found, owner)
 
     def owner(self) -> str:
-        """See RemoteIndex.owner."""
         found = self._found()
         return "" if found is None else self._owner_of(found)
 
@@ -211,39 +199,50 @@ class Remote(ABC, Generic[_Service]):
                 f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
             )
 
-    def _unless(self, statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
-        """Do ``act``, which may be refused with one of ``statuses``; whether it was done."""
-        try:
-            act()
-        except Refused as error:
-            if error.status not in statuses:
-                raise
-            return False
-        return True
-
     # --- records ------------------------------------------------------------------------------
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.put."""
-        return _summed(self._sent(batches(records, self._checked, self._most(), self.most_bytes)), settled)
+        return _summed(self._sent(self._batches(records)), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        """See RemoteIndex.delete."""
         return _summed(self._deleted([*dict.fromkeys(keys)]), settled)
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
-        """See VectorIndex.search."""
         query = unit(query)
-        if k < 1 or not can_be_searched(query):
+        if k < 1 or payload.reason_against(query, len(query)):
             return []
         found = self._nearest(query, k, filters)
-        return best_first(Match(key, clipped(cosine)) for key, cosine in found)[:k]
+        return best_first(Match(key, max(-1.0, min(1.0, cosine))) for key, cosine in found)[:k]  # rounding
 
-    def _checked(self, record: VectorRecord) -> tuple[Any, int] | str:
-        return reason_against(record.vector, self.dimension) or self._encode(record)
+    def _most(self) -> int:
+        """How many records one request may hold."""
+        return self.max_batch
 
-    def _sent(self, made: Iterable[Batch]) -> Iterator[Receipt]:
-        return (self._send(batch) for batch in made)
+    def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
+        """``records`` in batches of at most ``_most`` and, but for a single larger one, ``max_bytes``. Of
+        records with the same key the last counts."""
+        most = self._most()
+        batch, sizes, total = Batch({}, {}), dict[str, int](), 0
+        for record in records:
+            key, reason = record.key, payload.reason_against(record.vector, self.dimension)
+            encoded = reason or self._encode(payload.whole_record(record))
+            if isinstance(encoded, str):
+                batch.items.pop(key, None)
+                total -= sizes.pop(key, 0)
+                batch.refused[key] = encoded
+                continue
+            item, size = encoded
+            if sizes and key not in sizes and (len(sizes) == most or total + size > self.max_bytes):
+                yield batch
+                batch, sizes, total = Batch({}, {}), {}, 0
+            batch.refused.pop(key, None)
+            total += size - sizes.get(key, 0)
+            batch.items[key], sizes[key] = item, size
+        if batch.items or batch.refused:
+            yield batch
+
+    def _sent(self, batches: Iterable[Batch]) -> Iterator[Receipt]:
+        return map(self._send, batches)
 
     def _send(self, batch: Batch) -> Receipt:
         """Put a batch; what the service refuses is found and left out."""
@@ -251,6 +250,7 @@ class Remote(ABC, Generic[_Service]):
         return Receipt(tuple(key for key in batch.items if key not in refused), refused)
 
     def _refused(self, items: dict[str, Any]) -> dict[str, str]:
+        """Put ``items``, in halves where need be; which of them are refused, and why."""
         if not items:
             return {}
         try:
@@ -264,8 +264,8 @@ class Remote(ABC, Generic[_Service]):
                 rest = {key: item for key, item in items.items() if key not in bad}
                 return {**dict.fromkeys(bad, error.reason), **self._refused(rest)}
             halves = keys[: len(keys) // 2], keys[len(keys) // 2 :]
-            first, second = ({key: items[key] for key in half} for half in halves)
-            return {**self._refused(first), **self._refused(second)}
+            first, second = (self._refused({key: items[key] for key in half}) for half in halves)
+            return {**first, **second}
         return {}
 
     def _deleted(self, keys: list[str]) -> Iterator[Receipt]:
@@ -283,31 +283,32 @@ class Batch(NamedTuple):
     refused: dict[str, str]
 
 
-def batches(
-    records: Iterable[VectorRecord],
-    encode: Callable[[VectorRecord], tuple[Any, int] | str],
-    most: int,
-    most_bytes: int,
-) -> Iterator[Batch]:
-    """``records`` in batches of at most ``most`` and, but for a single larger one, ``most_bytes``. Of records
-    with the same key the last counts."""
-    batch, sizes, total = Batch({}, {}), dict[str, int](), 0
-    for record in records:
-        key, found = record.key, encode(record)
-        if isinstance(found, str):
-            batch.items.pop(key, None)
-            total -= sizes.pop(key, 0)
-            batch.refused[key] = found
-            continue
-        item, size = found
-        if sizes and key not in sizes and (len(sizes) == most or total + size > most_bytes):
-            yield batch
-            batch, sizes, total = Batch({}, {}), {}, 0
-        batch.refused.pop(key, None)
-        total += size - sizes.get(key, 0)
-        batch.items[key], sizes[key] = item, size
-    if batch.items or batch.refused:
-        yield batch
+class WithDeadline:
+    """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
+
+    def __init__(self, index: RemoteIndex, server: str, patience: Patience, absent: VectorError) -> None:
+        self._index = index
+        self._server = server
+        self._patience = patience
+        self._absent = absent
+        self._left = SEARCH_S
+
+    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+        """See VectorIndex.search. Raises VectorsUnreachable at the deadline, and at once after another search
+        got no answer."""
+        started = time.monotonic()
+        with self._patience.asking(self._server):
+            try:
+                return within(self._left, partial(self._index.search, query, k, filters))
+            except Refused as error:
+                raise self._absent if error.is_absence else error from None
+            except TimeoutError:
+                raise VectorsUnreachable(
+                    f"The vector index at {self._server} gives no answer within {SEARCH_S:g} seconds.",
+                    "Check the network; it is asked again in a few seconds.",
+                ) from None
+            finally:
+                self._left -= time.monotonic() - started
 
 
 def _summed(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
@@ -319,6 +320,17 @@ def _summed(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
         sent += receipt.sent
         refused |= receipt.refused
     return Receipt(tuple(sent), refused)
+
+
+def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
+    """Do ``act``, which may be refused with one of ``statuses``; whether it was done."""
+    try:
+        act()
+    except Refused as error:
+        if error.status not in statuses:
+            raise
+        return False
+    return True
 
 
 @contextmanager

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,38 +20,23 @@ from typing import TYPE_CHECKING, Any
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.servers.addresses import destination, host_of, is_loopback
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import Metadata, Receipt, VectorRecord, unit
-from rag_core.vectors.payload import (
-    DOC,
-    TEXT,
-    UNFILTERED,
-    Value,
-    document,
-    filter_objects,
-    numbers,
-    rebuilt,
-    values,
-    whole,
-)
-from rag_core.vectors.remote import Batch, Remote, Shape, Undo, mark
-from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Options, Refused, Service
+from rag_core.vectors import Metadata, Receipt, VectorRecord, payload
+from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value, whole
+from rag_core.vectors.remote import Batch, Remote, Shape, Undo, mark, unless
+from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, Refused, Service
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 MAX_FOUND = 10_000
-"""A search gives no more hits, a hundred to a page."""
+"""Hits of one search at most, a hundred to a page."""
 
 NON_FILTERABLE = (TEXT, DOC)
-"""The keys that hold the chunk; declared when an index is made and never changed after."""
-
+"""The keys that hold the chunk; declared when an index is made, and fixed from then on."""
 MAX_FILTERABLE = 2_048
 MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100
-MIN_BOTOCORE = (1, 44, 5)
-"""The first botocore that can page through more than 100 hits."""
 
-_BATCH = 500
 _AT_ONCE = 2
 _PAGE = 1000
 _KEY_BYTES = 1024
@@ -109,8 +92,7 @@ class S3Service(Service[S3Options]):
     @property
     def endpoint(self) -> str:
         """The address of the service. Raises VectorError when this machine is not set up for it."""
-        address: str = self.opened().meta.endpoint_url
-        return address
+        return str(self.opened().meta.endpoint_url)
 
     @property
     def called(self) -> str:
@@ -138,22 +120,12 @@ class S3Service(Service[S3Options]):
 
     def _open(self) -> Any:
         import boto3
-        import botocore
         from botocore import config
 
-        if tuple(int(part) for part in botocore.__version__.split(".")[:3]) < MIN_BOTOCORE:
-            raise VectorError(
-                f"The vector index 's3vectors' needs botocore {'.'.join(map(str, MIN_BOTOCORE))} or newer,"
-                f" this is {botocore.__version__}.",
-                f"Run `{shlex.quote(sys.executable)} -m pip install 'boto3>=1.44.5'`.",
-            )
         options = self.options
         settings = config.Config(
-            retries={
-                "mode": "standard",
-                "total_max_attempts": 1,
-            },  # botocore retries less than the service asks
-            connect_timeout=min(options.timeout, 10.0),
+            retries={"mode": "standard", "total_max_attempts": 1},  # `ask` retries, and waits longer
+            connect_timeout=min(options.timeout, CONNECT_S),
             read_timeout=options.timeout,
             proxies={} if is_loopback(options.endpoint_url) else None,
         )
@@ -187,27 +159,23 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
     code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
     if code in _BUSY or status >= 500:
         return Busy(f"it answered {code}")
+    if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
+        advice = (
+            f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
+            " and ListTagsForResource, which it may need too."
+        )
+    elif code.startswith("Kms"):
+        advice = "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
+    elif code == "ServiceQuotaExceededException":
+        advice = "Ask AWS for a higher quota, or delete what is not needed there."
+    else:
+        advice = "Check the bucket, the index and the region in the configuration."
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
     paths = (str(each.get("path", "")) for each in response.get("fieldList", ()))
     named = sorted({int(match[1]) for path in paths if (match := _RECORD.match(path))})
-    message = f"Amazon S3 Vectors refused {operation}: {reason}."
-    is_record = code in _ABOUT_RECORDS
-    return Refused(message, _advice(operation, code), status, reason, code, named, about_records=is_record)
-
-
-def _advice(operation: str, code: str) -> str:
-    """What to do about a refusal."""
-    if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
-        return (
-            f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
-            " and ListTagsForResource, which it may need too."
-        )
-    if code.startswith("Kms"):
-        return "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
-    if code == "ServiceQuotaExceededException":
-        return "Ask AWS for a higher quota, or delete what is not needed there."
-    return "Check the bucket, the index and the region in the configuration."
+    message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
+    return Refused(message, advice, status, reason, code, named, about_records=is_record)
 
 
 # --- the index ---------------------------------------------------------------
@@ -222,8 +190,9 @@ class S3Vectors(Remote[S3Service]):
         rf"s3vectors://(?P<bucket>{_BUCKET.pattern})(/(?P<index>[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9]))?"
     )
     metrics = {"cosine": "cosine", "euclidean": "euclidean", "dot_product": "cosine"}  # noqa: RUF012
-    most_numbers = 4096
-    most_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
+    max_dimension = 4096
+    max_batch = 500
+    max_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
     other_place = "choose another bucket prefix"
 
     # --- where it is ----------------------------------------------------------------------
@@ -263,8 +232,7 @@ class S3Vectors(Remote[S3Service]):
     # --- the index itself -------------------------------------------------------------------
 
     def _describe(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.service.call("get_index", **self._here)["index"]
-        return found
+        return dict(self.service.call("get_index", **self._here)["index"])
 
     def _shape(self, found: Mapping[str, Any]) -> Shape:
         keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
@@ -295,19 +263,18 @@ class S3Vectors(Remote[S3Service]):
             "distanceMetric": self.metric,
             "metadataConfiguration": {"nonFilterableMetadataKeys": [*NON_FILTERABLE]},
         }
-        if self._unless((_CONFLICT,), partial(call, "create_vector_bucket", **self._bucket, **made)):
+        if unless((_CONFLICT,), partial(call, "create_vector_bucket", **self._bucket, **made)):
             undo.append(self._delete_bucket)
-        if self._unless((_CONFLICT,), partial(call, "create_index", **self._here, **shape, **made)):
+        if unless((_CONFLICT,), partial(call, "create_index", **self._here, **shape, **made)):
             undo.append(self._delete_index)
 
     def _delete_index(self) -> None:
-        self._unless((_NOT_FOUND,), partial(self.service.call, "delete_index", **self._here))
+        unless((_NOT_FOUND,), partial(self.service.call, "delete_index", **self._here))
 
     def _delete_bucket(self) -> None:
         """Delete the bucket unless another index is in it."""
-        self._unless(
-            (_NOT_FOUND, _CONFLICT), partial(self.service.call, "delete_vector_bucket", **self._bucket)
-        )
+        delete = partial(self.service.call, "delete_vector_bucket", **self._bucket)
+        unless((_NOT_FOUND, _CONFLICT), delete)
 
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The bucket goes with the last index in it."""
@@ -326,26 +293,23 @@ class S3Vectors(Remote[S3Service]):
 
     # --- records ------------------------------------------------------------------------------
 
-    def _most(self) -> int:
-        return _BATCH
-
     def _encode(self, record: VectorRecord) -> tuple[bytes, int] | str:
         key = record.key
         if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
             return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
-        metadata = {**fitted(record.metadata), TEXT: whole(record.text), DOC: document(record)}
+        metadata = {**fitted(record.metadata), TEXT: record.text, DOC: payload.document(record)}
         if (taken := size(metadata)) > MAX_METADATA:
             return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
-        item = {"key": key, "data": {"float32": numbers(unit(record.vector))}, "metadata": metadata}
+        item = {"key": key, "data": {"float32": payload.numbers(record.vector)}, "metadata": metadata}
         written = json.dumps(item, separators=(",", ":")).encode()
         return written, len(written) + len(b",")
 
-    def _sent(self, made: Iterable[Batch]) -> Iterator[Receipt]:
+    def _sent(self, batches: Iterable[Batch]) -> Iterator[Receipt]:
         """The receipts of batches in their order: while one is on its way the next is made ready, but never
         two with the same key are under way."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             under_way: deque[tuple[set[str], Future[Receipt]]] = deque()
-            for batch in made:
+            for batch in batches:
                 keys = {*batch.items}
                 while under_way and (len(under_way) == _AT_ONCE or any(keys & some for some, _ in under_way)):
                     yield under_way.popleft()[1].result()
@@ -362,7 +326,7 @@ class S3Vectors(Remote[S3Service]):
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
         arguments: dict[str, Any] = {
             "topK": min(k, MAX_FOUND),
-            "queryVector": {"float32": numbers(query)},
+            "queryVector": {"float32": payload.numbers(query)},
             "returnDistance": True,
         }
         if condition := compiled(filters):
@@ -382,7 +346,7 @@ class S3Vectors(Remote[S3Service]):
         for item in self._listed("list_vectors", maxResults=_PAGE, returnData=True, returnMetadata=True):
             kept = dict(item.get("metadata", {}))
             text, doc = kept.pop(TEXT, ""), kept.pop(DOC, "{}")
-            yield rebuilt(item["key"], item["data"]["float32"], text, doc, kept)
+            yield payload.rebuilt(item["key"], item["data"]["float32"], text, doc, kept)
 
     def _listed(self, operation: str, attempts: int = 0, **arguments: Any) -> Iterator[dict[str, Any]]:
         """The vectors of every page."""
@@ -418,7 +382,7 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
 
     The record itself lists which were left out: ``compiled`` lets it pass wherever they are asked for.
     """
-    kept = {key: value for key, value in values(metadata).items() if value != []}
+    kept = {key: value for key, value in payload.values(metadata).items() if value != []}
     while size(kept) > MAX_FILTERABLE:
         largest = max((key for key in kept if key != UNFILTERED), key=lambda key: _value_size(kept[key]))
         del kept[largest]
@@ -428,6 +392,5 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
 
 
 def compiled(filters: Filters) -> dict[str, Any] | None:
-    """The filter that lets pass whatever fits ``filters``, None when nothing need be asked. Lists are only
-    documented to be compared by ``$eq``."""
-    return filter_objects(filters, MAX_CONSTRAINTS, "$eq")
+    """The filter that passes whatever fits ``filters``; None for none. Lists are asked by ``$eq`` only."""
+    return payload.filter_objects(filters, MAX_CONSTRAINTS, "$eq")

@@ -19,7 +19,10 @@ from rag_core.models.servers.addresses import destination, server_name, shown, w
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3
-"""Attempts of a request that somebody waits for."""
+"""Attempts of a search's request."""
+
+CONNECT_S = 10.0
+"""The longest time to connect to a server."""
 
 _LONGEST_WAIT = 20.0
 _BUSY = {408, 425, 429}
@@ -30,8 +33,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ABC):
-    """What every service is asked with. The ``timeout`` of a request is seconds, and so is ``backoff``: the
-    wait before the first of ``attempts`` - 1 retries, doubled each time."""
+    """What every service is asked with. ``timeout`` is seconds for one request. ``backoff`` is the wait in
+    seconds before the first of ``attempts`` - 1 retries; it doubles each time."""
 
     attempts: int = 7
     timeout: float = 30.0
@@ -60,8 +63,8 @@ class Busy(Exception):
 class Refused(VectorError):
     """The service understood a request and will not do it.
 
-    ``status`` is the reason as HTTP has it and ``code`` the service's own name for it. ``about_records``: a
-    record may be at fault, not the request; ``named`` has the positions of those at fault, if it says so.
+    ``status`` is the reason as an HTTP status and ``code`` the service's own name for it. ``about_records``:
+    a record may be at fault, not the request. ``named`` has the positions of bad records, if it says so.
     """
 
     def __init__(
@@ -92,7 +95,7 @@ _Options = TypeVar("_Options", bound=Options)
 
 
 class Service(ABC, Generic[_Options]):
-    """A vector service. Safe to share between threads; reaches nothing before it is first asked."""
+    """A vector service. Safe to share between threads; it connects when it is first asked."""
 
     remedy = "Check that it runs and can be reached"
 
@@ -133,7 +136,11 @@ class Service(ABC, Generic[_Options]):
         limit = min(attempts or self.options.attempts, self.options.attempts)
         for attempt in range(1, limit + 1):
             try:
-                return self._once(act)
+                client = self.opened()
+                try:
+                    return self._once(client, act)
+                except Exception as error:
+                    raise self.explained(error) from None
             except Busy as busy:
                 reason, asked = busy.reason, busy.wait_s
             if attempt < limit:
@@ -144,12 +151,8 @@ class Service(ABC, Generic[_Options]):
             f"{self.remedy}; what was to be sent waits and is sent with the next run.",
         )
 
-    def _once(self, act: Callable[[Any], _T]) -> _T:
-        client = self.opened()
-        try:
-            return act(client)
-        except Exception as error:
-            raise self.explained(error) from None
+    def _once(self, client: Any, act: Callable[[Any], _T]) -> _T:
+        return act(client)
 
 
 # --- a server, or a folder ----------------------------------------------------------------
@@ -157,12 +160,11 @@ class Service(ABC, Generic[_Options]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
-    """A program on the server at ``url`` or, without one, in the folder ``path`` and this process, which one
-    process at a time can use. ``exact`` compares every vector in each search."""
+    """A program on the server at ``url``. Without one it works in the folder ``path`` and this process; one
+    process at a time can use a folder."""
 
     url: str = ""
     path: Path | None = None
-    exact: bool = False
     port: ClassVar[int]
 
     @property
@@ -180,8 +182,8 @@ _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
 class Program(Service[_Settings]):
-    """A program that works on a server or, without one, in a folder and this process. ``extra`` installs the
-    ``package`` that talks to it."""
+    """A program on a server or, without one, in a folder and this process. The ``package`` talks to it; the
+    ``extra`` of ours installs that."""
 
     name: ClassVar[str]
     extra: ClassVar[str]
@@ -193,6 +195,20 @@ class Program(Service[_Settings]):
     access: ClassVar[str]
     """What to do when the server refuses access."""
     takes_turns: ClassVar[bool] = False
+    """Whether its engine must not be used by two threads at once."""
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """A client of the server."""
+
+    @abstractmethod
+    def _start(self, folder: Path) -> Any:
+        """The engine at work in ``folder``."""
+
+    @staticmethod
+    @abstractmethod
+    def _stop(engine: Any) -> None:
+        """End what ``_connect`` or ``_start`` gave."""
 
     @classmethod
     def imported(cls, module: str = "") -> Any:
@@ -222,6 +238,16 @@ class Program(Service[_Settings]):
                 else f"Take {setting} away: the index is in a folder of this computer.",
             )
 
+    def _open(self) -> Running[Any]:
+        if self.options.url:
+            return Running(self._connect(), takes_turns=False)
+        assert self.options.path is not None  # noqa: S101 - settings have one
+        return running(self.options.path, self.name, self._start, self._stop, takes_turns=self.takes_turns)
+
+    def _once(self, client: Running[Any], act: Callable[[Any], _T]) -> _T:
+        with client.turn:
+            return act(client.engine)
+
     def close(self) -> None:
         """See Service.close."""
         with self._lock:
@@ -229,53 +255,29 @@ class Program(Service[_Settings]):
         if found is not None and self.options.url:
             self._stop(found.engine)
 
-    # --- what each program does -----------------------------------------------------------
-
-    @abstractmethod
-    def _connect(self) -> Any:
-        """A client of the server."""
-
-    @abstractmethod
-    def _start(self, folder: Path) -> Any:
-        """The engine at work in ``folder``."""
-
-    @staticmethod
-    @abstractmethod
-    def _stop(engine: Any) -> None:
-        """End what ``_connect`` or ``_start`` gave."""
-
-    def _open(self) -> Running[Any]:
-        if self.options.url:
-            return Running(self._connect(), takes_turns=False)
-        assert self.options.path is not None  # noqa: S101 - settings have one
-        return running(self.options.path, self.name, self._start, self._stop, takes_turns=self.takes_turns)
-
-    def _once(self, act: Callable[[Any], _T]) -> _T:
-        found = self.opened()
-        try:
-            with found.turn:
-                return act(found.engine)
-        except Exception as error:
-            raise self.explained(error) from None
-
     # --- what its answers mean --------------------------------------------------------------
 
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
         """What an answer of the server with a ``status`` that is not success means."""
-        if is_busy(status):
+        if status in _BUSY or status >= 500:
             return Busy(f"it answered {status}", wait_s)
         if status in (401, 403):
             return VectorError(f"{self.called} refuses access (status {status}).", self.access)
         if status < 400:
             return VectorError(
-                f"{self.called} sends us elsewhere (status {status}).",
+                f"{self.called} redirects to another address (status {status}).",
                 f"Set `{self.url_setting}` to where it is.",
             )
-        return self.refusal(status, _said(content), secret)
+        try:
+            found = json.loads(content)
+            content = str(found["message"] if "message" in found else found["status"]["error"])
+        except (ValueError, LookupError, TypeError):
+            pass  # no JSON, or another program's
+        return self.refusal(status, content.replace(secret, "…") if secret else content)
 
-    def refusal(self, status: int, said: str, secret: str = "") -> Refused:
-        """It understood the request and will not do it."""
-        reason = quoted(said.replace(secret, "…") if secret else said)
+    def refusal(self, status: int, said: str) -> Refused:
+        """The program understood the request and will not do it."""
+        reason = _quoted(said)
         return Refused(
             f"{self.called} refuses: {reason}.",
             "Check the collection and the address in the configuration.",
@@ -294,26 +296,12 @@ class Program(Service[_Settings]):
     def damage(self, error: Exception) -> VectorError:
         """The engine in this process cannot read or write its folder."""
         return VectorError(
-            f"{self.called} cannot be read or written: {quoted(str(error))}.",
+            f"{self.called} cannot be read or written: {_quoted(str(error))}.",
             "Check the disk; if the folder is damaged, remove it and send everything again.",
         )
 
 
-def is_busy(status: int) -> bool:
-    """Whether a request with this answer may succeed later."""
-    return status in _BUSY or status >= 500
-
-
-def quoted(said: str) -> str:
+def _quoted(said: str) -> str:
     """What a service said, as the end of a sentence: one short line."""
     line = " ".join(said.split()).rstrip(".")
     return (line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…") or "it says nothing"
-
-
-def _said(content: str) -> str:
-    """The sentence in the JSON of a refusal."""
-    try:
-        found = json.loads(content)
-        return str(found["message"] if "message" in found else found["status"]["error"])
-    except (ValueError, LookupError, TypeError):
-        return content
