@@ -91,7 +91,7 @@ class AccessList:
 
     def rename_store(self, store: str, new_name: str) -> None:
         """Move the grants of a store to its new name."""
-        if self._state.is_there and store != new_name:
+        if self._state.is_there:
             with self._state.open() as db:
                 db.execute("DELETE FROM grants WHERE store = ?", (new_name,))
                 db.execute("UPDATE grants SET store = ? WHERE store = ?", (new_name, store))

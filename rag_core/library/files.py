@@ -79,10 +79,11 @@ class Files(Service):
         with self._stores.open(viewer, store).store.read() as db:
             rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
             excluded = sources.excluded_files(db)
+        states: dict[int, FileState] | None = None
         if path is not None:
             states = {row["id"]: file_state_by_hash(row) for row in rows}
-        else:
-            states = file_states(rows) if compared else None
+        elif compared:
+            states = file_states(rows)
         listed = find.as_documents(rows, store, viewer, states)
         left = {each.whole_path: each for each in excluded if path in (None, each.display)}
         if not left:

@@ -154,7 +154,7 @@ class Placement(Service):
             if old:
                 self._stores.delete(viewer, name, keep_grants=True)
             else:
-                self._stores.make_room(name)
+                self._access.forget_store(name)
 
         attaching.attach(
             remote, address, backend_of(address), path, self._embedders.get,

@@ -132,7 +132,7 @@ class Sharing(Service):
                ORDER BY last_at DESC, id DESC LIMIT ?""",
             limit,
         )
-        return [Visit(*shown, refused=bool(refused)) for *shown, refused in rows]
+        return [Visit(*row[:5], bool(row[5])) for row in rows]
 
     @open_to_all
     def record_visit(self, login: str, door: Door, requests: int = 1, *, refused: bool = False) -> None:

@@ -92,10 +92,6 @@ class StoreFiles:
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
         return self.path(name)
 
-    def make_room(self, name: str) -> None:
-        """Withdraw the grants of an earlier store called ``name``, before a new one gets the name."""
-        self._access.forget_store(name)
-
     def open(self, viewer: Viewer, name: str) -> Opened:
         """The store called ``name``. Raises NotFound, also for one that ``viewer`` may not see,
         StoreError when its file cannot be read."""
@@ -210,10 +206,12 @@ class StoreFiles:
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
         """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
         self.require(viewer, name)
+        if new_name == name:
+            return
         target = self.new_path(viewer, new_name, but=name)
-        make_room = partial(self.make_room, new_name) if new_name != name else store_file.nothing_in_the_way
+        forget_earlier = partial(self._access.forget_store, new_name)
         with self._lock:
-            store_file.rename(self.path(name), target, partial(self._close, name), make_room)
+            store_file.rename(self.path(name), target, partial(self._close, name), forget_earlier)
         self._access.rename_store(name, new_name)
 
     def _close(self, name: str) -> None:

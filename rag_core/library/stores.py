@@ -166,7 +166,7 @@ class Stores(Service):
         facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
         Store.create(
             path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,
-            make_room=partial(self._stores.make_room, name),
+            make_room=partial(self._access.forget_store, name),
         ).close()  # fmt: skip
         if address:
             self._prepare_new(viewer, name, address, number)
@@ -288,7 +288,8 @@ class Stores(Service):
             if taken := next(same, None):
                 raise portable.taken(taken)
             path = self._stores.new_path(viewer, name)
-            notices = portable.import_store(packed, path, report, partial(self._stores.make_room, path.stem))
+            forget_earlier = partial(self._access.forget_store, path.stem)
+            notices = portable.import_store(packed, path, report, forget_earlier)
         info = self.info(viewer, path.stem)
         if missing := self._shared.embedder_missing(info.embedder):
             notices = (*notices, f"It is searched by words until its embedder is available. {missing}")
