@@ -446,6 +446,6 @@ def test_status_says_that_the_last_run_was_not_finished(
     with closing(sqlite3.connect(home / "data" / "stores" / "notes.db")) as db, db:
         db.execute("UPDATE jobs SET state = ?", (state,))
     result = run("status")
-    assert f"The last run of 'notes' was {state}" in result.err
+    assert f"The last job of 'notes' was {state}" in result.err
     assert "commonplace index --store notes" in result.err
     assert result.status == 0

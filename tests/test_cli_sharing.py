@@ -93,7 +93,7 @@ def test_an_owner_whom_the_configuration_names_is_listed_and_stays(
         (["add", "a b", "--store", "notes"], "cannot be a login"),
         (["add", "ada@example.com"], "No store is named"),
         (["add", "ada@example.com", "--store", "nine"], "There is no store called 'nine'."),
-        (["remove", "ada@example.com"], "is not let in"),
+        (["remove", "ada@example.com"], "has no access"),
         (["owner", "=?utf-8?q?ada?="], "cannot be a login"),
         (["add"], "Missing argument"),
     ],

@@ -105,7 +105,7 @@ def test_who_renames_or_deletes_the_configured_store_is_told_to_change_the_setti
     configure(home, "default_store: garden\n")
     assert "default_store" not in run("doctor").out
     place = home / "config.yaml"
-    said = f"The setting default_store ({place}:1) names 'garden', which is no store. Change it."
+    said = f"The setting default_store ({place}:1) names 'garden', which does not exist."
     for command in (["rename", "garden", "park"], ["rename", "park", "farm"], ["delete", "farm", "--force"]):
         assert run("store", *command).out.splitlines()[1].startswith(said)
     checked = run("doctor")

@@ -212,7 +212,7 @@ def test_what_runs_had_to_say_stands_once_below_their_list(run: Run, garden: Pat
 
 def test_an_unknown_run_is_refused(run: Run, garden: Path) -> None:
     result = run("jobs", "--store", "garden", "--job", 99)
-    assert (result.status, "no run with the number 99" in result.err) == (1, True)
+    assert (result.status, "no job with the number 99" in result.err) == (1, True)
 
 
 # --- too much ---------------------------------------------------------------------------

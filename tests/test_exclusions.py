@@ -271,7 +271,7 @@ def test_a_file_stays_out_whatever_happens_to_it(library: Library, shelf: Path) 
     index(library, "s")
     (shelf / "tea.md").write_text("# Tea\n\nIt is back.\n")
     library.sources.change(OWNER, "s", 1, ["**/*.md", "tea.md"])
-    index(library, "s")
+    index(library, "s", shelf, "tea.*")
     assert paths(library) == ["cup.md", "pot.md"]
     assert states(library)["tea.md"] == "excluded"
 
@@ -335,13 +335,6 @@ def test_a_document_that_moves_to_an_excluded_path_is_forgotten(library: Library
     run(library)
     (shelf / "pot.md").rename(shelf / "tea.md")
     assert outcomes(index(library, "s")) == {"pot.md": "deleted"}
-
-
-def test_adding_the_folder_again_does_not_bring_an_excluded_file_back(library: Library, shelf: Path) -> None:
-    library.files.exclude(OWNER, "s", "tea.md")
-    run(library)
-    index(library, "s", shelf, "tea.*")
-    assert paths(library) == ["cup.md", "pot.md"]
 
 
 def test_removing_the_folder_forgets_its_exclusions(library: Library, shelf: Path) -> None:

@@ -1,289 +1,151 @@
-"""Runs in the background of a long-lived process."""
+"""How a job ends, and what it reports."""
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Iterator
+import signal
 from pathlib import Path
 
 import pytest
+from rag_core.store.work import UNSAID
 
-from rag_core.errors import Forbidden
-from rag_core.library import Library, background
-from rag_core.store import lock
-from rag_core.types import OWNER, Viewer
+import rag_core.index.index
+from rag_core.config import Settings
+from rag_core.errors import ModelMissing
+from rag_core.library import Library
+from rag_core.models.embedders.hashing import Hashing
+from rag_core.store import Store, lock
+from rag_core.types import OWNER
+from tests.conftest import index
 from tests.consistency import check_library
-from tests.runner import WAIT_S, Gate
-from tests.stored import found, paths, store_of
-from tests.waiting import until
-
-
-def threads() -> int:
-    return sum(thread.name.endswith("(_work)") for thread in threading.enumerate())
+from tests.runner import RUN, child, stop
+from tests.stored import found, outcomes, paths
 
 
 @pytest.fixture
-def gate(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """The embedder of store ``s``, over 40 notes."""
-    gate = Gate()
-    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: gate)
+def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
+    return library._shared.stores.open(OWNER, "s").store
+
+
+def test_a_killed_job_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
+    library: Library, store: Store, notes: Path
+) -> None:
     for n in range(40):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    yield gate
-    gate.open()
-    background.stop_all()
-
-
-def test_a_run_in_the_background_makes_words_searchable_before_it_ends(library: Library, gate: Gate) -> None:
-    background.start(library, OWNER, "s")
-    assert background.working(library, "s")
-    gate.wait()
-    gate.step()
-
-    assert found(library, "subject7") == ["7.md"]
+    library.jobs.request(OWNER, "s")
+    process = child(RUN, store.path)
+    assert process.stdout is not None
+    for _ in range(2):  # the first batch is done, the second at work
+        assert process.stdout.readline().strip() == "embedding"
     assert library.jobs.all(OWNER, "s")[0].state == "running"
+    stop(process)
+    assert process.returncode == -signal.SIGKILL
 
-    gate.open()
-    until(lambda: not background.working(library, "s"))
     [job] = library.jobs.all(OWNER, "s")
-    assert (job.state, job.texts_embedded) == ("done", 40)
-
-
-def test_two_starts_are_one_thread_and_both_are_done(library: Library, gate: Gate, notes: Path) -> None:
-    background.start(library, OWNER, "s")
-    gate.wait()
-    (notes / "late.md").write_text("The zebra sleeps.\n")
-    background.start(library, OWNER, "s")
-    assert threads() == 1
-    gate.open()
-
-    until(lambda: not background.working(library, "s"))
-
-    assert found(library, "zebra") == ["late.md"]
-    assert not library.jobs.requested(OWNER, "s")
+    assert (job.state, job.message) == ("interrupted", UNSAID)
+    assert len(paths(library)) == 40
+    assert library.jobs.requested(OWNER, "s")
     check_library(library, "s")
 
-
-def test_a_start_after_the_end_is_a_new_run(library: Library, gate: Gate, notes: Path) -> None:
-    gate.open()
-    for name in ("first", "second"):
-        (notes / f"{name}.md").write_text(f"It is the {name}.\n")
-        background.start(library, OWNER, "s")
-        until(lambda: not background.working(library, "s"))
-
-    assert len(library.jobs.all(OWNER, "s")) == 2
-    assert {"first.md", "second.md"} < set(paths(library))
+    job = library.jobs.run(OWNER, "s") or pytest.fail("nothing was left to do")
+    assert (job.state, job.counts, job.texts_embedded) == ("done", {"unchanged": 40}, 8)
+    assert [job.state for job in library.jobs.all(OWNER, "s")] == ["done", "interrupted"]
+    assert library.jobs.all(OWNER, "s")[1].message == UNSAID
 
 
-def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes: Path) -> None:
-    gate.open()
-    starters = []
-    for n in range(12):
-        (notes / f"late{n}.md").write_text(f"It is late {n}.\n")
-        starters.append(threading.Thread(target=background.start, args=(library, OWNER, "s")))
-        starters[-1].start()
-    for starter in starters:
-        starter.join(WAIT_S)
-
-    until(lambda: not background.working(library, "s"))
-
-    assert len(paths(library)) == 52
-    assert not library.jobs.requested(OWNER, "s")
-
-
-def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on(
-    library: Library, gate: Gate
-) -> None:
-    background.start(library, OWNER, "s")
-    gate.wait()
-    gate.step()
-    threading.Timer(0.1, gate.open).start()
-
-    assert background.stop_all() == ["s"]
-    assert library.jobs.requested(OWNER, "s")
-
-    assert threads() == 0
-    assert not background.working(library, "s")
-    [job] = library.jobs.all(OWNER, "s")
-    assert (job.state, job.texts_embedded < 40) == ("interrupted", True)
-    assert job.message == "The program was closed during the run. Its next start continues it."
-    check_library(library, "s")
-
-    background.resume_all(library, OWNER)
-    until(lambda: not background.working(library, "s"))
-
-    assert library.jobs.all(OWNER, "s")[0].state == "done"
-    assert library.stores.info(OWNER, "s").pending == 0
-    assert not library.jobs.requested(OWNER, "s")
-
-
-def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate) -> None:
-    """The thread may not have taken the lock yet."""
-    release = threading.Event()
-    taken = threading.Event()
-
-    def hold() -> None:
-        with lock.hold(library.settings.store_dir / "s.db"):
-            taken.set()
-            assert release.wait(WAIT_S)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert taken.wait(WAIT_S)
-    background.start(library, OWNER, "s")
-    threading.Timer(0.1, release.set).start()
-
-    background.stop_all()
-
-    holder.join(WAIT_S)
-    assert threads() == 0
-    assert library.stores.info(OWNER, "s").pending in (0, 40)
-    assert [job.state for job in library.jobs.all(OWNER, "s")] in ([], ["interrupted"])
-    assert library.jobs.requested(OWNER, "s")
-
-
-def test_a_cancelled_run_is_not_resumed(library: Library, gate: Gate) -> None:
-    background.start(library, OWNER, "s")
-    gate.wait()
-    library.jobs.cancel(OWNER, "s")
-    gate.open()
-    until(lambda: not background.working(library, "s"))
-    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
-
-    background.resume_all(library, OWNER)
-
-    assert not background.working(library, "s")
-
-
-def test_what_was_asked_for_and_never_begun_is_resumed(library: Library, gate: Gate) -> None:
-    gate.open()
+def test_a_failed_job_does_not_leave_its_request(library: Library, store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
     library.jobs.request(OWNER, "s")
 
-    background.resume_all(library, OWNER)
-    until(lambda: not background.working(library, "s"))
+    def broken() -> Hashing:
+        raise RuntimeError
 
-    assert library.jobs.all(OWNER, "s")[0].texts_embedded == 40
+    with pytest.raises(RuntimeError):
+        rag_core.index.index.run(store, broken)
 
-
-def test_a_run_that_was_killed_with_its_process_waits_for_its_owner(library: Library, gate: Gate) -> None:
-    """It may be what ended the process, and would again."""
-    store = store_of(library, "s")
-    with store.note() as db:
-        db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
-    store.close()
-    library.jobs.request(OWNER, "s")
-
-    background.resume_all(library, OWNER)
-
-    assert not background.working(library, "s")
-    assert library.jobs.requested(OWNER, "s")
-    gate.open()
-    background.go_on(library, OWNER, "s")
-    until(lambda: not background.working(library, "s"))
-    assert library.jobs.all(OWNER, "s")[0].state == "done"
-
-
-def test_a_store_that_cannot_be_read_keeps_no_other_from_being_resumed(
-    library: Library, gate: Gate, caplog: pytest.LogCaptureFixture
-) -> None:
-    gate.open()
-    (library.settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
-    library.jobs.request(OWNER, "s")
-
-    background.resume_all(library, OWNER)
-    until(lambda: not background.working(library, "s"))
-
-    assert "what was asked of store 'broken' is not resumed" in caplog.text
-    assert library.jobs.all(OWNER, "s")[0].state == "done"
-
-
-def test_a_run_that_another_process_holds_takes_the_request_and_the_thread_ends(
-    library: Library, gate: Gate
-) -> None:
-    with lock.hold(library.settings.store_dir / "s.db"):
-        background.start(library, OWNER, "s")
-        until(lambda: not background.working(library, "s"))
-
-        assert library.jobs.requested(OWNER, "s")
-
-
-@pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Set once somebody did not get the lock; nobody tries for long."""
-    refused, refusal = threading.Event(), lock._refusal
-
-    def refuse(store: Path, work: lock.Work) -> Exception:
-        refused.set()
-        return refusal(store, work)
-
-    monkeypatch.setattr("rag_core.store.lock._refusal", refuse)
-    monkeypatch.setattr("rag_core.store.lock._TIMEOUT_S", 0.05)
-    monkeypatch.setattr("rag_core.library.jobs._LOOK_EVERY_S", 0.01)
-    return refused
-
-
-def test_what_is_asked_during_a_repair_is_done_when_that_has_ended(
-    library: Library, gate: Gate, refused: threading.Event
-) -> None:
-    gate.open()
-    with lock.hold(library.settings.store_dir / "s.db", "repair"):
-        background.start(library, OWNER, "s")
-        assert refused.wait(WAIT_S)
-        assert background.working(library, "s")
-        assert library.jobs.all(OWNER, "s") == []
-
-    until(lambda: not background.working(library, "s"))
-
-    assert not library.jobs.requested(OWNER, "s")
-    assert library.jobs.all(OWNER, "s")[0].state == "done"
-
-
-def test_a_thread_that_waits_for_a_repair_can_be_stopped(
-    library: Library, gate: Gate, refused: threading.Event
-) -> None:
-    with lock.hold(library.settings.store_dir / "s.db", "repair"):
-        background.start(library, OWNER, "s")
-        assert refused.wait(WAIT_S)
-        background.stop_all()
-        assert threads() == 0
-    assert library.jobs.requested(OWNER, "s")
-
-
-def test_a_store_that_goes_while_a_run_waits_for_it_is_no_error(
-    library: Library, gate: Gate, refused: threading.Event, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = library.settings.store_dir / "s.db"
-    with lock.hold(path, "delete"):
-        background.start(library, OWNER, "s")
-        assert refused.wait(WAIT_S)
-        path.unlink()
-        until(lambda: not background.working(library, "s"))
-    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
-
-
-def test_a_guest_may_not_start_a_run(library: Library, gate: Gate) -> None:
-    with pytest.raises(Forbidden):
-        background.start(library, Viewer("guest", stores=frozenset({"s"})), "s")
-    assert not background.working(library, "s")
-
-
-def test_an_error_in_a_run_is_logged_and_the_next_start_works(
-    library: Library, gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(store: object, source: object, **_: object) -> None:
-        raise ZeroDivisionError
-
-    with monkeypatch.context() as patch:
-        patch.setattr("rag_core.index.index.make_plan", broken)
-        background.start(library, OWNER, "s")
-        gate.open()
-        until(lambda: not background.working(library, "s"))
-    assert "the run of store 's' ended with an error" in caplog.text
     assert library.jobs.all(OWNER, "s")[0].state == "failed"
+    assert not library.jobs.requested(OWNER, "s")
 
-    background.start(library, OWNER, "s")
-    until(lambda: not background.working(library, "s"))
+
+def test_an_interrupt_from_the_keyboard_ends_the_job_as_cancelled(
+    library: Library, store: Store, notes: Path
+) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    library.jobs.request(OWNER, "s")
+
+    def interrupt() -> Hashing:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rag_core.index.index.run(store, interrupt)
+
+    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
+    assert not store.running()
+
+
+def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    first = index(library, "s")
+    for _ in range(55):
+        rag_core.index.index.request(store, None)
+        rag_core.index.index.run(store, _missing)
+
+    assert len(library.jobs.all(OWNER, "s", limit=100)) <= 51
+    assert library.jobs.results(OWNER, "s", first.id) == []
+    check_library(library, "s")
+
+
+def _missing() -> Hashing:
+    raise ModelMissing("It is not there.", "Install it.")
+
+
+def test_the_lock_is_free_again_whatever_happened(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError), lock.hold(store.path):
+        raise ZeroDivisionError
+    assert lock.holder(store.path) is None
+
+
+def test_a_job_reports_its_files(library: Library, store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "b.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
+    (notes / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
+
+    job = index(library, "s")
+
+    assert (job.total_files, job.succeeded, job.failed, job.total_chunks_added) == (3, 2, 1, 1)
+    assert job.counts == {"added": 1, "failed": 1, "skipped": 1, "unchanged": 0}
+    assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.png": "skipped"}
+    assert job.start_time.endswith("Z")
+    assert job.end_time is not None
+    assert job.start_time <= job.end_time
+    assert job.duration_ms >= 0
+    assert job.progress.phase == "done"
+    assert all(result.processing_time_ms >= 0 for result in job.results)
+    [stored] = library.jobs.all(OWNER, "s")
+    assert (stored.counts, stored.state, stored.total_files) == (job.counts, "done", 3)
+    assert tuple(library.jobs.results(OWNER, "s", job.id)) == job.results
+
+
+def test_progress_tells_the_phases_in_order(library: Library, store: Store, notes: Path) -> None:
+    for n in range(40):
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+    seen: list[str] = []
+    library.jobs.request(OWNER, "s")
+
+    library.jobs.run(OWNER, "s", lambda job: seen.append(job.progress.phase))
+
+    assert list(dict.fromkeys(seen)) == ["scanning", "reading", "embedding", "done"]
+
+
+def test_two_libraries_see_each_other_s_jobs(library: Library, store: Store, home: Path, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    other = Library.open(Settings(home / "data", home / "data" / "models", (notes,)))
+    library.jobs.request(OWNER, "s")
+    assert other.jobs.requested(OWNER, "s")
+
+    other.jobs.run(OWNER, "s")
+
+    assert found(library, "zebra") == ["a.md"]
     assert library.jobs.all(OWNER, "s")[0].state == "done"
+    other.close()

@@ -111,6 +111,11 @@ def test_from_when_on_a_guest_gets_in_is_told_as_it_is(tailscale: Program) -> No
     assert f"{GRACE} may search work now." in texts(share(app, GRACE, "work"))
 
 
+def test_a_login_that_is_probably_cut_short_is_refused() -> None:
+    assert "'bob' is not a whole login: it has no '@'." in texts(share(page(), "bob", "work"))
+    assert not library().sharing.people(OWNER)
+
+
 @pytest.mark.parametrize(
     ("login", "chosen", "error"),
     [
@@ -169,7 +174,7 @@ def test_a_person_who_was_removed_elsewhere_is_said_to_be_gone() -> None:
     library().sharing.share(OWNER, ADA, ["notes"])
     app = press(page(), f"settings_person_remove_{ADA}")
     library().sharing.unshare(OWNER, ADA)
-    assert "is not let in" in press(app, f"settings_person_removed_{ADA}").error[0].value
+    assert "has no access" in press(app, f"settings_person_removed_{ADA}").error[0].value
 
 
 def test_another_owner_is_named_and_removed() -> None:

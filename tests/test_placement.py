@@ -299,7 +299,7 @@ def test_a_store_whose_index_may_be_half_made_stays_and_the_next_run_makes_it(
 ) -> None:
     break_once(amazon, monkeypatch, "ListTagsForResource", 1000)
     break_once(amazon, monkeypatch, "DeleteIndex", 1000)
-    with pytest.raises(VectorError, match=r"is made, but its vector index is not yet.*next run makes it"):
+    with pytest.raises(VectorError, match=r"is made, but its vector index is not yet.*next job makes it"):
         remote_library.create_store(OWNER, "zoo", "hashing")
     monkeypatch.undo()
     (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
@@ -398,7 +398,7 @@ def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
 
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     now = 0.0
-    monkeypatch.setattr("rag_core.library.jobs.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("rag_core.library.background.time", SimpleNamespace(monotonic=lambda: now))
     tries = []
     with monkeypatch.context() as patched:
         patched.setattr(amazon.service, "PutVectors", refuse)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Forbidden, InvalidInput
+from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.models.embedders.hashing import Hashing
 from rag_core.reports import Privacy
@@ -102,18 +102,6 @@ def test_a_pattern_that_cannot_be_is_refused_and_nothing_changes(shelf: Library,
         with pytest.raises(InvalidInput):
             act()
     assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
-
-
-def test_rules_are_the_owners_business(shelf: Library) -> None:
-    for act in (
-        lambda: shelf.privacy.rules(GUEST, "notes"),
-        lambda: shelf.privacy.report(GUEST, "notes"),
-        lambda: shelf.privacy.hidden_by(GUEST, "notes", "tea.md"),
-        lambda: shelf.privacy.set(GUEST, "notes", []),
-        lambda: shelf.privacy.change(GUEST, "notes", show=["tea.md"]),
-    ):
-        with pytest.raises(Forbidden):
-            act()
 
 
 def test_what_is_private_is_counted(shelf: Library, notes: Path) -> None:

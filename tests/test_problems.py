@@ -219,6 +219,6 @@ def test_a_folder_that_was_not_there_is_tried_again_as_a_whole(library: Library,
 
 def test_an_unknown_run_is_refused_with_those_that_there_are(library: Library, notes: Path) -> None:
     job = index(library, "s", notes)
-    with pytest.raises(NotFound, match="no run with the number 99") as error:
+    with pytest.raises(NotFound, match="no job with the number 99") as error:
         library.jobs.get(OWNER, "s", 99)
     assert error.value.suggestion == f"There are {job.id} to {job.id}."

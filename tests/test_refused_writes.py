@@ -30,9 +30,9 @@ EXPORTED = Said(
     "Check that '{stores}' can be written and its disk is not full; no file was left.",
 )
 STATE = "Check that state.db in the data folder is sound and can be written, and that its disk is not full;"
-TOKENS = Said("The tokens cannot be read or written: {why}.", f"{STATE} without it there are no tokens.")
-PEOPLE = Said(
-    "Who may come in cannot be read or written: {why}.", f"{STATE} without it nobody may but the owner."
+ACCESS = Said(
+    "The access list cannot be read or written: {why}.",
+    f"{STATE} without it only the owner at this computer has access.",
 )
 HISTORY = Said(
     "The history of questions cannot be read or written: {why}.",
@@ -76,11 +76,11 @@ STEPS = {
         IMPORTED,
         IMPORTED,
     ),
-    "share": Step(lambda here, _: here.sharing.share(OWNER, BOB, ["s"]), read_only=PEOPLE),
-    "unshare": Step(lambda here, _: here.sharing.unshare(OWNER, ADA), PEOPLE, PEOPLE),
-    "make owner": Step(lambda here, _: here.sharing.make_owner(OWNER, BOB), PEOPLE, PEOPLE),
-    "create token": Step(lambda here, _: here.sharing.create_token(OWNER, "new"), TOKENS, TOKENS),
-    "revoke token": Step(lambda here, _: here.sharing.revoke_token(OWNER, "key"), TOKENS, TOKENS),
+    "share": Step(lambda here, _: here.sharing.share(OWNER, BOB, ["s"]), read_only=ACCESS),
+    "unshare": Step(lambda here, _: here.sharing.unshare(OWNER, ADA), ACCESS, ACCESS),
+    "make owner": Step(lambda here, _: here.sharing.make_owner(OWNER, BOB), ACCESS, ACCESS),
+    "create token": Step(lambda here, _: here.sharing.create_token(OWNER, "new"), ACCESS, ACCESS),
+    "revoke token": Step(lambda here, _: here.sharing.revoke_token(OWNER, "key"), ACCESS, ACCESS),
     "keep answer": Step(lambda here, _: here.asking.keep_reply(OWNER, "1" * 32, REPLY), HISTORY, HISTORY),
     "forget questions": Step(lambda here, _: here.asking.forget_conversations(OWNER), HISTORY, HISTORY),
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import accumulate
 
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.extract.chunk import estimate_tokens
@@ -19,7 +21,7 @@ from rag_core.types import Document, DocumentView, Neighbour, Viewer
 
 MAX_AROUND = 20
 EXCERPT_TOKENS = 8000
-"""The most tokens of an excerpt, estimated; a first passage that is longer stands alone."""
+"""Estimated tokens of an excerpt at most; a longer first passage stands alone."""
 
 
 class Documents(Service):
@@ -33,36 +35,38 @@ class Documents(Service):
     def get(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
         """The document called ``path`` as it was indexed, with the chunk called ``key`` marked.
 
-        The owner gets its state on disk, too, and an excluded file without text. Raises NotFound where there
-        is none that this viewer may see.
+        The owner gets its state on disk, too, and an excluded file without text. Raises NotFound, also for
+        one that this viewer may not see.
         """
         file = self._files.get(viewer, store, path) if viewer.is_owner else None
         with self._stores.reading(viewer, store) as db:
             found = view.document(db, store, path, viewer, key)
         if found is None:
-            if file is None:
-                raise NotFound(
-                    f"Store {store!r} has no document {path!r}.",
-                    "It may have moved or be gone; search for it.",
-                )
-            return DocumentView(file, (), (), (), (), ())
+            if file is not None:
+                return DocumentView(file, (), (), (), (), ())
+            raise NotFound(
+                f"Store {store!r} has no document {path!r}.", "It may have moved or be gone; search for it."
+            )
         if file is None:
             return found
         return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
 
     @open_to_all
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
-        """The chunk called ``key`` with ``around`` chunks before and behind it, in reading order.
+        """The chunk called ``key`` with ``around`` chunks before and after it, in reading order.
 
         Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone.
         """
+        return view.neighbours(self._rows_around(viewer, store, key, around), key)
+
+    def _rows_around(self, viewer: Viewer, store: str, key: str, around: int) -> list[sqlite3.Row]:
         if not 0 <= around <= MAX_AROUND:
             raise InvalidInput(f"around is {around}.", f"Use a number from 0 to {MAX_AROUND}.")
         with self._stores.reading(viewer, store) as db:
             rows = find.neighbours(db, key, find.visible(viewer), around)
         if not rows:
-            raise NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
-        return view.neighbours(rows, key)
+            raise _gone()
+        return rows
 
     @open_to_all
     def all(self, viewer: Viewer, store: str) -> list[Document]:
@@ -73,7 +77,7 @@ class Documents(Service):
     @open_to_all
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
         """``{"types", "tags", "folders"}``: each value with its number of documents, most first, in the
-        stores that can be read. A tag counts those below it, too, as it finds them."""
+        readable stores. A tag counts the documents of the tags below it, too."""
         total: dict[str, dict[str, int]] = {"types": {}, "tags": {}, "folders": {}}
         for opened in self._stores.each(viewer, names)[0]:
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
@@ -94,46 +98,48 @@ class Documents(Service):
         *,
         start: str = "",
     ) -> Excerpt:
-        """These lines of a document (None: all behind the first) in its passages, each cut to them, from the
-        passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
+        """The passages of these lines of a document, each cut to them (``last_line`` None: to the end), from
+        the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
 
-        Raises NotFound, InvalidInput for lines that cannot be.
+        Raises NotFound, InvalidInput for impossible lines.
         """
         if first_line < 1 or (last_line is not None and last_line < first_line):
             raise InvalidInput(
                 f"There are no lines from {first_line} to {last_line}.", "Count from 1, the first line first."
             )
         found = self.get(viewer, store, path)
-        wanted = _lines(_from(start, found.chunks), first_line, last_line or sys.maxsize)
+        passages = found.chunks
+        if start:
+            keys = [each.key for each in passages]
+            if start not in keys:
+                raise _gone()
+            passages = passages[keys.index(start) :]
+        wanted = _in_lines(passages, first_line, last_line or sys.maxsize)
         if not wanted and found.chunks:
-            where = (
-                f"from line {first_line} on" if last_line is None else f"in lines {first_line} to {last_line}"
-            )
+            to_the_end = f"from line {first_line} on"
+            where = to_the_end if last_line is None else f"in lines {first_line} to {last_line}"
             first, last = found.chunks[0].start_line, found.chunks[-1].end_line
             said = f"Its first line with text is {first}, its last is {last}."
             raise NotFound(f"{path!r} has no text {where}.", said)
-        kept = _within(wanted)
-        left = wanted[len(kept)].key if len(kept) < len(wanted) else None
-        return Excerpt(replace(found, chunks=tuple(kept)), left)
+        totals = accumulate(estimate_tokens(each.content) for each in wanted)
+        fitting = max(1, sum(total <= EXCERPT_TOKENS for total in totals))
+        left = wanted[fitting].key if fitting < len(wanted) else None
+        return Excerpt(replace(found, chunks=tuple(wanted[:fitting])), left)
 
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> Excerpt:
-        """The passage called ``key`` with ``around`` passages before and behind it, and its document.
+        """The passage called ``key`` with ``around`` passages before and after it, and its document.
 
-        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the passage is gone.
+        Raises as `neighbours`.
         """
-        passages = self.neighbours(viewer, store, key, around)
-        with self._stores.reading(viewer, store) as db:
-            rows = find.neighbours(db, key, find.visible(viewer), 0)
-        if not rows:
-            raise _gone()
+        rows = self._rows_around(viewer, store, key, around)
         found = self.get(viewer, store, rows[0]["path"], key)
-        return Excerpt(replace(found, chunks=tuple(passages)))
+        return Excerpt(replace(found, chunks=tuple(view.neighbours(rows, key))))
 
     def take_out_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
-        """Take passages out of the index until their files change or are read again; how many it were.
+        """Take passages out of the index until their files change or are read again; returns how many.
 
-        Raises NotFound when one of them is not there; then nothing is taken out.
+        Raises NotFound if one of them is missing; then nothing is taken out.
         """
         opened = self._own(viewer, store)
         with opened.decide() as db:
@@ -154,18 +160,8 @@ def _gone() -> NotFound:
     return NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
 
 
-def _from(key: str, passages: Sequence[Neighbour]) -> Sequence[Neighbour]:
-    """The passages from the one called ``key`` on. Raises NotFound."""
-    if not key:
-        return passages
-    for number, each in enumerate(passages):
-        if each.key == key:
-            return passages[number:]
-    raise _gone()
-
-
-def _lines(passages: Sequence[Neighbour], first: int, last: int) -> list[Neighbour]:
-    """What of the passages lies in these lines; none that only repeats the one before."""
+def _in_lines(passages: Sequence[Neighbour], first: int, last: int) -> list[Neighbour]:
+    """The passages cut to these lines, without those that only repeat the one before."""
     kept: list[Neighbour] = []
     for each in passages:
         if each.end_line >= first and each.start_line <= last:
@@ -197,15 +193,3 @@ def _cut(passage: Neighbour, first: int, last: int) -> Neighbour:
         repeats=moved(passage.repeats),
         shown=(moved(passage.shown[0]), moved(passage.shown[1])),
     )
-
-
-def _within(passages: Sequence[Neighbour]) -> list[Neighbour]:
-    """The first passages that fit together, and at least one."""
-    kept: list[Neighbour] = []
-    room = EXCERPT_TOKENS
-    for each in passages:
-        room -= estimate_tokens(each.content)
-        if room < 0 and kept:
-            break
-        kept.append(each)
-    return kept

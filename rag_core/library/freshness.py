@@ -1,5 +1,4 @@
-"""Whether the files on disk are still what was indexed. It looks at each file's stat; only where one file is
-asked about are its bytes compared."""
+"""Whether the files on disk are still what was indexed, by their stat; for a single file by its bytes."""
 
 from __future__ import annotations
 
@@ -19,24 +18,20 @@ from rag_core.store.documents import stored_inode
 from rag_core.types import FileState
 
 _GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
-_PATIENCE_S: Final = 0.25
-_TURN_S: Final = 0.1  # a look takes a thousandth of it: who waits longer waits for a disk that hangs
-_looking = threading.BoundedSemaphore(4)  # a disk that hangs keeps the threads that look at it
+_WAIT_S: Final = 0.25
+_TURN_S: Final = 0.1  # a stat takes a thousandth of it: a thread that waits longer waits for a hanging disk
+_looking = threading.BoundedSemaphore(4)  # threads that a hanging disk can hold
 
 _READ: dict[str, FileState] = {"indexed": "fresh", "failed": "failed", "skipped": "skipped"}
 
 
 def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:
-    """Document id → what the last reading gave, or what the file is now. ``rows`` as in ``file_state``.
-
-    A disk may take its time: nobody should keep a snapshot of the store open for it.
-    """
+    """`file_state` of each row by document id. Disks can be slow: call it without a snapshot of the store."""
     return {row["id"]: file_state(row) for row in rows}
 
 
-def file_states_soon(rows: Sequence[sqlite3.Row], patience_s: float = _PATIENCE_S) -> dict[int, FileState]:
-    """``file_states`` of what a search shows, for which nobody should wait for a disk that hangs: then each
-    state is ``unknown``."""
+def file_states_soon(rows: Sequence[sqlite3.Row], wait_s: float = _WAIT_S) -> dict[int, FileState]:
+    """`file_states` for search results: each is ``unknown`` if the disk takes longer than ``wait_s``."""
     found: dict[int, FileState] = {}
 
     def look() -> None:
@@ -45,15 +40,16 @@ def file_states_soon(rows: Sequence[sqlite3.Row], patience_s: float = _PATIENCE_
         finally:
             _looking.release()
 
-    if rows and _looking.acquire(timeout=min(_TURN_S, patience_s)):
+    if rows and _looking.acquire(timeout=min(_TURN_S, wait_s)):
         thread = threading.Thread(target=look, daemon=True)
         thread.start()
-        thread.join(patience_s)
+        thread.join(wait_s)
     return {row["id"]: found.get(row["id"], "unknown") for row in rows}
 
 
 def file_state(row: sqlite3.Row) -> FileState:
-    """The state of one document, from a row of ``documents`` with the ``root`` of its source."""
+    """The state of one document, from a row of ``documents`` with the ``root`` of its source: what the last
+    reading gave, or how the file differs now."""
     folder = _folder(row["root"])
     if not folder:
         return _READ[row["state"]]
@@ -61,25 +57,23 @@ def file_state(row: sqlite3.Row) -> FileState:
         status = os.stat(folder + row["path"])  # noqa: PTH116  (bytes)
     except _GONE:
         return "missing"
-    except OSError:  # such as no permission: the file may well be as it was
+    except OSError:  # such as no permission: the file may be unchanged
         return "unknown"
     if not stat.S_ISREG(status.st_mode):  # such as a folder that has its name
         return "missing"
     then = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
     now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, stored_inode(status.st_ino))
-    if now != then:
-        return "changed"
-    return _READ[row["state"]]
+    return _READ[row["state"]] if now == then else "changed"
 
 
 @lru_cache
 def _folder(root: bytes) -> bytes:
-    """The root with a separator behind it; b"" where it is an index that is attached, and no folder."""
+    """The root with a separator at its end; b"" for an attached index, which is no folder."""
     return with_sep(root) if os.path.isabs(root) else b""  # noqa: PTH117  (bytes)
 
 
 def file_state_by_hash(row: sqlite3.Row) -> FileState:
-    """``file_state`` for a row with the ``file_hash``: a file that was only touched has not changed."""
+    """`file_state` for a row with the ``file_hash``: a file that was only touched has not changed."""
     state = file_state(row)
     if state != "changed" or not row["file_hash"]:
         return state

@@ -1,4 +1,4 @@
-"""The jobs of a store: asking for one, running it, cancelling it, and its results."""
+"""The jobs of a store: requesting one, running it, cancelling it, and its results."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Jobs(Service):
     def request(
         self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
     ) -> None:
-        """Leave a request to bring the store up to date with its sources; ``run`` does it.
+        """Request that the store is brought up to date with its sources; `run` does it.
 
-        None stands for all that are not paused, no id for the passages that wait to be embedded.
+        None stands for all that are not paused; an empty list only embeds what waits for it.
         """
         index.request(self._own(viewer, store), source_ids, force=force)
 
     def request_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Ask for one document to be read again, changed or not. Raises NotFound, also for one excluded."""
+        """Request that a document is read again, changed or not. Raises NotFound, also if it is excluded."""
         self.request_files(viewer, store, [path])
 
     def request_files(self, viewer: Viewer, store: str, paths: Sequence[str]) -> None:
-        """Ask for documents to be read again, changed or not; those that are gone are passed over.
+        """Request that documents are read again, changed or not; missing ones are passed over.
 
-        Raises NotFound when all are, or are excluded.
+        Raises NotFound if all are missing or excluded.
         """
         opened = self._own(viewer, store)
         by_source: dict[int, list[bytes]] = {}
@@ -46,9 +46,9 @@ class Jobs(Service):
             index.request_files(opened, source_id, raws)
 
     def request_path(self, viewer: Viewer, store: str, path: str) -> str:
-        """Ask for one file to be read, changed or not; returns what the store calls it.
+        """Request that one file is read, changed or not; returns the store's name for it.
 
-        Raises InvalidInput for a folder, and for a file that the patterns or the owner leave out.
+        Raises InvalidInput for a folder, and for a file that the patterns or the owner exclude.
         """
         opened = self._own(viewer, store)
         with opened.read() as db:
@@ -57,47 +57,52 @@ class Jobs(Service):
                 raise InvalidInput(
                     f"{path!r} is a folder.", "Ask for the folder to be read, or name a file in it."
                 )
-            hindered = [places.hindrance(db, opened, place) for place in found]
-        readable = [place for place, hindrance in zip(found, hindered, strict=True) if hindrance is None]
-        if not readable and hindered[0]:
-            raise InvalidInput(f"{path!r} is not read. {hindered[0].said}", hindered[0].advice)
+            obstacles = [places.obstacle(db, opened, place) for place in found]
+        readable = [place for place, obstacle in zip(found, obstacles, strict=True) if obstacle is None]
+        if not readable and obstacles[0]:
+            raise InvalidInput(f"{path!r} is not read. {obstacles[0].said}", obstacles[0].advice)
         for source, raw in readable:
             index.request_files(opened, source.id, [raw])
-        return places.shown(readable[0])
+        return sources.shown_path(readable[0][0].label, readable[0][1])
 
     def request_below(self, viewer: Viewer, store: str, path: str, *, recursive: bool = True) -> None:
-        """Ask for the files of a folder to be brought up to date; without ``recursive`` not for those in
-        folders below it. Raises InvalidInput where the patterns choose none."""
+        """Request that the files of a folder are brought up to date; only those directly in it without
+        ``recursive``. Raises InvalidInput if the patterns choose none."""
         opened = self._own(viewer, store)
         with opened.read() as db:
-            asked = [
-                (place, places.files_below(db, place, recursive=recursive))
-                for place in places.inside(db, opened, path)
+            chosen = [
+                (source, raw, places.files_below(db, (source, raw), recursive=recursive))
+                for source, raw in places.inside(db, opened, path)
             ]
-        if not any(paths for _, paths in asked):
+        if not any(paths for _, _, paths in chosen):
             raise InvalidInput(
                 f"There is no folder {path!r} with files that store {store!r} reads.",
                 "Check the spelling and the patterns of the folder; for one file ask by its name.",
             )
         with opened.note() as db:
-            for (source, raw), paths in asked:
+            for source, raw, paths in chosen:
                 whole = recursive and not raw
                 if paths:
                     jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
 
     def requested(self, viewer: Viewer, store: str) -> bool:
-        """Whether somebody asks for a run that is not done yet."""
+        """Whether a request of the store is unfinished."""
         return index.requested(self._stores.open(viewer, store).store)
 
     def requests(self, viewer: Viewer, store: str) -> list[Asked]:
-        """What is asked of a store and not done yet, each once, the oldest first."""
+        """The unfinished requests of a store, each once, the oldest first."""
         with self._stores.open(viewer, store).store.read() as db:
-            waiting = jobs.requests_after(db, 0)
+            waiting = [each for each in jobs.requests_after(db, 0) if each.kind == "index"]
             roots = {source.id: source.root for source in sources.all_sources(db)}
-        return list(dict.fromkeys(_asked(each, roots) for each in waiting if each.kind == "index"))
+        found: dict[Asked, None] = {}
+        for each in waiting:
+            named = each.sources
+            folders = None if named is None else tuple(roots[i] for i in named if i in roots)
+            found[Asked(folders, len(each.paths or ()), each.force)] = None
+        return list(found)
 
     def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
-        """Bring a store up to date with its sources, in this thread: `request_index`, then `run`."""
+        """Bring a store up to date with its sources, in this thread: `request`, then `run`."""
         self.request(viewer, store)
         return self.run(viewer, store, report)
 
@@ -109,11 +114,10 @@ class Jobs(Service):
         *,
         stop: Callable[[], bool] | None = None,
     ) -> Job | None:
-        """Do what was requested of a store, in this thread; None if there was nothing to do.
+        """Run a job for the requests of a store, in this thread; None if there are none.
 
-        ``stop`` is asked several times a second; once it says yes the run ends as *interrupted*
-        and its requests stay for the next one. Raises StoreBusy when a run is under way elsewhere:
-        that one takes the requests.
+        ``stop`` is called several times a second; once it returns true the job ends as *interrupted* and its
+        requests stay. Raises StoreBusy while another job is running: that one takes the requests.
         """
         opened = self._stores.open(viewer, store).store
         job = index.run(
@@ -128,11 +132,11 @@ class Jobs(Service):
         return replace(job, results=tuple(self.results(viewer, store, job.id))) if job else None
 
     def cancel(self, viewer: Viewer, store: str) -> None:
-        """Ask the store's run to stop, in whichever process it is."""
+        """Stop the running job of a store, in whichever process it is."""
         index.cancel(self._stores.open(viewer, store).store)
 
     def all(self, viewer: Viewer, store: str, limit: int = 20) -> list[Job]:
-        """The newest runs of a store first; at most one of them is running."""
+        """The jobs of a store, the newest first; at most one of them is running."""
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             found = jobs.newest(db, store, running=True, limit=limit)
@@ -142,9 +146,8 @@ class Jobs(Service):
             return jobs.newest(db, store, running=False, limit=limit)
 
     def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
-        """When the last run through all of each folder of these stores had begun, in ISO time: of the folder
-        where that is longest ago. '' where one of them had none; a paused one is left out, as is a store that
-        cannot be read."""
+        """The start (ISO time) of the last job that read a whole folder; of all folders of these stores, the
+        earliest. '' if a folder was never read. Paused folders and unreadable stores are left out."""
         last: list[str] = []
         for store in stores:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
@@ -152,33 +155,33 @@ class Jobs(Service):
         return min(last, default="")
 
     def results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
-        """What became of each file of a run, failures first; unchanged ones are only counted."""
+        """The result of each file of a job, failures first; unchanged files are only counted."""
         with self._stores.open(viewer, store).store.read() as db:
             return jobs.results(db, job_id, limit)
 
     def get(self, viewer: Viewer, store: str, job_id: int) -> Job:
-        """One run with what became of each of its files. Raises NotFound."""
+        """One job with the result of each file. Raises NotFound."""
         found = {job.id: job for job in self.all(viewer, store, jobs.KEPT_JOBS + 1)}
         if job_id not in found:
             known = f"There are {min(found)} to {max(found)}." if found else "It had none yet."
-            raise NotFound(f"Store {store!r} has no run with the number {job_id}.", known)
+            raise NotFound(f"Store {store!r} has no job with the number {job_id}.", known)
         return replace(found[job_id], results=tuple(self.results(viewer, store, job_id)))
 
     def problems(self, viewer: Viewer, store: str) -> list[Problem]:
-        """What of a store cannot be found as it should, by reason: failed files, then texts that the
-        embedder refused, then skipped files; the most frequent first."""
+        """The problems of a store by reason: failed files, then texts that the embedder refused, then skipped
+        files; the most frequent first."""
         with self._stores.open(viewer, store).store.read() as db:
             return problems.in_store(db)
 
     def problems_of(self, viewer: Viewer, store: str, job_id: int) -> list[Problem]:
-        """The files that a run could not read, by reason. A folder that was not there goes by its path."""
+        """The files that a job could not read, by reason. A missing folder goes by its path."""
         with self._stores.open(viewer, store).store.read() as db:
             return problems.of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
-        """Ask for the files of a problem, or for the texts that were refused, to be tried again.
+        """Request another try for the files of a problem, or for its refused texts.
 
-        Raises NotFound when none of the files is there any more.
+        Raises NotFound if none of the files is left.
         """
         if problem.kind == "refused":
             self.request(viewer, store, [])
@@ -190,8 +193,3 @@ class Jobs(Service):
             self.request(viewer, store, folders)
         if files := [path for path in problem.files if path not in roots]:
             self.request_files(viewer, store, files)
-
-
-def _asked(request: jobs.Request, roots: dict[int, str]) -> Asked:
-    folders = None if request.sources is None else tuple(roots[i] for i in request.sources if i in roots)
-    return Asked(folders, len(request.paths or ()), request.force)

@@ -160,7 +160,8 @@ class Placement(Service):
             make_room: Callable[[], None] = partial(self._stores.delete, viewer, name, keep_grants=True)
         else:
             path = self._stores.new_path(viewer, name)
-            make_room = partial(self._stores.make_room, name)
+            make_room = partial(self._access.forget_store, name)
+
         attaching.attach(
             remote, address, backend_of(address), path, self._embedders.get,
             make_room=make_room, progress=progress,

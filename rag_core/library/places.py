@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from rag_core.files import expanded, scan, with_sep
 from rag_core.library import diagnosis
 from rag_core.messages import say
 from rag_core.store import Store, documents, sources
-from rag_core.store.sources import shown_path
 from rag_core.types import Source
 from rag_core.wording import take_back
 
@@ -25,54 +24,37 @@ _SHOWN = 500  # characters of a path that does not exist
 
 
 def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
-    """(source, path below it) of the documents called one of ``paths``. Raises NotFound for none."""
+    """(source id, path below it) of the documents called one of ``paths``, without excluded files. Raises
+    NotFound if there are none."""
     with opened.read() as db:
-        out = sources.excluded_files(db)
+        excluded = sources.excluded_files(db)
         found = [place for path in paths for place in documents.places(db, path)]
-    taken_out = {(each.source_id, each.path) for each in out}
-    if left := [place for place in found if place not in taken_out]:
+    if left := [place for place in found if place not in {(each.source_id, each.path) for each in excluded}]:
         return left
     name = paths[0] if paths else ""
-    if any(each.display == name for each in out):
-        raise _excluded(opened.name, name)
+    if any(each.display == name for each in excluded):
+        undo = say("include", command=take_back(name, opened.name))
+        raise NotFound(f"{name!r} is excluded from store {opened.name!r}.", undo)
     raise no_file(opened, name)
 
 
 def no_file(opened: Store, path: str) -> NotFound:
-    """The error where a store has no file called ``path``, with one that may be meant."""
+    """The error for a store without a file called ``path``, with the most similar name."""
     like = near(opened, path)
     meant = f"Did you mean {like[0]!r}?" if like else "It may have been moved or deleted."
     return NotFound(f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", meant)
 
 
 def near(opened: Store, path: str) -> Sequence[str]:
-    """What may be meant by a file that a store has not, the likeliest first."""
+    """The files of a store with a name similar to ``path``, the most similar first."""
     with opened.read() as db:
         like = documents.called(db, path, 1) or documents.like(db, path)
         return like or get_close_matches(path, [out.display for out in sources.excluded_files(db)], n=1)
 
 
-def _excluded(store: str, path: str) -> NotFound:
-    undo = say("include", command=take_back(path, store))
-    return NotFound(f"{path!r} is excluded from store {store!r}.", undo)
-
-
-def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
-    """Each folder of the store that holds ``path``, and the path below it. Raises InvalidInput for none."""
-    if found := places(db, path):
-        return found
-    raise outside(db, store, path)
-
-
-def outside(db: sqlite3.Connection, store: Store, path: str) -> InvalidInput:
-    roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
-    return InvalidInput(
-        f"{path!r} lies in no folder of store {store.name!r}.",
-        f"Name something in one of its folders: {roots}.",
-    )
-
-
 def places(db: sqlite3.Connection, path: str, here: Path | None = None) -> list[Place]:
+    """Each folder of a store that could hold ``path``, and the path below it. ``path`` is absolute, relative
+    to ``here``, or as the store calls it."""
     here = Path(os.sep) if expanded(path).is_absolute() else here
     return [
         (source, b"" if raw == b"." else raw)
@@ -81,39 +63,42 @@ def places(db: sqlite3.Connection, path: str, here: Path | None = None) -> list[
     ]
 
 
-def leads_out(path: str) -> bool:
-    """Whether a path says itself where it is, in a folder of a store or not."""
-    return expanded(path).is_absolute() or os.path.normpath(path).startswith(os.pardir + os.sep)
-
-
-def shown(place: Place) -> str:
-    return shown_path(place[0].label, place[1])
+def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
+    """`places`, at least one. Raises InvalidInput for a path outside of the store's folders."""
+    if found := places(db, path):
+        return found
+    roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
+    raise InvalidInput(
+        f"{path!r} lies in no folder of store {store.name!r}.",
+        f"Name something in one of its folders: {roots}.",
+    )
 
 
 def is_folder(place: Place) -> bool:
+    """Whether there is a folder now."""
     source, raw = place
     return os.path.isdir(os.path.join(os.fsencode(source.root), raw))  # noqa: PTH112, PTH118  (bytes)
 
 
-def hindrance(db: sqlite3.Connection, store: Store, place: Place) -> diagnosis.Obstacle | None:
-    """What keeps a run from reading the file; nothing where it was read once, as it may be gone."""
+def obstacle(db: sqlite3.Connection, store: Store, place: Place) -> diagnosis.Obstacle | None:
+    """What keeps a job from reading a file. None for a document that is not excluded: the job forgets it if
+    its file is gone."""
     source, raw = place
     found = diagnosis.obstacle(db, store.name, source, raw)
-    known = any(path == raw for path in _known(db, source))
-    return None if known and raw not in sources.excluded_below(db, source.root) else found
+    forgettable = raw in _known(db, source) and raw not in sources.excluded_below(db, source.root)
+    return None if forgettable else found
 
 
 def files_below(db: sqlite3.Connection, place: Place, *, recursive: bool) -> set[bytes]:
     """The files of a folder that its source chooses now, or chose before."""
     source, raw = place
-    if not is_folder(place):
-        walked: Iterator[bytes] = iter(())
-    else:
-        walked = (file.path for file in scan(Path(source.root), source.include, source.exclude).files)
+    found = _known(db, source)
+    if is_folder(place):
+        found |= {file.path for file in scan(Path(source.root), source.include, source.exclude).files}
     top = with_sep(raw) if raw else b""
-    below = {path for path in (*walked, *_known(db, source)) if path.startswith(top)}
+    below = {path for path in found if path.startswith(top)}
     return {path for path in below if recursive or _SEP not in path[len(top) :]}
 
 
-def _known(db: sqlite3.Connection, source: Source) -> Iterator[bytes]:
-    return (row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,)))
+def _known(db: sqlite3.Connection, source: Source) -> set[bytes]:
+    return {row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))}

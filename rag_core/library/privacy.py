@@ -1,4 +1,4 @@
-"""Keeping notes from guests by rule: path patterns of the owner, beside what a note says of itself."""
+"""Private rules: path patterns that hide documents from guests, beside what a note says of itself."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from rag_core.reports import Privacy
 from rag_core.store import embeddings, jobs, outbox, privacy
 from rag_core.types import Viewer
 
-Change = Callable[[tuple[str, ...]], tuple[str, ...]]
-"""From the rules that there are to those that there shall be."""
-
 
 class PrivateRules(Service):
     """The rules that keep documents of a store from guests."""
 
     def rules(self, viewer: Viewer, store: str) -> tuple[str, ...]:
-        """The patterns that keep documents of a store private, in the order they were given."""
+        """The patterns of a store, in the order they were given."""
         return tuple(self.report(viewer, store).rules)
 
     def report(self, viewer: Viewer, store: str) -> Privacy:
@@ -29,12 +26,12 @@ class PrivateRules(Service):
             return _privacy(db, store)
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
-        """Keep the documents whose paths fit any of ``globs`` from guests, and no others but those that say
-        so themselves. It holds from the next read on, also while the store is being indexed.
+        """Hide the documents that match any of ``globs`` from guests, beside those that say so themselves.
+        This holds from the next read on, also during a job.
 
         A pattern is as for folders, and is compared with the path below the document's folder and with the
-        path as it is shown. Copies on other machines follow with the next run. Raises InvalidInput for a
-        pattern that cannot be, and for a store that is attached.
+        shown path. Copies on other machines follow with the next job. Raises InvalidInput for an unusable
+        pattern, and for an attached store.
         """
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
@@ -42,8 +39,8 @@ class PrivateRules(Service):
     def change(
         self, viewer: Viewer, store: str, *, hide: Sequence[str] = (), show: Sequence[str] = ()
     ) -> Privacy:
-        """``set_private_rules`` to those there are with ``hide`` and without ``show``. Raises InvalidInput
-        also for a rule to take away that is none."""
+        """`set` the present rules with ``hide`` and without ``show``. Raises InvalidInput also for a rule to
+        remove that the store does not have."""
         added, gone = validate_globs(hide), validate_globs(show)
 
         def change(known: tuple[str, ...]) -> tuple[str, ...]:
@@ -54,11 +51,14 @@ class PrivateRules(Service):
 
         return self._follow(viewer, store, change)
 
-    def _follow(self, viewer: Viewer, store: str, change: Change) -> Privacy:
+    def _follow(
+        self, viewer: Viewer, store: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> Privacy:
         opened = self._own(viewer, store)
         with opened.decide() as db:
             changed = privacy.put_rules(db, change(privacy.rules(db)))
-            due = changed > 0 and _concerns_others(db)
+            has_copies = outbox.address(db) or outbox.target(db) or embeddings.any_queued(db)
+            due = changed > 0 and bool(has_copies)
             if due:
                 jobs.add_request(db, "index", [])
         with opened.read() as db:
@@ -87,8 +87,3 @@ def _privacy(db: sqlite3.Connection, store: str, *, due: bool = False) -> Privac
         due=due,
         unsure=privacy.unsure(db),
     )
-
-
-def _concerns_others(db: sqlite3.Connection) -> bool:
-    """Whether text waits for an embedder, or copies are kept in an index of their own."""
-    return bool(outbox.address(db) or outbox.target(db) or embeddings.any_queued(db))

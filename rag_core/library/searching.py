@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 
 from rag_core.errors import EmbedderError, InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import estimate_tokens
@@ -20,7 +20,7 @@ from rag_core.search.rank import calibration_for
 from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
 from rag_core.store import find, identities
 from rag_core.store.file import now
-from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
+from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Vectors, Viewer
 
 MAX_TOP_K = MAX_DEPTH
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
@@ -45,13 +45,12 @@ class Searching(Service):
     ) -> Answer:
         """The best passages for a query, which may carry filters of the query language.
 
-        ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it.
-        ``offset`` passes over the first hits; one list, up to 1,000 long, is behind every
-        ``offset`` and ``top_k``, so pages fit together as long as no store changes.
-        A text of more than 2,000 characters is searched by its beginning and its rarest words.
-        ``max_tokens`` keeps the first hits whose text fits. ``mode`` and the numbers are as the
-        settings have them where they are None. Raises InvalidInput for an empty
-        query or a number out of range, NotFound for a store that is not there for this viewer.
+        ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
+        the numbers default to the settings. ``offset`` skips the first hits; pages of one list of up to 1,000
+        hits fit together as long as no store changes. ``max_tokens`` keeps the first hits whose text fits. A
+        text of more than 2,000 characters is searched by its beginning and its rarest words. Raises
+        InvalidInput for an empty query or a number out of range, NotFound for a store that this viewer does
+        not have.
         """
         started, timestamp = time.perf_counter(), now()
         usual = self._settings
@@ -69,7 +68,10 @@ class Searching(Service):
         with self._shared.priority.searching():
             ranked = rarest(query, [each.store for each in opened], viewer) if long else query
             answer = search(scopes, ranked, options, viewer)
-        hits = answer.hits if max_tokens is None else _within(answer.hits, max_tokens)
+        hits = answer.hits
+        if max_tokens is not None:
+            totals = accumulate(estimate_tokens(hit.content) for hit in hits)
+            hits = hits[: sum(total <= max_tokens for total in totals)]
         said = [Notice("long_query", {"length": len(text)})] if long else []
         said += [Notice.of(error.as_message()) for error in failed]
         if answer.hits and max_tokens is not None and not hits:
@@ -86,29 +88,28 @@ class Searching(Service):
 
     @open_to_all
     def compared(self, viewer: Viewer, answer: Answer) -> Answer:
-        """An answer with the FileState that the file of each hit has on disk just now; what a disk does not
-        say soon is ``unknown``. For an answer that was kept for a while; a guest's stays as it is."""
+        """``answer`` with the present FileState of each hit's file, ``unknown`` if the disk is slow. For an
+        answer that was kept for a while; a guest's stays the same."""
         if not viewer.is_owner:
             return answer
         shown: dict[str, set[int]] = {}
         for hit in answer.hits:
             shown.setdefault(hit.store, set()).add(hit.document.id)
-        states: dict[tuple[str, int], str] = {}
+        states: dict[str, dict[int, FileState]] = {store: {} for store in shown}
         for store, ids in shown.items():
-            rows: list[sqlite3.Row] = []
-            with suppress(StoreError), self._stores.reading(viewer, store) as db:  # else all are unknown
-                rows = find.stat_rows(db, ids)
-            for number, state in file_states_soon(rows).items():
-                states[store, number] = state
-        hits: list[Hit] = []
+            with suppress(StoreError):  # then all are unknown
+                with self._stores.reading(viewer, store) as db:
+                    rows = find.stat_rows(db, ids)
+                states[store] = file_states_soon(rows)
+        hits = []
         for hit in answer.hits:
-            found = states.get((hit.store, hit.document.id), "unknown")
-            hits.append(replace(hit, document=replace(hit.document, state=found)))
+            state = states[hit.store].get(hit.document.id, "unknown")
+            hits.append(replace(hit, document=replace(hit.document, state=state)))
         return replace(answer, hits=tuple(hits))
 
     @open_to_all
     def warm(self, name: str = DEFAULT_EMBEDDER) -> str:
-        """Load an embedder ahead of its first use; returns '' or the sentence that says why not."""
+        """Load an embedder ahead of its first use; returns '' or why that failed."""
         try:
             self._embedders.get(name).embed_query("warm")
         except RagError as error:
@@ -116,8 +117,8 @@ class Searching(Service):
         return ""
 
     def _scope(self, viewer: Viewer, opened: Opened, query: Query, mode: Mode) -> Scope:
-        """A store ready to search; without its embedder it is searched by words, and says so: to the owner
-        why, which may name a server that is nobody else's business."""
+        """A store ready to search, by words alone if its embedder fails. Only the owner is told why, as the
+        reason may name a server."""
         embedder = opened.store.embedder
         calibration = calibration_for(embedder)
         if mode == "lexical" or not query.text:
@@ -133,10 +134,9 @@ class Searching(Service):
         return Scope(opened.store, index, vector, calibration, identity_id)
 
     def _query_vector(self, opened: Opened, name: str, text: str) -> tuple[int, Vectors | None]:
-        """The row id there of ``name``, a store's embedder, and the vector of a query by it; None while the
-        store has no vectors.
+        """The row id of a store's embedder, and its vector of a query; None while the store has no vectors.
 
-        Raises EmbedderError when the embedder cannot be had, or is not the one of the store's vectors.
+        Raises EmbedderError if the embedder is unavailable, or not the one of the store's vectors.
         """
         embedder = self._embedders.get(name)
         text = text[: _CHARACTERS_A_TOKEN * embedder.max_tokens]
@@ -149,7 +149,7 @@ class Searching(Service):
             raise EmbedderError(f"The vectors are from {identity}, this machine has {embedder.identity}.")
         if not embedder.reads(text):
             raise _OtherScript("The model reads only Latin script, and this query has another.")
-        if not identity.digest:  # then only vectors tell whether it is the same model still
+        if not identity.digest:  # then only vectors tell whether it is still the same model
             now = self._embedders.passage_vector(embedder, identities.CANARY_TEXT)
             if not identities.same_canary(canary, now):
                 raise EmbedderError(f"The vectors are from another model that was called {identity.model!r}.")
@@ -157,7 +157,7 @@ class Searching(Service):
 
 
 class _OtherScript(EmbedderError):
-    """A query in a script that the model never learnt."""
+    """A query in a script that the model cannot read."""
 
 
 def _check_range(top_k: int, min_score: float | None, max_tokens: int | None, offset: int) -> None:
@@ -172,14 +172,3 @@ def _check_range(top_k: int, min_score: float | None, max_tokens: int | None, of
         raise InvalidInput(f"min_score is {min_score}.", "Use a number from 0 to 1.")
     if max_tokens is not None and max_tokens < 1:
         raise InvalidInput(f"max_tokens is {max_tokens}.", "Use a number above 0.")
-
-
-def _within(hits: Sequence[Hit], max_tokens: int) -> tuple[Hit, ...]:
-    """The hits, best first, whose whole text fits the budget together."""
-    kept: list[Hit] = []
-    for hit in hits:
-        max_tokens -= estimate_tokens(hit.content)
-        if max_tokens < 0:
-            break
-        kept.append(hit)
-    return tuple(kept)

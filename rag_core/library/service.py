@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
 from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
-from rag_core.library.people import People
+from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
 from rag_core.models.embedders import EmbedderOptions, known_facts
 from rag_core.models.embedders.options import Prompts
@@ -30,13 +30,13 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class Shared:
-    """The settings, open stores, embedders and people of one library."""
+    """The settings, open stores, embedders and access list of one library."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.vector_options = vector_options(settings)
-        self.people = People(settings.data_dir, settings.busy_timeout_s)
-        self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.people)
+        self.access = AccessList(settings.data_dir, settings.busy_timeout_s)
+        self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.access)
         self.embedders = SharedEmbedders(embedder_options(settings))
         self.priority = SearchPriority()
 
@@ -54,7 +54,7 @@ class Shared:
         return replace(info, dimension=info.dimension or self._dimension(info.embedder))
 
     def _dimension(self, embedder: str) -> int:
-        """The dimension of an embedder's vectors; 0 where only its server can tell."""
+        """The dimension of an embedder's vectors; 0 if only its server knows."""
         opened = self.embedders.known(embedder)
         if opened is not None:
             return opened.identity.dimension
@@ -70,7 +70,7 @@ class Shared:
         return Limits(known.batch_size, known.max_file_bytes, known.extractor_timeout_s)
 
     def embedder_missing(self, name: str) -> RagError | None:
-        """Why the embedder ``name`` cannot be had here, for somebody who waits; None where it can."""
+        """The error that keeps the embedder ``name`` from being used now; None if it works."""
         try:
             with self.embedders.soon(name):
                 self.embedders.get(name)
@@ -80,21 +80,22 @@ class Shared:
 
 
 def open_to_all(method: _Method) -> _Method:
-    """Let everybody call a method of a service, which gives each viewer only what that viewer may see."""
+    """Let every viewer call a method of a service. The method returns only what its viewer may see."""
     method.__dict__["open_to_all"] = True
     return method
 
 
 class Service:
-    """One part of a library. Only the owner may call its public methods, whose first argument is the viewer.
+    """One part of a library. Public methods take the viewer first.
 
-    Others get Forbidden, but for the methods that are `open_to_all`.
+    Only the owner may call them, except those that are `open_to_all`; others get Forbidden.
     """
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._settings = shared.settings
         self._stores = shared.stores
+        self._access = shared.access
         self._embedders = shared.embedders
 
     def __init_subclass__(cls) -> None:

@@ -3,15 +3,25 @@ scripts."""
 
 from __future__ import annotations
 
+import hashlib
+import secrets
+import sqlite3
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
-from rag_core.errors import InvalidInput
+from rag_core.config.keys import LOGIN_NAME, STORE_NAME
+from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import tailscale
-from rag_core.library.people import checked_login
 from rag_core.library.service import Service, open_to_all
-from rag_core.library.tokens import Tokens
 from rag_core.reports import Door, NewToken, Person, Tailscale, Token, Visit
 from rag_core.types import OWNER, Viewer
+
+BREAK = timedelta(minutes=30)
+"""A request after a longer silence begins another visit."""
+KEPT_VISITS = 500
+_PREFIX = "cpl_"  # tells whoever finds a token what it is
+_BYTES = 32  # random, so a plain hash of them cannot be guessed back
+_WHICH_LOGIN = "Use the one that Tailscale shows for the person, such as ada@example.com or ada@github."
 
 
 class Sharing(Service):
@@ -25,7 +35,7 @@ class Sharing(Service):
         viewer."""
         if login.lower() in self._settings.access_owners:
             return OWNER
-        person = self._shared.people.find(login)
+        person = self._access.people().get(login.lower())
         if person is None or not (person.is_owner or person.stores):
             return None
         if person.is_owner:
@@ -42,55 +52,113 @@ class Sharing(Service):
         only: bool = False,
     ) -> Person:
         """Let ``login`` search these stores besides those granted before, or ``only`` these. ``may_ask``
-        allows questions or not (None: as before, at first not).
+        allows questions (None: as before, at first not).
 
-        Raises InvalidInput for a login that cannot be one or is an owner's, or no store at all; NotFound for
-        a store that is not there.
+        Raises InvalidInput for an unusable login, an owner's, or no store at all; NotFound for a missing
+        store.
         """
         if not stores:
             raise InvalidInput("No store is named to share.", "Choose at least one.")
         for store in stores:
             self._stores.open(viewer, store)
-        self._refuse_configured(login)
-        self._refuse_unlikely(viewer, login)
-        return self._shared.people.grant(login, stores, may_ask=may_ask, only=only)
+        name = self._likely_login(viewer, login)
+        known = self._access.people().get(name)
+        if known is not None and known.is_owner:
+            raise InvalidInput(f"{name!r} is an owner, who may see everything.", "Remove them first.")
+        if may_ask is None:
+            may_ask = known is not None and known.may_ask
+        with self._access.change() as db:
+            _put(db, name, is_owner=False, may_ask=may_ask)
+            if only:
+                db.execute("DELETE FROM grants WHERE login = ?", (name,))
+            db.executemany("INSERT OR IGNORE INTO grants VALUES (?, ?)", [(name, each) for each in stores])
+        return self._access.people()[name]
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
-        """Withdraw these stores from a guest; without any, remove the guest or owner. Raises NotFound, and
-        InvalidInput for an owner whom the configuration names."""
+        """Withdraw these stores from a guest; a guest without any is removed. Without ``stores``, remove the
+        guest or owner.
+
+        Raises NotFound for an unknown login or a store that was not granted, InvalidInput for stores of an
+        owner, and for an owner whom the configuration names.
+        """
         self._refuse_configured(login)
-        if stores:
-            self._shared.people.withdraw(login, stores)
-        else:
-            self._shared.people.remove(login)
+        people = self._access.people()
+        known = people.get(login.lower())
+        if known is None:
+            advice = f"These do: {', '.join(people)}." if people else "Nobody else does."
+            raise NotFound(f"{login[:254]!r} has no access.", advice)
+        if stores and known.is_owner:
+            raise InvalidInput(
+                f"{known.login!r} is an owner, who may see everything.", "Name no store to remove them."
+            )
+        if lacked := next((each for each in stores if each not in known.stores), None):
+            raise NotFound(
+                f"{known.login!r} has no access to store {lacked[:80]!r}.",
+                f"They may search: {', '.join(known.stores)}.",
+            )
+        with self._access.change() as db:
+            gone = [(known.login, each) for each in stores or known.stores]
+            db.executemany("DELETE FROM grants WHERE login = ? AND store = ?", gone)
+            if not stores:
+                db.execute("DELETE FROM people WHERE login = ?", (known.login,))
 
     def make_owner(self, viewer: Viewer, login: str) -> Person:
-        """Let ``login`` do all that the owner may. Raises InvalidInput for a login that cannot be one."""
-        self._refuse_configured(login)
-        self._refuse_unlikely(viewer, login)
-        return self._shared.people.make_owner(login)
+        """Let ``login`` do all that the owner may. Raises InvalidInput for an unusable login."""
+        name = self._likely_login(viewer, login)
+        with self._access.change() as db:
+            _put(db, name, is_owner=True, may_ask=True)
+            db.execute("DELETE FROM grants WHERE login = ?", (name,))
+        return self._access.people()[name]
 
     def people(self, viewer: Viewer) -> list[Person]:
-        """Everyone who may come in besides the owner at this computer, owners first, by login."""
-        configured = [
-            Person(login, True, may_ask=True, configured=True) for login in self._settings.access_owners
-        ]
-        kept = [each for each in self._shared.people.all() if each.login not in self._settings.access_owners]
-        return sorted((*configured, *kept), key=lambda each: (not each.is_owner, each.login))
+        """Everyone who has access besides the owner at this computer: owners first, then by login."""
+        configured = {
+            login: Person(login, True, may_ask=True, configured=True)
+            for login in self._settings.access_owners
+        }
+        everyone = {**self._access.people(), **configured}
+        return sorted(everyone.values(), key=lambda each: (not each.is_owner, each.login))
 
     def guests(self, viewer: Viewer, store: str) -> tuple[str, ...]:
-        """The logins of those whom ``store`` is shared with; owners, who see everything, are not among
-        them."""
+        """The logins of the guests of ``store``. Owners see every store and are not among them."""
         return tuple(each.login for each in self.people(viewer) if store in each.stores)
 
     def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
         """The last visits through the network, the latest first, without what was asked for."""
-        return self._shared.people.visits(limit)
+        rows = self._access.rows(
+            """SELECT login, door, started_at, last_at, requests, refused FROM visits
+               ORDER BY last_at DESC, id DESC LIMIT ?""",
+            limit,
+        )
+        return [
+            Visit(login, door, started_at, last_at, requests, bool(refused))
+            for login, door, started_at, last_at, requests, refused in rows
+        ]
 
     @open_to_all
     def record_visit(self, login: str, door: Door, requests: int = 1, *, refused: bool = False) -> None:
-        """Count requests of a verified login. Raises InvalidInput for what cannot be one."""
-        self._shared.people.record(checked_login(login), door, requests, refused=refused)
+        """Count requests of a verified login towards its current visit, or begin one. Raises InvalidInput for
+        an unusable login."""
+        name, now = _checked(login), datetime.now(UTC)
+        with self._access.change() as db:
+            counted = db.execute(
+                """UPDATE visits SET last_at = ?, requests = requests + ? WHERE id = (
+                   SELECT max(id) FROM visits
+                   WHERE login = ? AND door = ? AND refused = ? AND last_at >= ?)""",
+                (_text(now), requests, name, door, refused, _text(now - BREAK)),
+            )
+            if counted.rowcount:
+                return
+            db.execute(
+                """INSERT INTO visits (login, door, refused, started_at, last_at, requests)
+                   VALUES (?, ?, ?, ?, ?, ?)""",
+                (name, door, refused, _text(now), _text(now), requests),
+            )
+            db.execute(
+                """DELETE FROM visits
+                   WHERE id NOT IN (SELECT id FROM visits ORDER BY last_at DESC, id DESC LIMIT ?)""",
+                (KEPT_VISITS,),
+            )
 
     def tailscale(self, viewer: Viewer, port: int | None = None) -> Tailscale:
         """The state of Tailscale on this computer, and whether it leads to the app that listens on ``port``
@@ -104,37 +172,75 @@ class Sharing(Service):
                 f"The configuration names {login!r} as an owner.", "Change `access_owners` there."
             )
 
-    def _refuse_unlikely(self, viewer: Viewer, login: str) -> None:
-        """Refuse a login without an at sign, most likely a slip, unless Tailscale here knows it."""
-        if "@" in checked_login(login) or login.lower() in self.tailscale(viewer).logins:
-            return
-        raise InvalidInput(
-            f"{login!r} is no whole login: it has no '@'.",
-            "Use the one that Tailscale shows for the person, such as ada@example.com or ada@github.",
-        )
+    def _likely_login(self, viewer: Viewer, login: str) -> str:
+        """``login`` in lower case. Raises InvalidInput for an unusable or a configured one, and for one
+        without an at sign unless Tailscale here knows it."""
+        self._refuse_configured(login)
+        name = _checked(login)
+        if "@" not in name and name not in self.tailscale(viewer).logins:
+            raise InvalidInput(f"{login!r} is not a whole login: it has no '@'.", _WHICH_LOGIN)
+        return name
 
     # --- tokens -------------------------------------------------------------------------
 
     def create_token(self, viewer: Viewer, name: str) -> NewToken:
-        """Make a token with which a script is the owner. Only its hash is kept, so it is shown only now.
+        """Make a token with which a script acts as the owner. Only its hash is kept, so it is shown only now.
 
-        Raises InvalidInput for a name that is taken or cannot be one.
+        Raises InvalidInput for a name that is taken or unusable.
         """
-        return self._tokens.create(name)
+        if not STORE_NAME.fullmatch(name):
+            raise InvalidInput(
+                f"{name[:80]!r} cannot be a token's name.",
+                "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
+            )
+        secret = _PREFIX + secrets.token_urlsafe(_BYTES)
+        now = _text(datetime.now(UTC))
+        with self._access.change() as db:
+            if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)).fetchone():
+                raise InvalidInput(
+                    f"A token called {name!r} exists already.", "Choose another name, or revoke that one."
+                )
+            db.execute("INSERT INTO tokens VALUES (?, ?, ?)", (name, _hash(secret), now))
+        return NewToken(name, secret, now)
 
     def tokens(self, viewer: Viewer) -> list[Token]:
-        """The tokens that are valid, by name."""
-        return self._tokens.all()
+        """The valid tokens by name."""
+        rows = self._access.rows("SELECT name, created_at FROM tokens ORDER BY name")
+        return [Token(*row) for row in rows]
 
     def revoke_token(self, viewer: Viewer, name: str) -> None:
         """Make a token useless from the next request on. Raises NotFound."""
-        self._tokens.revoke(name)
+        names = [token.name for token in self.tokens(viewer)]
+        if name not in names:
+            advice = f"There are: {', '.join(names)}." if names else "There is none at all."
+            raise NotFound(f"There is no token called {name[:80]!r}.", advice)
+        with self._access.change() as db:
+            db.execute("DELETE FROM tokens WHERE name = ?", (name,))
 
     @open_to_all
     def knows_token(self, secret: str) -> bool:
         """Whether this is a token of the owner. The gate asks this before there is a viewer."""
-        return self._tokens.knows(secret)
+        return bool(self._access.rows("SELECT 1 FROM tokens WHERE hash = ?", _hash(secret)))
 
-    @property
-    def _tokens(self) -> Tokens:
-        return Tokens(self._settings.data_dir, self._settings.busy_timeout_s)
+
+def _checked(login: str) -> str:
+    """``login`` in lower case. Raises InvalidInput for what Tailscale would not send as one."""
+    if not LOGIN_NAME.fullmatch(login) or login.lower() == OWNER.login:
+        raise InvalidInput(f"{login[:254]!r} cannot be a login.", _WHICH_LOGIN)
+    return login.lower()
+
+
+def _put(db: sqlite3.Connection, login: str, *, is_owner: bool, may_ask: bool) -> None:
+    db.execute(
+        """INSERT INTO people VALUES (?, ?, ?, ?)
+           ON CONFLICT (login) DO UPDATE SET is_owner = excluded.is_owner, may_ask = excluded.may_ask""",
+        (login, is_owner, may_ask, _text(datetime.now(UTC))),
+    )
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,4 +1,4 @@
-"""The folders of a store: adding, changing, pausing and removing them, and what a run would do to one."""
+"""The folders of a store: adding, changing, pausing and removing them, and what a job would do to one."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ class Sources(Service):
     """The folders of stores."""
 
     def name_after(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
-        """What a store of ``folder`` is called unless the owner says otherwise; ``free``: no store has the
-        name yet."""
+        """The default name for a store of ``folder``; ``free``: one that no store has."""
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
         taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()
         numbered = (f"{name}-{number}" for number in count(2))
@@ -60,11 +59,11 @@ class Sources(Service):
     ) -> Source:
         """The source that adding this folder would give; changes nothing.
 
-        That of the folder around it, where it is in the store and takes every file already. Raises
-        InvalidInput, also for patterns that choose none of the files that are there.
+        It is the source of a folder around it if that takes every file already. Raises InvalidInput, also for
+        patterns that choose none of the present files.
         """
         folder = real_folder(root)
-        include, exclude = _globs(include, exclude)
+        include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
             draft = sources.draft(db, str(folder), include, exclude)
             known = {each.id: each for each in sources.all_sources(db) if not each.removed}
@@ -84,8 +83,8 @@ class Sources(Service):
     ) -> Source:
         """Add a folder and its globs to a store, or globs to a folder that it has already.
 
-        A folder that is being removed stays, with these globs alone. Where a folder around it takes every
-        file already, that one is given and nothing added. Raises InvalidInput as ``draft_source``.
+        A folder that is being removed stays, with these globs alone. If a folder around it takes every file
+        already, its source is returned and nothing added. Raises InvalidInput as `draft`.
         """
         source = self.draft(viewer, store, root, include, exclude)
         if source.root != str(real_folder(root)):
@@ -96,11 +95,11 @@ class Sources(Service):
     def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Give a folder of a store other globs, in place of those it has; the next run follows them.
+        """Replace the globs of a folder; the next job follows them.
 
-        Raises InvalidInput, also for globs that choose none of the files that are there.
+        Raises InvalidInput, also for globs that choose none of the present files.
         """
-        include, exclude = _globs(include, exclude)
+        include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
         if not _is_missing(folder):
@@ -111,16 +110,16 @@ class Sources(Service):
         return source
 
     def pause(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
-        """Leave a folder out of runs over all folders, or take it in again; its documents stay."""
+        """Leave a folder out of jobs over all folders, or take it in again; its documents stay."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), paused=paused)
             sources.change_source(db, source)
         return source
 
     def remove(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """Take a folder out of a store; the run that this asks for forgets its documents.
+        """Take a folder out of a store and request the job that forgets its documents.
 
-        Files that another folder of the store chooses too are read again by the same run.
+        The same job reads files again that another folder of the store chooses too.
         """
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
@@ -135,13 +134,20 @@ class Sources(Service):
             return _source(db, store, source_id)
 
     def all(self, viewer: Viewer, store: str) -> list[SourceInfo]:
-        """Every folder of a store, oldest first, with the number of its files and whether it is there."""
+        """Every folder of a store, oldest first, with its numbers of files and whether it is missing."""
         with self._stores.open(viewer, store).store.read() as db:
             found, counts = sources.all_sources(db), sources.counts(db)
-        return [_info(source, counts.get(source.id, {})) for source in found]
+        infos = []
+        for source in found:
+            states = counts.get(source.id, {})
+            indexed, failed, skipped = (states.get(state, 0) for state in ("indexed", "failed", "skipped"))
+            folder = Path(source.root)
+            missing = folder.is_absolute() and _is_missing(folder)  # an attached index has no folder
+            infos.append(SourceInfo(source, indexed, failed, skipped, missing))
+        return infos
 
     def plan(self, viewer: Viewer, store: str, source: Source, *, force: bool = False) -> Plan:
-        """What a run would do to ``source``, which may be only a draft; changes nothing."""
+        """What a job would do to ``source``, which may be a draft; changes nothing."""
         opened = self._stores.open(viewer, store).store
         found = plan.make_plan(opened, source, force=force, max_bytes=self._settings.max_file_bytes)
         if source.removed:
@@ -150,29 +156,25 @@ class Sources(Service):
         return replace(found, warnings=(*found.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
-        """What a run over all folders would do; the paused ones are left out."""
-        due = [each.source for each in self.all(viewer, store)]
-        return [
-            self.plan(viewer, store, source, force=force)
-            for source in due
-            if source.removed or not source.paused
-        ]
+        """What a job over all folders that are not paused would do."""
+        found = [each.source for each in self.all(viewer, store)]
+        due = [source for source in found if source.removed or not source.paused]
+        return [self.plan(viewer, store, source, force=force) for source in due]
 
     def idle_excludes(
         self, viewer: Viewer, root: str | Path, include: Sequence[str], exclude: Sequence[str]
     ) -> list[str]:
-        """A sentence or two for each pattern of ``exclude`` that leaves nothing out of a folder, with what
-        may be meant; ``plan`` gives them, too."""
+        """A warning for each pattern of ``exclude`` that leaves nothing out; `plan` has them too."""
         return leave_nothing_out(Path(root), include, exclude)
 
     def add_below(
         self, viewer: Viewer, store: str, path: str, roots: Sequence[Path], *, recursive: bool = True
     ) -> Source | None:
-        """Add the folder or the single file ``path`` to a store that has it in none of its folders yet, if it
-        lies below one of ``roots`` once links are resolved. None where nothing was added.
+        """Add the folder or file ``path`` to a store that does not hold it yet, if it lies below one of
+        ``roots`` after resolving links. None if nothing was added.
 
-        Raises InvalidInput for a path in none of the store's folders and below none of ``roots``, and for one
-        that a folder of a store leaves out: hidden or ignored, one that holds keys, a whole home folder.
+        Raises InvalidInput for a path outside of the store's folders and of ``roots``, and for one that is
+        never read: hidden or ignored, a folder with keys, a whole home folder.
         """
         opened = self._own(viewer, store)
         if not (roots and expanded(path).is_absolute()):
@@ -200,22 +202,11 @@ def _source(db: sqlite3.Connection, store: str, source_id: int) -> Source:
     raise NotFound(f"Store {store!r} has no folder with the number {source_id}.", f"There are: {known}.")
 
 
-def _globs(include: Sequence[str], exclude: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return validate_globs(include), validate_globs(exclude) if exclude else ()
-
-
 def _is_missing(folder: Path) -> bool:
     try:
         return not folder.is_dir()
-    except OSError:  # no permission to look: as good as not there
+    except OSError:  # no permission to look
         return True
-
-
-def _info(source: Source, counts: dict[str, int]) -> SourceInfo:
-    folder = Path(source.root)
-    missing = folder.is_absolute() and _is_missing(folder)  # or it is an index
-    indexed, failed, skipped = (counts.get(state, 0) for state in ("indexed", "failed", "skipped"))
-    return SourceInfo(source, indexed, failed, skipped, missing)
 
 
 def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
@@ -236,5 +227,5 @@ def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
 
 
 def _is_narrow(source: Source) -> bool:
-    """Whether a folder was added for single files, or for what lies directly in it."""
+    """Whether a folder was added for single files or only for the files directly in it."""
     return all(glob == "*" or not _WILD.search(_ESCAPED.sub("", glob)) for glob in source.include)

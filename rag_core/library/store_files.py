@@ -15,7 +15,7 @@ from typing import cast
 
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
-from rag_core.library.people import People
+from rag_core.library.access_list import AccessList
 from rag_core.messages import say
 from rag_core.models.servers.patience import Patience
 from rag_core.store import Store, outbox, switch
@@ -44,9 +44,11 @@ class Opened:
 class StoreFiles:
     """Every store of a folder. Safe to share between threads."""
 
-    def __init__(self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote, people: People) -> None:
+    def __init__(
+        self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote, access: AccessList
+    ) -> None:
         self._folder = folder
-        self._people = people
+        self._access = access
         self._busy_timeout_s = busy_timeout_s
         self._open_remote = open_remote
         self._remotes: dict[tuple[str, int], RemoteIndex] = {}
@@ -76,10 +78,10 @@ class StoreFiles:
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """The file that a new store called ``name`` is to have.
+        """The file of a new store called ``name``.
 
-        Raises InvalidInput for a name that cannot be used, or is taken by another store than
-        ``but``: names that differ only in case are one file on some systems.
+        Raises InvalidInput for a name that is unusable, or taken by another store than ``but``: names that
+        differ only in case are one file on some systems.
         """
         if not STORE_NAME.fullmatch(name):
             raise InvalidInput(
@@ -91,32 +93,26 @@ class StoreFiles:
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
         return self.path(name)
 
-    def make_room(self, name: str) -> None:
-        """Have nobody see the store that gets the name ``name`` now, whoever could see an earlier one."""
-        self._people.forget_store(name)
-
     def open(self, viewer: Viewer, name: str) -> Opened:
         """The store called ``name``. Raises NotFound, also for one that ``viewer`` may not see,
         StoreError when its file cannot be read."""
         if not viewer.may_see(name) or not STORE_NAME.fullmatch(name):
             raise self.unknown(viewer, name)
         with self._lock:
+            known = self._opened.get(name)
             try:
                 inode = self.path(name).stat().st_ino
             except OSError:
-                inode = -1
-            known = self._opened.get(name)
-            if known is not None and known.inode != inode:
                 self._close(name)
-                known = None
-            if inode == -1:
-                raise self.unknown(viewer, name)
-            if known is None:
-                try:
-                    store = Store(self.path(name), self._busy_timeout_s)
-                except StoreError as error:
-                    raise for_viewer(error, viewer, name) from error
-                known = self._opened[name] = Opened(inode, store, LocalVectors(store))
+                raise self.unknown(viewer, name) from None
+            if known is not None and known.inode == inode:
+                return known
+            self._close(name)
+            try:
+                store = Store(self.path(name), self._busy_timeout_s)
+            except StoreError as error:
+                raise for_viewer(error, viewer, name) from error
+            known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             return known
 
     @contextmanager
@@ -142,17 +138,15 @@ class StoreFiles:
         return WithDeadline(remote, remote.server or address, self._patience, absent)
 
     def target(self, store: Store) -> RemoteIndex | None:
-        """The remote vector index that runs of a store send to, None when there is none or nothing to send.
-
-        Raises VectorError, InvalidInput.
-        """
+        """The remote vector index that the jobs of a store fill; None if there is none or nothing to send.
+        Raises VectorError, InvalidInput."""
         with store.read() as db:
             address, known = outbox.target(db), target_identity(db)
         return self.own_remote(store, address, known.identity.dimension) if address and known else None
 
     def own_remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """The index at ``address`` to be filled or deleted by ``store``. Raises as ``index``, and VectorError
-        while a copy of the store would do so as well."""
+        """The index at ``address``, for ``store`` to fill. Raises VectorError, also if a copy of the store's
+        file would fill it too."""
         if twins := self.twins(store):
             named = " and ".join(map(repr, sorted((store.name, *twins), key=str.casefold)))
             raise VectorError(
@@ -163,16 +157,14 @@ class StoreFiles:
         return self.remote(store, address, dimension)
 
     def twins(self, store: Store) -> list[str]:
-        """The names of the other stores whose files were copied from that of ``store``, or it from theirs:
-        all say that they are the owner of one vector index."""
-        others = (name for name in self.names(OWNER) if name != store.name)
-        return [name for name in others if self._is_twin(store, name)]
-
-    def _is_twin(self, store: Store, name: str) -> bool:
-        try:
-            return self.open(OWNER, name).store.id == store.id
-        except (StoreError, NotFound):  # it is damaged, or was deleted since
-            return False
+        """The names of other stores whose files are copies of the same file: each would own the same vector
+        index."""
+        found = []
+        for name in self.names(OWNER):
+            with suppress(StoreError, NotFound):  # it is damaged, or was deleted since
+                if name != store.name and self.open(OWNER, name).store.id == store.id:
+                    found.append(name)
+        return found
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
         """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""
@@ -184,10 +176,10 @@ class StoreFiles:
             return self._remotes[key]
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
-        """The named stores (none: all), and why those that are missing here cannot be read.
+        """The named stores (none: all) that can be read, and an error for each other one.
 
-        Raises NotFound for a name that is none, InvalidInput for one text instead of a list, StoreError when
-        no store can be read.
+        Raises NotFound for an unknown name, InvalidInput for one text instead of a list, StoreError if no
+        store can be read.
         """
         if isinstance(names, str):
             raise InvalidInput(f"The stores are one text, {names[:80]!r}.", f"Give a list: {[names[:80]]!r}.")
@@ -203,23 +195,25 @@ class StoreFiles:
         return opened, failed
 
     def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
-        """Remove a store's files, sound or damaged, and the grants of it, unless the same store comes again.
-        Raises NotFound, StoreBusy."""
+        """Remove a store's files, sound or damaged, and its grants unless ``keep_grants``. Raises NotFound,
+        StoreBusy."""
         self.require(viewer, name)
         with self._lock:
             store_file.remove(self.path(name), partial(self._close, name))
         if not keep_grants:
-            with suppress(StoreError):  # on a full disk; whoever makes a store of this name does it again
-                self._people.forget_store(name)
+            with suppress(StoreError):  # on a full disk; a new store of this name does it again
+                self._access.forget_store(name)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
         """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
         self.require(viewer, name)
+        if new_name == name:
+            return
         target = self.new_path(viewer, new_name, but=name)
-        make_room = partial(self.make_room, new_name) if new_name != name else store_file.nothing_in_the_way
+        forget_earlier = partial(self._access.forget_store, new_name)
         with self._lock:
-            store_file.rename(self.path(name), target, partial(self._close, name), make_room)
-        self._people.rename_store(name, new_name)
+            store_file.rename(self.path(name), target, partial(self._close, name), forget_earlier)
+        self._access.rename_store(name, new_name)
 
     def _close(self, name: str) -> None:
         if known := self._opened.pop(name, None):
@@ -231,14 +225,15 @@ class StoreFiles:
             raise self.unknown(viewer, name)
 
     def unknown(self, viewer: Viewer, name: str) -> NotFound:
-        """The error for a store that is not there, or not for this viewer: the same text for both."""
+        """The error for a missing store, and the same for one that ``viewer`` may not see."""
         names = self.names(viewer)
-        close = difflib.get_close_matches(name, names, n=1)
         message = f"There is no store called {name[:80]!r}."
         if not names:
             return no_store(viewer, message)
-        known = f"There are: {', '.join(names)}."
-        return NotFound(message, f"Did you mean {close[0]!r}?" if close else known)
+        close = difflib.get_close_matches(name, names, n=1)
+        return NotFound(
+            message, f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}."
+        )
 
     def close(self) -> None:
         """Close every store."""
@@ -257,7 +252,7 @@ def _is_store(entry: os.DirEntry[str]) -> bool:
 
 
 def no_store(viewer: Viewer, message: str) -> NotFound:
-    """The error ``message`` where there is no store yet, with the first step."""
+    """The error ``message`` for a viewer without any store, with the first step."""
     if viewer.is_owner:
         return NotFound(message, say("make_store"))
     return NotFound(message, "Ask the owner to share one.")

@@ -27,7 +27,7 @@ from rag_core.models.servers.patience import answered
 from rag_core.reports import Status
 from rag_core.store import Store, jobs, outbox, sources
 from rag_core.store.file import generation
-from rag_core.types import METRICS, Job, Metric, StoreInfo, Viewer
+from rag_core.types import METRICS, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ class Stores(Service):
 
     @open_to_all
     def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
-        """The state of the named stores (none: all that ``viewer`` may see), with a warning for each one
-        that is unreadable; for the owner also the running and the unfinished jobs. Raises NotFound."""
+        """The state of the named stores (none: all that ``viewer`` may see), with a warning for each
+        unreadable one; for the owner also the running and the unfinished jobs. Raises NotFound."""
         infos, warnings = self.infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
@@ -100,7 +100,12 @@ class Stores(Service):
                 said.append(str(error))
                 continue
             running += [job for job in latest if job.state == "running"]
-            said += [_unfinished(job) for job in latest if job.state not in ("running", "done")]
+            for job in latest:
+                if job.state not in ("running", "done"):
+                    goes_on = f"`commonplace index --store {info.name}` goes on."
+                    said.append(
+                        f"The last job of {info.name!r} was {job.state}; {goes_on} {job.message}".rstrip()
+                    )
         return Status(infos, tuple(running), tuple(said), str(self._settings.data_dir))
 
     @open_to_all
@@ -157,19 +162,19 @@ class Stores(Service):
         if address:
             answered(
                 self._shared.open_remote(address, number, metric).owner, address
-            )  # nothing is made before
+            )  # before anything is made
         facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
         Store.create(
             path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,
-            make_room=partial(self._stores.make_room, name),
+            make_room=partial(self._access.forget_store, name),
         ).close()  # fmt: skip
         if address:
             self._prepare_new(viewer, name, address, number)
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Make the store ``name`` unless it exists or another process makes it meanwhile; whether it was
-        made here. Raises as `create`."""
+        """Make the store ``name`` unless it exists or another process makes it meanwhile. Returns whether
+        this call made it. Raises as `create`."""
         if name in self.names(viewer):
             return False
         try:
@@ -191,7 +196,7 @@ class Stores(Service):
                 drop_remote(self._stores, store)
             except VectorError:
                 said = f"Store {name!r} is made, but its vector index is not yet: {error}"
-                raise VectorError(said, "The next run makes it.") from error
+                raise VectorError(said, "The next job makes it.") from error
             self._stores.delete(viewer, name)
             raise
 
@@ -259,8 +264,8 @@ class Stores(Service):
     def export(
         self, viewer: Viewer, store: str, target: Path, report: Report | None = None, *, force: bool = False
     ) -> Exported:
-        """Write a store, with its private notes, to one portable file: ``target``, or in that folder
-        ``STORE.commonplace``. The store can be searched and indexed meanwhile.
+        """Write a store, with its private notes, to one portable file: ``target``, or ``STORE.commonplace``
+        in that folder. The store can be searched and indexed meanwhile.
 
         The file is complete or absent; an existing one is replaced only with ``force``. ``report`` gets the
         progress and may raise to cancel. Raises InvalidInput for an unusable target, StoreError if the store
@@ -278,18 +283,17 @@ class Stores(Service):
         StoreError for a file that cannot be imported.
         """
         with portable.opened(expanded(file)) as packed:
-            path = self._free_path_for_import(viewer, name or packed.name)
-            notices = portable.import_store(packed, path, report, partial(self._stores.make_room, path.stem))
+            name = name or packed.name
+            same = (other for other in self.names(viewer) if other.casefold() == name.casefold())
+            if taken := next(same, None):
+                raise portable.taken(taken)
+            path = self._stores.new_path(viewer, name)
+            forget_earlier = partial(self._access.forget_store, path.stem)
+            notices = portable.import_store(packed, path, report, forget_earlier)
         info = self.info(viewer, path.stem)
         if missing := self._shared.embedder_missing(info.embedder):
             notices = (*notices, f"It is searched by words until its embedder is available. {missing}")
         return replace(info, notices=notices)
-
-    def _free_path_for_import(self, viewer: Viewer, name: str) -> Path:
-        twins = {other.casefold(): other for other in self.names(viewer)}
-        if twin := twins.get(name.casefold()):
-            raise portable.taken(twin)
-        return self._stores.new_path(viewer, name)
 
     def clear(self, viewer: Viewer, store: str, *, confirm: bool) -> int:
         """Pause every folder of a store and request that its documents are forgotten; how many these are. The
@@ -307,10 +311,3 @@ class Stores(Service):
                 sources.change_source(db, replace(source, paused=True))
             jobs.add_request(db, "index", [source.id for source in kept], forget=True)
             return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
-
-
-def _unfinished(job: Job) -> str:
-    said = (
-        f"The last run of {job.store!r} was {job.state}; `commonplace index --store {job.store}` continues."
-    )
-    return f"{said} {job.message}".rstrip()

@@ -1,10 +1,10 @@
-"""Upkeep: checking and mending stores, explaining why a file is not found, checking the installation."""
+"""Upkeep: checking and repairing stores, explaining why a file is not found, checking the installation."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from rag_core.types import Viewer
 
 
 class Upkeep(Service):
-    """Checks and mends stores."""
+    """Checks and repairs stores."""
 
     def __init__(self, shared: Shared, stores: Stores, searching: Searching, sharing: Sharing) -> None:
         super().__init__(shared)
@@ -41,10 +41,10 @@ class Upkeep(Service):
         files: bool = False,
         report: Callable[[int, int], None] | None = None,
     ) -> Health:
-        """Check every promise of a store; ``files`` also compares its documents with their files.
+        """Check the invariants of a store; ``files`` also compares its documents with their files.
 
-        ``report`` hears how many checks were made, of how many, and what it raises ends them.
-        Raises StoreError when it is too damaged to be read.
+        ``report`` gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if
+        the store is too damaged to be read.
         """
         opened = self._stores.open(viewer, store).store
         found = check(opened, files=files, report=report)
@@ -54,11 +54,11 @@ class Upkeep(Service):
         return found
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
-        """Make a damaged store anew: its folders are read into a new file, which takes over the vectors that
-        are whole and the owner's decisions. A sound one stays as it is.
+        """Rebuild a damaged store from its folders; whole vectors and the owner's decisions are kept. A sound
+        store stays the same.
 
-        Raises StoreBusy while it is being indexed, StoreError when its folders are not there or the disk is
-        full; the store is then as it was.
+        Raises StoreBusy during a job, StoreError if its folders are missing or the disk is full; then the
+        store is unchanged.
         """
         self._stores.require(viewer, store)
         return repair(
@@ -79,22 +79,20 @@ class Upkeep(Service):
     ) -> list[Diagnosis]:
         """Why the file ``path`` is found or not, in each of the named stores (none: all).
 
-        ``path`` is absolute, relative to ``here``, or as a store calls it. With ``query`` also
-        which place its best passage has among the first 1000 hits, if there is any to be found.
+        ``path`` is absolute, relative to ``here``, or as a store calls it. With ``query`` also the rank of
+        its best passage among the first 1,000 hits.
         """
         here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
         wanted = dict.fromkeys(names or self._stores.names(viewer))
         found = [self._explained(viewer, name, path, here) for name in wanted]
         if any(each.steps[1:] for each in found):
             found = [each for each in found if not diagnosis.is_elsewhere(each)]
-        elif other := self._other_store(viewer, path, here, wanted):
-            found = [diagnosis.in_store(each, other) for each in found]
+        else:
+            others = (name for name in self._stores.names(viewer) if name not in wanted)
+            holds = (name for name in others if self._explained(viewer, name, path, here).findable)
+            if other := next(holds, None):
+                found = [diagnosis.in_store(each, other) for each in found]
         return [self._ranked(viewer, each, query) if query and each.findable else each for each in found]
-
-    def _other_store(self, viewer: Viewer, path: str, here: Path, asked: Collection[str]) -> str | None:
-        """A store that was not asked about and has a folder with the file ``path``."""
-        others = (name for name in self._stores.names(viewer) if name not in asked)
-        return next((name for name in others if self._explained(viewer, name, path, here).findable), None)
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
         try:
@@ -118,8 +116,7 @@ class Upkeep(Service):
         return replace(found, query=query, steps=(*found.steps, *why))
 
     def doctor(self, viewer: Viewer) -> list[Step]:
-        """The installation, checked: Python, SQLite, folders, models, what packages add, the way in for
-        others, servers, stores and their folders."""
+        """Check the installation: Python, SQLite, folders, models, extensions, sharing, servers, stores."""
         steps = doctor.installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
         steps += doctor.extensions(self._settings.extractor_timeout_s)
         steps += doctor.sharing(
@@ -130,22 +127,14 @@ class Upkeep(Service):
         except StoreError as error:
             return [*steps, Step("no", str(error))]
         steps += [Step("no", lost)] if (lost := self._all.lost_default(viewer)) else []
-        used_by: dict[str, list[str]] = {name: [] for name in self._configured_embedders()}
+        configured = [self._settings.embedder, *(["ollama"] if self._settings.ollama_url else [])]
+        used_by: dict[str, list[str]] = {full_name(name): [] for name in configured}
         for name in names:
             found = doctor.store(name, partial(self._shared.info, viewer, name))
             steps += found
             if found[0].state == "ok":
                 used_by.setdefault(self._stores.open(viewer, name).store.embedder, []).append(name)
-        return [
-            *steps,
-            *(
-                doctor.embedder(name, partial(self._embedders.get, name), stores)
-                for name, stores in used_by.items()
-                if asks_others(name)
-            ),
-        ]
-
-    def _configured_embedders(self) -> list[str]:
-        """The embedders that new stores get or that a server is configured for."""
-        configured = [full_name(self._settings.embedder)]
-        return [*configured, full_name("ollama")] if self._settings.ollama_url else configured
+        for name, stores in used_by.items():
+            if asks_others(name):
+                steps.append(doctor.embedder(name, partial(self._embedders.get, name), stores))
+        return steps

@@ -40,21 +40,14 @@ def key_of(library: Library, query: str) -> str:
 # --- neighbours -------------------------------------------------------------------------
 
 
-def test_neighbours_stand_around_the_hit_in_reading_order(diary: Library) -> None:
-    found = diary.documents.neighbours(OWNER, "diary", key_of(diary, "essay noon"))
-    assert [each.heading_path[-1] for each in found] == ["Part 0", "Part 1", "Part 2"]
-    assert [each.is_hit for each in found] == [False, True, False]
+@pytest.mark.parametrize(
+    ("around", "parts"), [(0, "1"), (1, "012"), (20, "0123")], ids=["the hit alone", "one each", "the ends"]
+)
+def test_neighbours_stand_around_the_hit_in_reading_order(diary: Library, around: int, parts: str) -> None:
+    found = diary.documents.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around)
+    assert [each.heading_path[-1] for each in found] == [f"Part {number}" for number in parts]
+    assert [each.is_hit for each in found] == [number == "1" for number in parts]
     assert [each.start_line for each in found] == sorted(each.start_line for each in found)
-
-
-def test_more_neighbours_reach_to_the_ends_of_the_document_only(diary: Library) -> None:
-    found = diary.documents.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=20)
-    assert [each.heading_path[-1] for each in found] == ["Part 0", "Part 1", "Part 2", "Part 3"]
-
-
-def test_no_neighbours_is_the_hit_alone(diary: Library) -> None:
-    found = diary.documents.neighbours(OWNER, "diary", key_of(diary, "essay noon"), around=0)
-    assert [each.is_hit for each in found] == [True]
 
 
 def test_passage_that_changed_is_gone_and_says_to_search_again(diary: Library, notes: Path) -> None:
@@ -102,11 +95,6 @@ def test_every_facet_value_is_a_filter_that_finds_its_count(diary: Library, kind
     assert facets
     for value, count in facets.items():
         assert len(diary.search(OWNER, f'{kind}:"{value}"', top_k=50).hits) == count
-
-
-def test_facets_of_several_stores_add_up(diary: Library, notes: Path) -> None:
-    index(diary, "twice", notes)
-    assert diary.documents.facets(OWNER)["types"] == {"markdown": 6, "python": 2}
 
 
 # --- documents --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""One file or folder of a store read again, passages and whole stores taken out; paths outside refused."""
+"""Indexing one file or folder of a store, removing passages, clearing a store; paths outside are refused."""
 
 from __future__ import annotations
 
@@ -54,17 +54,13 @@ def test_one_file_is_read_and_no_other(library: Library, shelf: Path, way: str) 
     assert library.files.get(OWNER, "s", "pot.md").state == "changed"
 
 
-def test_a_file_that_did_not_change_is_read_again_and_one_that_is_gone_forgotten(
-    library: Library, shelf: Path
-) -> None:
-    library.jobs.request_path(OWNER, "s", "pot.md")
-    assert outcomes(run(library)) == {"pot.md": "reread"}
+def test_a_file_that_is_gone_is_forgotten(library: Library, shelf: Path) -> None:
     (shelf / "pot.md").unlink()
     library.jobs.request_path(OWNER, "s", "pot.md")
     assert outcomes(run(library)) == {"pot.md": "deleted"}
 
 
-def test_a_file_of_a_second_folder_goes_by_its_label(library: Library, shelf: Path, tmp_path: Path) -> None:
+def test_a_file_of_a_second_folder_has_its_label(library: Library, shelf: Path, tmp_path: Path) -> None:
     write(tmp_path / "more", {"extra.md": "# Extra\n\nOne more.\n"})
     library.add_source(OWNER, "s", tmp_path / "more", ["**/*"])
     assert library.jobs.request_path(OWNER, "s", "more/extra.md") == "more/extra.md"
@@ -120,21 +116,18 @@ def test_a_link_that_leads_outside_is_refused(library: Library, shelf: Path) -> 
         library.jobs.request_path(OWNER, "s", str(shelf / "link.md"))
 
 
-def test_a_file_that_is_left_out_is_refused_with_the_reason(library: Library, shelf: Path) -> None:
+def test_an_excluded_file_or_a_folder_is_refused_with_the_reason(library: Library, shelf: Path) -> None:
     write(shelf, {".hidden.md": "# Hidden\n", "deep/.gitignore": "rum.md\n", "deep/rum.md": "# Rum\n"})
     with pytest.raises(InvalidInput, match="hidden"):
         library.jobs.request_path(OWNER, "s", ".hidden.md")
     with pytest.raises(InvalidInput, match="gitignore"):
         library.jobs.request_path(OWNER, "s", "deep/rum.md")
+    with pytest.raises(InvalidInput, match="is a folder"):
+        library.jobs.request_path(OWNER, "s", "deep")
     library.files.exclude(OWNER, "s", "tea.md", "Too hot.")
     with pytest.raises(InvalidInput, match="Too hot") as refused:
         library.jobs.request_path(OWNER, "s", "tea.md")
     assert "--undo" in refused.value.suggestion
-
-
-def test_a_folder_is_no_file(library: Library, shelf: Path) -> None:
-    with pytest.raises(InvalidInput, match="is a folder"):
-        library.jobs.request_path(OWNER, "s", "deep")
 
 
 # --- a folder ---------------------------------------------------------------------------
@@ -249,7 +242,7 @@ def test_what_is_asked_for_after_a_store_was_cleared_is_done(library: Library, s
     assert set(known(library)) == set(NOTES)
 
 
-def test_clearing_needs_a_yes(library: Library, shelf: Path) -> None:
+def test_clearing_needs_confirmation(library: Library, shelf: Path) -> None:
     with pytest.raises(InvalidInput, match="confirmed"):
         library.stores.clear(OWNER, "s", confirm=False)
     assert set(known(library)) == set(NOTES)

@@ -1,0 +1,266 @@
+"""Jobs in the background of a long-lived process."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import Forbidden
+from rag_core.library import Library, background
+from rag_core.store import lock
+from rag_core.types import OWNER, Viewer
+from tests.consistency import check_library
+from tests.runner import WAIT_S, Gate
+from tests.stored import found, paths, store_of
+from tests.waiting import until
+
+
+def threads() -> int:
+    return sum(thread.name.endswith("(_work)") for thread in threading.enumerate())
+
+
+@pytest.fixture
+def gate(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """The embedder of store ``s``, over 40 notes."""
+    gate = Gate()
+    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: gate)
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    for n in range(40):
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+    yield gate
+    gate.open()
+    background.stop_all()
+
+
+def test_a_job_in_the_background_makes_words_searchable_before_it_ends(library: Library, gate: Gate) -> None:
+    background.start(library, OWNER, "s")
+    assert background.working(library, "s")
+    gate.wait()
+    gate.step()
+
+    assert found(library, "subject7") == ["7.md"]
+    assert library.jobs.all(OWNER, "s")[0].state == "running"
+
+    gate.open()
+    until(lambda: not background.working(library, "s"))
+    [job] = library.jobs.all(OWNER, "s")
+    assert (job.state, job.texts_embedded) == ("done", 40)
+
+
+def test_two_starts_are_one_thread_and_both_are_done(library: Library, gate: Gate, notes: Path) -> None:
+    background.start(library, OWNER, "s")
+    gate.wait()
+    (notes / "late.md").write_text("The zebra sleeps.\n")
+    background.start(library, OWNER, "s")
+    assert threads() == 1
+    gate.open()
+
+    until(lambda: not background.working(library, "s"))
+
+    assert found(library, "zebra") == ["late.md"]
+    assert not library.jobs.requested(OWNER, "s")
+    check_library(library, "s")
+
+
+def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes: Path) -> None:
+    gate.open()
+    starters = []
+    for n in range(12):
+        (notes / f"late{n}.md").write_text(f"It is late {n}.\n")
+        starters.append(threading.Thread(target=background.start, args=(library, OWNER, "s")))
+        starters[-1].start()
+    for starter in starters:
+        starter.join(WAIT_S)
+
+    until(lambda: not background.working(library, "s"))
+
+    assert len(paths(library)) == 52
+    assert not library.jobs.requested(OWNER, "s")
+
+
+def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on(
+    library: Library, gate: Gate
+) -> None:
+    background.start(library, OWNER, "s")
+    gate.wait()
+    gate.step()
+    threading.Timer(0.1, gate.open).start()
+
+    assert background.stop_all() == ["s"]
+    assert library.jobs.requested(OWNER, "s")
+
+    assert threads() == 0
+    assert not background.working(library, "s")
+    [job] = library.jobs.all(OWNER, "s")
+    assert (job.state, job.texts_embedded < 40) == ("interrupted", True)
+    assert job.message == "The program was closed during the run. Its next start goes on with it."
+    check_library(library, "s")
+
+    background.resume_all(library, OWNER)
+    until(lambda: not background.working(library, "s"))
+
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
+    assert library.stores.info(OWNER, "s").pending == 0
+    assert not library.jobs.requested(OWNER, "s")
+
+
+def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate) -> None:
+    """The thread may not have taken the lock yet."""
+    release = threading.Event()
+    taken = threading.Event()
+
+    def hold() -> None:
+        with lock.hold(library.settings.store_dir / "s.db"):
+            taken.set()
+            assert release.wait(WAIT_S)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert taken.wait(WAIT_S)
+    background.start(library, OWNER, "s")
+    threading.Timer(0.1, release.set).start()
+
+    background.stop_all()
+
+    holder.join(WAIT_S)
+    assert threads() == 0
+    assert library.stores.info(OWNER, "s").pending in (0, 40)
+    assert [job.state for job in library.jobs.all(OWNER, "s")] in ([], ["interrupted"])
+    assert library.jobs.requested(OWNER, "s")
+
+
+def test_a_cancelled_job_is_not_resumed(library: Library, gate: Gate) -> None:
+    background.start(library, OWNER, "s")
+    gate.wait()
+    library.jobs.cancel(OWNER, "s")
+    gate.open()
+    until(lambda: not background.working(library, "s"))
+    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
+
+    background.resume_all(library, OWNER)
+
+    assert not background.working(library, "s")
+
+
+def test_a_job_that_was_killed_with_its_process_waits_for_the_owner(library: Library, gate: Gate) -> None:
+    """It may be what ended the process, and would again."""
+    store = store_of(library, "s")
+    with store.note() as db:
+        db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
+    store.close()
+    library.jobs.request(OWNER, "s")
+
+    background.resume_all(library, OWNER)
+
+    assert not background.working(library, "s")
+    assert library.jobs.requested(OWNER, "s")
+    gate.open()
+    background.go_on(library, OWNER, "s")
+    until(lambda: not background.working(library, "s"))
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
+
+
+def test_a_store_that_cannot_be_read_keeps_no_other_from_being_resumed(
+    library: Library, gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.open()
+    (library.settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
+    library.jobs.request(OWNER, "s")
+
+    background.resume_all(library, OWNER)
+    until(lambda: not background.working(library, "s"))
+
+    assert "store 'broken' is not resumed" in caplog.text
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
+
+
+def test_a_job_of_another_process_takes_the_request_and_the_thread_ends(library: Library, gate: Gate) -> None:
+    with lock.hold(library.settings.store_dir / "s.db"):
+        background.start(library, OWNER, "s")
+        until(lambda: not background.working(library, "s"))
+
+        assert library.jobs.requested(OWNER, "s")
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once somebody did not get the lock; nobody tries for long."""
+    refused, refusal = threading.Event(), lock._refusal
+
+    def refuse(store: Path, work: lock.Work) -> Exception:
+        refused.set()
+        return refusal(store, work)
+
+    monkeypatch.setattr("rag_core.store.lock._refusal", refuse)
+    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
+    monkeypatch.setattr("rag_core.library.background._LOOK_EVERY_S", 0.01)
+    return refused
+
+
+def test_a_request_during_a_repair_is_done_after_it(
+    library: Library, gate: Gate, refused: threading.Event
+) -> None:
+    gate.open()
+    with lock.hold(library.settings.store_dir / "s.db", "repair"):
+        background.start(library, OWNER, "s")
+        assert refused.wait(WAIT_S)
+        assert background.working(library, "s")
+        assert library.jobs.all(OWNER, "s") == []
+
+    until(lambda: not background.working(library, "s"))
+
+    assert not library.jobs.requested(OWNER, "s")
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
+
+
+def test_a_thread_that_waits_for_a_repair_can_be_stopped(
+    library: Library, gate: Gate, refused: threading.Event
+) -> None:
+    with lock.hold(library.settings.store_dir / "s.db", "repair"):
+        background.start(library, OWNER, "s")
+        assert refused.wait(WAIT_S)
+        background.stop_all()
+        assert threads() == 0
+    assert library.jobs.requested(OWNER, "s")
+
+
+def test_a_store_deleted_while_a_job_waits_for_it_is_no_error(
+    library: Library, gate: Gate, refused: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = library.settings.store_dir / "s.db"
+    with lock.hold(path, "delete"):
+        background.start(library, OWNER, "s")
+        assert refused.wait(WAIT_S)
+        path.unlink()
+        until(lambda: not background.working(library, "s"))
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_a_guest_may_not_start_a_job(library: Library, gate: Gate) -> None:
+    with pytest.raises(Forbidden):
+        background.start(library, Viewer("guest", stores=frozenset({"s"})), "s")
+    assert not background.working(library, "s")
+
+
+def test_an_error_in_a_job_is_logged_and_the_next_start_works(
+    library: Library, gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(store: object, source: object, **_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rag_core.index.index.make_plan", broken)
+        background.start(library, OWNER, "s")
+        gate.open()
+        until(lambda: not background.working(library, "s"))
+    assert "the job of store 's' ended with an error" in caplog.text
+    assert library.jobs.all(OWNER, "s")[0].state == "failed"
+
+    background.start(library, OWNER, "s")
+    until(lambda: not background.working(library, "s"))
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
