@@ -194,7 +194,7 @@ def test_a_score_just_below_the_minimum_of_1_is_not_shown_as_1(water_notes: Inde
     assert ">1.00<" not in shown
     shown = markup(open_page(q="tea.md green tea eighty degrees", min="1"))
     assert "The best score is 0.9" in shown
-    assert ", below the minimum score of 1." in shown
+    assert ", below the minimum of 1." in shown
     assert "min_score" not in shown
 
 
