@@ -243,8 +243,7 @@ def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported
     before = contents(sea, "sea")
     with pytest.raises(InvalidInput, match="A store called 'sea' exists already") as refused:
         sea.stores.take_in(OWNER, exported, name)
-    assert "--name" in refused.value.suggestion
-    assert "in the place of that store, delete that one first" in refused.value.suggestion
+    assert "another name, or delete that store first" in refused.value.suggestion
     assert contents(sea, "sea") == before
 
 
