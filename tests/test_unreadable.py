@@ -97,7 +97,7 @@ def test_a_folder_that_may_not_be_listed_keeps_its_documents(
     library, folder = plain_library, plain_notes / "sub"
     folder.mkdir()
     for name in ("sub/a.md", *beside):
-        (plain_notes / name).write_text("The zebra sleeps.\n")
+        (plain_notes / name).write_text(f"The zebra sleeps in {name}.\n")
     index(library, "s", plain_notes)
     folder.chmod(0)
 
