@@ -44,7 +44,8 @@ FOR_THE_APP = {
         "access",
         "api",
     ),
-    *("search.query", "search.snippet", "index.plan", "index.choice", "extract", "models.embedders"),
+    *("search.query", "search.snippet", "index.plan", "index.choice", "extract"),
+    *("models.DEFAULT_EMBEDDER", "models.known_facts", "models.minilm_install"),
     *("ask.markdown", "ask.quotes"),
 }
 """Rooms and modules of rag_core that pages may import; the library is asked for everything else."""

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing
-from rag_core.models.embedders import Embedder, EmbedderOptions, known_facts, minilm_install, open_embedder
-from rag_core.models.embedders.hashing import Hashing
-from rag_core.models.embedders.minilm import DIMENSION, GRAPH_FILE, MANIFEST_FILE, MODEL_NAME, Encoder, MiniLM
-from rag_core.models.embedders.minilm_graph import build_graph, quantise, read_weights
-from rag_core.models.embedders.minilm_install import MIN_COSINE, SHA256, complaint, install, is_installed
+from rag_core.models import Embedder, EmbedderOptions, known_facts, minilm_install, open_embedder
+from rag_core.models.hashing import Hashing
+from rag_core.models.minilm import DIMENSION, GRAPH_FILE, MANIFEST_FILE, MODEL_NAME, Encoder, MiniLM
+from rag_core.models.minilm_graph import build_graph, quantise, read_weights
+from rag_core.models.minilm_install import MIN_COSINE, SHA256, complaint, install, is_installed
 from tests.model_fixture import installed_model_dir, model_wheel
 from tests.unwritable import for_reading_only, no_file_grows, without_rights
 
@@ -155,8 +155,7 @@ def test_the_hashing_dimension_is_part_of_its_name(tmp_path: Path) -> None:
 
 def test_hashing_is_the_same_in_another_process() -> None:
     code = (
-        "from rag_core.models.embedders.hashing import Hashing;"
-        "print(Hashing().embed_query('one two').tobytes().hex())"
+        "from rag_core.models.hashing import Hashing;print(Hashing().embed_query('one two').tobytes().hex())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "123"}
     done = subprocess.run(
@@ -352,7 +351,7 @@ def test_an_interrupted_install_leaves_nothing(tmp_path: Path, originals: Path) 
 def test_a_killed_install_is_cleaned_up_by_the_next(tmp_path: Path, originals: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path;"
-        "from rag_core.models.embedders.minilm_install import install;"
+        "from rag_core.models.minilm_install import install;"
         "install(Path(sys.argv[1]), Path(sys.argv[2]),"
         " lambda line: os.kill(os.getpid(), signal.SIGKILL) if 'Installed' not in line else None)"
     )
@@ -437,7 +436,7 @@ def test_an_unwritable_folder_is_a_plain_error(tmp_path: Path) -> None:
 
 def test_the_runtime_gathers_no_usage_data(model_dir: Path, tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rag_core.models.embedders.minilm import MiniLM;"
+        "import sys; from pathlib import Path; from rag_core.models.minilm import MiniLM;"
         "MiniLM(Path(sys.argv[1])).embed_query('text')"
     )
     home = tmp_path / "home"

@@ -13,7 +13,7 @@ import pytest
 from rag_core.errors import EmbedderError, ExtractError, InvalidInput, ModelMissing, VectorError
 from rag_core.extract import extract, file_type
 from rag_core.library import Library
-from rag_core.models.embedders import EmbedderOptions, open_embedder
+from rag_core.models import EmbedderOptions, open_embedder
 from rag_core.types import OWNER, Filters
 from rag_core.vectors.backends import address_of, destination, existing, kinds, open_remote
 from tests.conftest import index
@@ -175,7 +175,7 @@ def test_two_packages_with_one_name_are_both_refused_and_named(install: Install,
 
 def test_names_that_no_package_brings_are_said_to_be_none(example_package: None) -> None:
     with pytest.raises(
-        InvalidInput, match=r"There is no embedder called 'other:x'. No installed package brings it"
+        InvalidInput, match=r"There is no embedder called 'other:x'. No installed package adds it"
     ):
         open_embedder("other:x", EmbedderOptions())
     with pytest.raises(InvalidInput, match=r"There is no vector index called 'other'. Use local, .*shelf"):

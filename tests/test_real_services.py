@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import Unreachable
-from rag_core.models.embedders import open_embedder
+from rag_core.models import open_embedder
 from tests.command import pytest_of_its_own
 from tests.ollama_server import Model, OllamaServer
 from tests.openai_server import OpenAIServer
@@ -49,5 +49,5 @@ def test_a_service_that_is_not_there_fails_the_contract_and_is_not_replaced(
 ) -> None:
     for variable, server in (("COMMONPLACE_TEST_OLLAMA", ollama), ("COMMONPLACE_TEST_OPENAI", openai)):
         monkeypatch.setenv(variable, url := nobody())
-        with server() as (name, options, _), pytest.raises(Unreachable, match=f"{url}.* does not answer"):
+        with server() as (name, options, _), pytest.raises(Unreachable, match=f"{url}.* is not running"):
             open_embedder(name, options)

@@ -11,7 +11,7 @@ import rag_core.index.index
 from rag_core.config import Settings
 from rag_core.errors import ModelMissing
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store, lock
 from rag_core.store.work import UNSAID
 from rag_core.types import OWNER

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import RagError
-from rag_core.models.embedders import known_facts
+from rag_core.models import known_facts
 from rag_core.types import METRICS, StoreInfo, Viewer
 from ui import hits, store_facts
 from ui.deps import library

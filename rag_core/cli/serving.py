@@ -44,7 +44,7 @@ def model_install(source: Path | None, as_json: bool) -> None:
 
     When it is there already, nothing is done.
     """
-    from rag_core.models.embedders.minilm_install import install
+    from rag_core.models.minilm_install import install
 
     library = library_of_owner()
     folder = install(library.settings.model_dir, source, lambda message: click.echo(message, err=True))

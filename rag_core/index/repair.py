@@ -21,7 +21,7 @@ from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.index.courtesy import Courtesy
 from rag_core.index.embedding import Tools
 from rag_core.index.index import Limits, Runner
-from rag_core.models.embedders import Embedder
+from rag_core.models import Embedder
 from rag_core.reports import Health, Repair
 from rag_core.store import Store, decisions, embeddings, lock, outbox, sources, work
 from rag_core.store.connection import blames_file, connect

@@ -36,15 +36,9 @@ from rag_core.library.portable import Exported, Report
 from rag_core.library.reader import MAX_TOP_K
 from rag_core.library.services import Services
 from rag_core.library.sharing import Sharing
-from rag_core.models.embedders import (
-    DEFAULT_EMBEDDER,
-    asks_others,
-    dimension_of,
-    full_name,
-    reading_limit,
-    with_dimension,
-)
-from rag_core.models.servers.patience import answered
+from rag_core.models import DEFAULT_EMBEDDER, full_name
+from rag_core.models.deadline import ask_index
+from rag_core.models.registry import asks_others, facts_of, with_dimension
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store import Store, documents, find, outbox, sources, work
 from rag_core.store.health import check
@@ -89,12 +83,12 @@ class Library(Placement, Hiding, Services, Overview, Pieces, Asking, Excerpts, S
             raise InvalidInput(f"There is no metric called {metric!r}.", f"Use {', '.join(METRICS)}.")
         embedder = with_dimension(embedder or self.settings.embedder, dimension, self._embedders.get)
         sizes = self.settings.chunk_sizes, dict(self.settings.chunking)
-        spec = chunk_spec(reading_limit(embedder, self._embedders.get), *sizes)
+        spec = chunk_spec(facts_of(embedder, self._embedders.get).max_tokens, *sizes)
         backend = backend or self.settings.backend
         address = address_of(backend, name, self._vector_options)
-        number = dimension_of(embedder, self._embedders.get) if address else 0
+        number = facts_of(embedder, self._embedders.get).dimension if address else 0
         if address:
-            answered(self._open_remote(address, number, metric).owner, address)  # nothing is made before
+            ask_index(self._open_remote(address, number, metric).owner, address)  # nothing is made before
         facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
         Store.create(
             path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,

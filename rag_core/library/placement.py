@@ -12,8 +12,8 @@ from rag_core.index.embedding import keeps_private
 from rag_core.library import attaching
 from rag_core.library.folders import owner_only
 from rag_core.library.runs import Runs
-from rag_core.models.embedders import Embedder, full_name
-from rag_core.models.servers.patience import answered
+from rag_core.models import Embedder, full_name
+from rag_core.models.deadline import ask_index
 from rag_core.reports import VECTOR_INDEX, Finding, Health
 from rag_core.store import Store, identities, switch
 from rag_core.store import outbox as rows
@@ -96,7 +96,7 @@ class Placement(Runs):
             address = address_of(backend, store.name, self._vector_options, beside)
         if address:
             remote = self._stores.own_remote(store, address, embedder.identity.dimension)
-            answered(remote.owner, remote.server or address)
+            ask_index(remote.owner, remote.server or address)
             with store.decide() as db:  # before it is made: whatever becomes of this, no index is forgotten
                 switch.retire(db, address)
             remote.prepare(store.id)
@@ -175,7 +175,7 @@ class Placement(Runs):
     def _at(self, address: str) -> RemoteIndex:
         """The index that is at ``address``. Raises VectorError, also when there is none; InvalidInput."""
         try:
-            return answered(partial(existing, address, self._vector_options), address)
+            return ask_index(partial(existing, address, self._vector_options), address)
         except Refused as error:
             raise none_there(address, is_copy=True) if error.is_absence else error from None
 
@@ -239,7 +239,7 @@ class Placement(Runs):
             remote = self._stores.target(store)
             if remote is None:
                 return Health(name, now(), (), (), 0.0)
-            answered(remote.owner, remote.server or name)
+            ask_index(remote.owner, remote.server or name)
             remote.prepare(store.id)
             found = outbox.heal(store, remote, private=not keeps_private(store, remote.server))
         return Health(name, now(), (VECTOR_INDEX,), tuple(_findings(found)), 0.0)
@@ -252,7 +252,7 @@ class Placement(Runs):
                 return ()
             with store.read() as db:
                 is_copy, address = switch.is_attached(db), rows.address(db)
-            owner = answered(remote.owner, remote.server or address)
+            owner = ask_index(remote.owner, remote.server or address)
             if is_copy:
                 absent = str(none_there(address, is_copy=True))
                 return () if owner else (Finding(VECTOR_INDEX, "note", absent, 1),)
@@ -285,7 +285,7 @@ class Placement(Runs):
     def _drop_index(self, store: Store, address: str) -> None:
         try:
             remote = self._stores.remote(store, address, 1)
-            answered(remote.owner, remote.server or address)
+            ask_index(remote.owner, remote.server or address)
             remote.drop(store.id)
         except (VectorError, InvalidInput) as error:
             command = f"commonplace store delete {store.name} --leave-index"

@@ -25,11 +25,15 @@ from rag_core.index.courtesy import Courtesy
 from rag_core.library.freshness import file_states_soon
 from rag_core.library.people import People
 from rag_core.library.stores import Opened, Stores, no_store
-from rag_core.models.chat import LLMOptions
-from rag_core.models.embedders import DEFAULT_EMBEDDER, EmbedderOptions, known_facts
-from rag_core.models.embedders.options import Prompts
-from rag_core.models.embedders.shared import SharedEmbedders
-from rag_core.models.servers.ollama import OLLAMA_URL
+from rag_core.models import (
+    DEFAULT_EMBEDDER,
+    EmbedderOptions,
+    LLMOptions,
+    Prompts,
+    SharedEmbedders,
+    known_facts,
+)
+from rag_core.models.addresses import OLLAMA_URL
 from rag_core.search.notices import over_budget, pasted
 from rag_core.search.query import asked, is_pasted
 from rag_core.search.rank import calibration_for
@@ -263,7 +267,7 @@ class Reader:
     def _embedder_missing(self, name: str) -> RagError | None:
         """Why the embedder ``name`` cannot be had here, for somebody who waits; None where it can."""
         try:
-            with self._embedders.soon(name):
+            with self._embedders.guard(name):
                 self._embedders.get(name)
         except (EmbedderError, InvalidInput) as error:
             return error
@@ -277,7 +281,7 @@ class Reader:
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local, None, calibration)
         try:
-            with self._embedders.soon(embedder):
+            with self._embedders.guard(embedder):
                 identity_id, vector = self._query_vector(opened, embedder, query.text)
             index = self._stores.index(opened)
         except (EmbedderError, VectorError, InvalidInput) as error:

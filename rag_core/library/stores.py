@@ -16,7 +16,7 @@ from typing import cast
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
 from rag_core.library.people import People
-from rag_core.models.servers.patience import Patience
+from rag_core.models.deadline import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.errors import for_viewer
@@ -49,7 +49,7 @@ class Stores:
         self._busy_timeout_s = busy_timeout_s
         self._open_remote = open_remote
         self._remotes: dict[tuple[str, int], RemoteIndex] = {}
-        self._patience = Patience()
+        self._patience = CircuitBreaker()
         self._lock = threading.RLock()
         self._opened: dict[str, Opened] = {}
 

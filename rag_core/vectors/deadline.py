@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from rag_core.errors import VectorError, VectorsUnreachable
-from rag_core.models.servers.patience import Patience, within
+from rag_core.models.deadline import CircuitBreaker, with_deadline
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match, RemoteIndex
 from rag_core.vectors.service import Refused
@@ -18,7 +18,9 @@ SEARCH_S = 5.0
 class WithDeadline:
     """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
 
-    def __init__(self, index: RemoteIndex, server: str, patience: Patience, absent: VectorError) -> None:
+    def __init__(
+        self, index: RemoteIndex, server: str, patience: CircuitBreaker, absent: VectorError
+    ) -> None:
         self._index = index
         self._server = server
         self._patience = patience
@@ -29,9 +31,9 @@ class WithDeadline:
         """See VectorIndex.search. Raises VectorsUnreachable at the deadline, and at once after another search
         got no answer."""
         started = time.monotonic()
-        with self._patience.asking(self._server):
+        with self._patience.guard(self._server):
             try:
-                return within(self._left, partial(self._index.search, query, k, filters))
+                return with_deadline(self._left, partial(self._index.search, query, k, filters))
             except Refused as error:
                 raise self._absent if error.is_absence else error from None
             except TimeoutError:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from rag_core.errors import InvalidInput, VectorError
-from rag_core.models.servers.addresses import shown
+from rag_core.models.addresses import shown
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import (
     EVERYTHING,

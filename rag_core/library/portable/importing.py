@@ -25,7 +25,7 @@ from rag_core.files import MANY_FILES, display, doubt, preview
 from rag_core.library.portable.container import Packed, refused
 from rag_core.library.portable.exporting import one_file, without_runs
 from rag_core.library.portable.transfer import Report, Transfer, no_report
-from rag_core.models.embedders import known_facts
+from rag_core.models import known_facts
 from rag_core.store import Store, migrations, schema, switch
 from rag_core.store.errors import not_written
 from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
