@@ -32,7 +32,7 @@ from rag_core.models.check import Found, Unanswered, listed, package_version, pr
 from rag_core.models.deadline import in_background
 from rag_core.models.registry import Open, open_llm
 from rag_core.models.server import CHECK_S, Server, probe
-from rag_core.reports import Connection, ConnectionKind
+from rag_core.reports import Connection, ConnectionKind, ConnectionState
 from rag_core.vectors.chroma import ChromaOptions, ChromaService
 from rag_core.vectors.qdrant import QdrantOptions, QdrantService
 from rag_core.vectors.s3vectors import S3Options, S3Service
@@ -95,7 +95,7 @@ def check_foreign(names: Sequence[str], opened: Open) -> Found:
     try:
         servers = [opened(name).server for name in dict.fromkeys(names)]
     except EmbedderError as error:
-        state = "unreachable" if isinstance(error, Unreachable) else "not set up"
+        state: ConnectionState = "unreachable" if isinstance(error, Unreachable) else "not set up"
         return Found(state, error.message, error.suggestion)
     away = next((server for server in servers if leaves(server)), "")
     return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))

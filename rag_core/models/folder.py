@@ -10,9 +10,9 @@ import importlib
 import os
 import platform
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,9 @@ class Runner(Protocol):
 class _SentenceTransformer:
     """A model of sentence-transformers. We add the prompts, so it gets an empty one."""
 
+    package, module = "sentence-transformers", "sentence_transformers"
+    remedy = "Check that the folder holds a whole model, and that the device is there."
+
     def __init__(self, package: Any, where: str, options: EmbedderOptions) -> None:
         self._model = package.SentenceTransformer(
             where, device=options.device, local_files_only=options.offline
@@ -71,6 +74,8 @@ class _SentenceTransformer:
 class _MLX:
     """A model of mlx-embeddings with its tokenizer."""
 
+    package, module = "mlx-embeddings", "mlx_embeddings"
+    remedy = "Check that the folder holds a whole model in MLX's format."
     prompts = NO_PROMPTS
 
     def __init__(self, package: Any, where: str, options: EmbedderOptions) -> None:  # noqa: ARG002
@@ -89,26 +94,9 @@ class _MLX:
         return len(self._tokenizer(text, truncation=False)["input_ids"])
 
 
-class _Package(NamedTuple):
-    name: str
-    module: str
-    load: Callable[[Any, str, EmbedderOptions], Runner]
-    remedy: str
-
-
-_PACKAGES = {
-    "sentence-transformers": _Package(
-        "sentence-transformers",
-        "sentence_transformers",
-        _SentenceTransformer,
-        "Check that the folder holds a whole model, and that the device is there.",
-    ),
-    "mlx": _Package(
-        "mlx-embeddings",
-        "mlx_embeddings",
-        _MLX,
-        "Check that the folder holds a whole model in MLX's format.",
-    ),
+_RUNNERS: dict[str, type[_SentenceTransformer] | type[_MLX]] = {
+    "sentence-transformers": _SentenceTransformer,
+    "mlx": _MLX,
 }
 
 
@@ -167,7 +155,7 @@ def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
     Raises ModelMissing when there is no such folder (nothing is downloaded while `offline` holds),
     EmbedderError when the package is not installed or cannot load the folder.
     """
-    package = _PACKAGES[name.provider]
+    kind = _RUNNERS[name.provider]
     folder = Path(name.model).expanduser()
     there = folder.is_absolute() and folder.is_dir()
     if not there and (options.offline or folder.is_absolute()):
@@ -177,16 +165,16 @@ def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
             " `offline` is true.",
         )
     try:
-        imported = importlib.import_module(package.module)
+        imported = importlib.import_module(kind.module)
     except ImportError:
         raise EmbedderError(
-            f"The package {package.name!r} is not installed.", f"Run {install_line(name.provider)}."
+            f"The package {kind.package!r} is not installed.", f"Run {install_line(name.provider)}."
         ) from None
     try:
-        runner = package.load(imported, str(folder) if there else name.model, options)
+        runner: Runner = kind(imported, str(folder) if there else name.model, options)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError, AttributeError) as error:
         raise EmbedderError(
-            f"{package.name} cannot load {name.model!r} ({type(error).__name__}).", package.remedy
+            f"{kind.package} cannot load {name.model!r} ({type(error).__name__}).", kind.remedy
         ) from error
     return FolderModel(name, _digest(folder) if there else "", runner, options)
 
@@ -211,20 +199,16 @@ def check_package(provider: str, needed: Sequence[str], *, offline: bool) -> Fou
     """Whether the provider's package is installed, and the folders of the models that stores need."""
     if provider == "mlx" and not is_apple():
         return Found("not set up", f"It runs on Apple's processors only; this is {platform.machine()}.")
-    package = _PACKAGES[provider]
-    number = package_version(package.name, package.module)
+    kind = _RUNNERS[provider]
+    number = package_version(kind.package, kind.module)
+    here = f"The package {kind.package!r}"
     if not number:
-        return Found(
-            "not set up",
-            f"The package {package.name!r} is not installed.",
-            f"Run {install_line(provider)}.",
-        )
-    here = f"The package {package.name!r} {number} is installed; it"
+        return Found("not set up", f"{here} is not installed.", f"Run {install_line(provider)}.")
     for name in needed:
         if offline and not os.path.isdir(os.path.expanduser(name)):  # noqa: PTH111, PTH112
-            sentence = f"{here[:-4]}. A store needs a model that is not there: {name!r}."
+            sentence = f"{here} {number} is installed. A store needs a model that is not there: {name!r}."
             return Found("not set up", sentence, "Put the folder back, or mount its disk.")
-    sentence = f"{here} takes models from folders of this computer."
+    sentence = f"{here} {number} is installed; it takes models from folders of this computer."
     return Found("ready", sentence, f"Name the folder in the embedder: `{provider}:FOLDER`.")
 
 

@@ -37,8 +37,6 @@ MAX_TOKENS = 256
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
-INSTALL_HINT = "Install it on the Index page, or with `commonplace model install`."
-ON_PAGE = "Install it on the Index page."
 
 Kind = Literal["int8", "fp32"]
 
@@ -75,14 +73,14 @@ class Manifest:
         except FileNotFoundError:
             raise _missing("The built-in embedding model is not installed.") from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise _damaged(folder / MANIFEST_FILE) from None
+            raise _missing(f"The built-in model's file {MANIFEST_FILE!r} is damaged.") from None
         for path in (folder / name for name in {GRAPH_FILE, TOKENIZER_FILE, *files}):
             try:
                 intact = files.get(path.name) == (path.stat().st_size, sha256_of(path))
             except OSError:
                 raise _missing(f"The built-in model lacks its file {path.name!r}.") from None
             if not intact:
-                raise _damaged(path)
+                raise _missing(f"The built-in model's file {path.name!r} is damaged.")
         return manifest
 
     @classmethod
@@ -203,12 +201,9 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _damaged(path: Path) -> ModelMissing:
-    return _missing(f"The built-in model's file {path.name!r} is damaged: it is not what was installed.")
-
-
 def _missing(message: str) -> ModelMissing:
-    return ModelMissing(message, INSTALL_HINT, on_page=ON_PAGE)
+    page = "Install it on the Index page"
+    return ModelMissing(message, f"{page}, or with `commonplace model install`.", on_page=f"{page}.")
 
 
 def _usable_cores() -> int:

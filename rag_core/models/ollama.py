@@ -25,13 +25,7 @@ from rag_core.models.addresses import host_of, is_loopback
 from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, Unanswered, listed, written
 from rag_core.models.deadline import in_background
-from rag_core.models.embedder import (
-    OLLAMA_MODEL,
-    EmbedderName,
-    EmbedderOptions,
-    dimension_error,
-    parse_name,
-)
+from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
 from rag_core.models.server import (

@@ -22,16 +22,7 @@ from rag_core.models.check import Found, listed, printable, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import (
-    QUESTION_S,
-    Failure,
-    Server,
-    asked,
-    failure_of,
-    http_client,
-    probe,
-    quoted,
-)
+from rag_core.models.server import QUESTION_S, Failure, Server, asked, failure_of, http_client, probe, quoted
 
 if TYPE_CHECKING:
     import httpx

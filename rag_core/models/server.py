@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_core.errors import EmbedderError, LLMError, ModelMissing, Unreachable
 from rag_core.models.addresses import is_loopback, straight_to
 from rag_core.models.check import Found, Unanswered
+from rag_core.reports import ConnectionState
 
 if TYPE_CHECKING:
     import httpx
@@ -195,21 +196,16 @@ def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
                 data += part
                 if len(data) > _MOST_BYTES:
                     return answer.status_code, None
-        failure = failure_of(answer.status_code, "")
-        if failure.kind != "refused" and answer.status_code >= 300:
-            raise Failure(failure.kind, f"status {answer.status_code}")
+        status = answer.status_code
+        failure = failure_of(status, "")
+        if status >= 300 and failure.kind != "refused":
+            raise Failure(failure.kind, f"status {status}")
     except Failure as failure:
-        raise unanswered(server, failure) from None
+        error = server.error(failure)
+        refused = failure.kind in ("no access", "redirects")
+        state: ConnectionState = "refused" if refused else "unreachable"
+        raise Unanswered(Found(state, error.message, error.suggestion)) from None
     try:
         return answer.status_code, json.loads(data)
     except ValueError:
         return answer.status_code, None
-
-
-def unanswered(server: Server, failure: Failure) -> Unanswered:
-    """What a live check found where the server failed."""
-    error = server.error(failure)
-    state: Literal["refused", "unreachable"] = (
-        "refused" if failure.kind in ("no access", "redirects") else "unreachable"
-    )
-    return Unanswered(Found(state, error.message, error.suggestion))
