@@ -152,7 +152,7 @@ def flush(count: int, times: int) -> Figures:
         library.create_store(OWNER, STORE, f"hashing:{HASHED}")
         library.add_source(OWNER, STORE, write_notes(home / "notes", count // CHUNKS_A_NOTE), ["**/*"])
         run(library)
-        chunks = library.store_info(OWNER, STORE).chunk_count
+        chunks = library.stores.info(OWNER, STORE).chunk_count
         quickest = min((sending(library) for _ in range(times)), key=lambda time: time.wall_s)
         library.close()
     return {"chunks": chunks, "dimension": HASHED, **pace(chunks, quickest)}
@@ -160,19 +160,19 @@ def flush(count: int, times: int) -> Figures:
 
 def sending(library: Library) -> Took:
     """A run that sends everything; the index is empty again behind it."""
-    library.switch_store(OWNER, STORE, f"hashing:{HASHED}", "s3vectors")
+    library.placement.switch(OWNER, STORE, f"hashing:{HASHED}", "s3vectors")
     time = took(lambda: run(library))
-    info = library.store_info(OWNER, STORE)
+    info = library.stores.info(OWNER, STORE)
     if info.backend != "s3vectors" or info.unsent or info.refused:
         raise SystemExit(f"Not all was sent: {info}")
-    library.switch_store(OWNER, STORE, f"hashing:{HASHED}", "local")
+    library.placement.switch(OWNER, STORE, f"hashing:{HASHED}", "local")
     run(library)
     return time
 
 
 def run(library: Library) -> None:
-    library.request_index(OWNER, STORE)
-    library.run(OWNER, STORE)
+    library.jobs.request(OWNER, STORE)
+    library.jobs.run(OWNER, STORE)
 
 
 # --- failures ---------------------------------------------------------------------------

@@ -34,13 +34,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from rag_core.library.service import embedder_options
+
 from benchmarks.notes import write_notes
 from benchmarks.process import Figures, Took, alone, lines, memory, percentile, took
 from benchmarks.retrieval import open_library
 from benchmarks.scale import search
 from rag_core.index.plan import make_plan
 from rag_core.library import Library
-from rag_core.library.reader import embedder_options
 from rag_core.models import Embedder, open_embedder
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, embedded_text
@@ -78,8 +79,8 @@ class Setting:
 
 def run(library: Library, watch: Watch | None = None) -> Job:
     """Bring the store up to date."""
-    library.request_index(OWNER, STORE)
-    job = library.run(OWNER, STORE, watch)
+    library.jobs.request(OWNER, STORE)
+    job = library.jobs.run(OWNER, STORE, watch)
     if job is None or job.state == "failed":
         raise SystemExit(f"The folder could not be indexed: {job and job.message}")
     return job
@@ -98,7 +99,7 @@ class Watch:
         if job.progress.phase == "embedding" and not self.words_s:
             self.words_s = time.perf_counter() - self._started
             if self._words_only:
-                self._library.cancel(OWNER, STORE)
+                self._library.jobs.cancel(OWNER, STORE)
 
 
 # --- parts ------------------------------------------------------------------------------
@@ -108,7 +109,7 @@ def measure_words(setting: Setting) -> Figures:
     library = setting.library("words")
     watch = Watch(library, words_only=True)
     job = run(library, watch)
-    megabytes = library.store_info(OWNER, STORE).size_bytes / 1e6
+    megabytes = library.stores.info(OWNER, STORE).size_bytes / 1e6
     return {
         "files": job.total_files,
         "chunks": job.total_chunks_added,
@@ -163,7 +164,7 @@ def embedded_texts(store: Store) -> list[str]:
 
 def measure_scan(setting: Setting) -> Figures:
     library = indexed_words(setting, "scan")
-    [source] = library.store_info(OWNER, STORE).sources
+    [source] = library.stores.info(OWNER, STORE).sources
     store = setting.store("scan")
     walks, plans = [], []
     for _ in range(ROUNDS):
@@ -210,7 +211,7 @@ def measure_edits(setting: Setting) -> Figures:
     library = setting.library("edits")
     run(library)
     chance = random.Random(1)
-    documents = [d for d in library.documents(OWNER, STORE) if d.state == "indexed"]
+    documents = [d for d in library.documents.all(OWNER, STORE) if d.state == "indexed"]
     files = [setting.folder / document.path_in_source for document in documents]
     chance.shuffle(files)
     embedded = []

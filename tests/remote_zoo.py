@@ -30,7 +30,7 @@ def remote_library(library: Library, amazon: Server, tmp_path: Path) -> Iterator
         update={"backend": "s3vectors", "s3_region": REGION, "s3_endpoint_url": amazon.url}
     )
     opened = Library(at)
-    options = opened._vector_options
+    options = opened._shared.vector_options
     options["s3vectors"] = replace(options["s3vectors"], attempts=2, backoff=0.01)
     yield opened
     opened.close()
@@ -61,7 +61,7 @@ def cut_off(amazon: Server) -> None:
 def keys_there(library: Library, store: str = "zoo") -> set[str]:
     opened = store_of(library, store)
     try:
-        target = library._stores.target(opened)
+        target = library._shared.stores.target(opened)
         return set(target.keys()) if target else set()
     finally:
         opened.close()
@@ -104,8 +104,8 @@ def embedder_away(after: int = 0) -> Iterator[None]:
 
 
 def run(library: Library) -> None:
-    library.request_index(OWNER, "zoo")
-    library.run(OWNER, "zoo")
+    library.jobs.request(OWNER, "zoo")
+    library.jobs.run(OWNER, "zoo")
 
 
 def indexes(amazon: Server) -> list[str]:

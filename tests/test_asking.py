@@ -138,7 +138,7 @@ def test_a_part_of_a_long_section_comes_with_the_parts_beside_it(answering: Answ
     index(library, "port")
     [hit] = (hit for hit in library.search(OWNER, "walrus herring", top_k=5).hits if hit.relevant)
     assert Hit.of(hit).metadata.split_part == hit.split_part > 1
-    before, same, behind = library.neighbours(OWNER, "port", hit.key, 1)
+    before, same, behind = library.documents.neighbours(OWNER, "port", hit.key, 1)
     reply = library.ask(OWNER, "walrus herring")
     [reference] = reply.references
     assert reference.content in LOG

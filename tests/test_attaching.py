@@ -39,14 +39,14 @@ def zoo(remote_library: Library, notes: Path) -> Library:
 def second(zoo: Library, tmp_path: Path) -> Iterator[Library]:
     """Another machine with access to the same bucket."""
     library = Library(zoo.settings.model_copy(update={"data_dir": tmp_path / "second", "backend": "local"}))
-    library._vector_options = zoo._vector_options
+    library._shared.vector_options = zoo._shared.vector_options
     yield library
     library.close()
 
 
 def at(library: Library) -> RemoteIndex:
     """The index of the store."""
-    found = library._stores.target(library._stores.open(OWNER, "zoo").store)
+    found = library._shared.stores.target(library._shared.stores.open(OWNER, "zoo").store)
     assert found is not None
     return found
 
@@ -70,14 +70,14 @@ def about(library: Library, store: str = "zoo") -> list[tuple[Any, ...]]:
 
 
 def test_an_attached_store_holds_what_the_other_one_has(zoo: Library, second: Library) -> None:
-    info = second.attach_store(OWNER, ADDRESS)
+    info = second.placement.attach(OWNER, ADDRESS)
     assert (info.name, info.attached, info.address, info.chunk_count) == ("zoo", True, ADDRESS, 2)
     assert about(second) == about(zoo)
-    assert second.verify(OWNER, "zoo").sound
+    assert second.upkeep.verify(OWNER, "zoo").sound
 
 
 def test_it_is_searched_by_words_and_by_meaning_with_filters(zoo: Library, second: Library) -> None:
-    second.attach_store(OWNER, ADDRESS, "sea")
+    second.placement.attach(OWNER, ADDRESS, "sea")
     for query in (
         "crabs",
         "The badger dug.",
@@ -94,82 +94,88 @@ def test_it_is_searched_by_words_and_by_meaning_with_filters(zoo: Library, secon
 
 
 def test_attaching_again_brings_it_up_to_date(zoo: Library, second: Library, notes: Path) -> None:
-    second.attach_store(OWNER, ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
     (notes / "otter.md").unlink()
     (notes / "heron.md").write_text("The heron flew.\n")
     index(zoo, "zoo")
-    second.attach_store(OWNER, ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
     assert about(second) == about(zoo)
-    assert [document.path for document in second.documents(OWNER, "zoo")] == ["deep/badger.md", "heron.md"]
+    assert [document.path for document in second.documents.all(OWNER, "zoo")] == [
+        "deep/badger.md",
+        "heron.md",
+    ]
 
 
 def test_what_a_rule_hides_there_is_private_here_and_a_copy_takes_no_rules(
     zoo: Library, second: Library
 ) -> None:
-    zoo.set_private_rules(OWNER, "zoo", ["deep/**"])
+    zoo.privacy.set(OWNER, "zoo", ["deep/**"])
     index(zoo, "zoo")
-    second.attach_store(OWNER, ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
     guest = Viewer("ada@example.org", stores=frozenset({"zoo"}))
-    assert [document.path for document in second.documents(guest, "zoo")] == ["otter.md"]
-    assert second.private_rules(OWNER, "zoo") == ()
+    assert [document.path for document in second.documents.all(guest, "zoo")] == ["otter.md"]
+    assert second.privacy.rules(OWNER, "zoo") == ()
     with pytest.raises(InvalidInput, match="attached"):
-        second.set_private_rules(OWNER, "zoo", ["otter.md"])
-    zoo.set_private_rules(OWNER, "zoo", [])
+        second.privacy.set(OWNER, "zoo", ["otter.md"])
+    zoo.privacy.set(OWNER, "zoo", [])
     index(zoo, "zoo")
-    second.attach_store(OWNER, ADDRESS)
-    assert len(second.documents(guest, "zoo")) == 2
-    assert second.verify(OWNER, "zoo").sound
+    second.placement.attach(OWNER, ADDRESS)
+    assert len(second.documents.all(guest, "zoo")) == 2
+    assert second.upkeep.verify(OWNER, "zoo").sound
 
 
 def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, notes: Path) -> None:
-    second.attach_store(OWNER, ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
     for change in (
         lambda: second.add_source(OWNER, "zoo", notes, ("**/*",)),
-        lambda: second.request_index(OWNER, "zoo"),
-        lambda: second.switch_store(OWNER, "zoo", "hashing:64"),
-        lambda: second.exclude_file(OWNER, "zoo", "otter.md"),
-        lambda: second.heal(OWNER, "zoo"),
+        lambda: second.jobs.request(OWNER, "zoo"),
+        lambda: second.placement.switch(OWNER, "zoo", "hashing:64"),
+        lambda: second.files.exclude(OWNER, "zoo", "otter.md"),
+        lambda: second.placement.heal(OWNER, "zoo"),
     ):
         with pytest.raises(InvalidInput, match="only read here"):
             change()
-    assert not second.take_over_store(OWNER, "zoo").attached
+    assert not second.placement.take_over(OWNER, "zoo").attached
     with pytest.raises(InvalidInput, match="is not attached"):
-        second.take_over_store(OWNER, "zoo")
+        second.placement.take_over(OWNER, "zoo")
     (notes / "deep" / "badger.md").unlink()
     index(second, "zoo", notes)
-    assert second.verify(OWNER, "zoo").sound
+    assert second.upkeep.verify(OWNER, "zoo").sound
     (notes / "fox.md").write_text("The fox ran.\n")
     job = index(zoo, "zoo")
     assert "belongs to another installation" in job.message
     there = {*at(second).keys()}
     with pytest.raises(VectorError, match="belongs to another installation"):
-        zoo.heal(OWNER, "zoo")
+        zoo.placement.heal(OWNER, "zoo")
     assert {*at(second).keys()} == there
 
 
 def test_it_is_attached_and_taken_over_at_once(zoo: Library, second: Library) -> None:
-    assert not second.attach_store(OWNER, ADDRESS, take_over=True).attached
-    assert second.verify(OWNER, "zoo").sound
+    assert not second.placement.attach(OWNER, ADDRESS, take_over=True).attached
+    assert second.upkeep.verify(OWNER, "zoo").sound
     with pytest.raises(InvalidInput, match="exists already"):  # it is its own now, and no copy to replace
-        second.attach_store(OWNER, ADDRESS)
+        second.placement.attach(OWNER, ADDRESS)
 
 
 def test_a_copy_whose_index_moved_says_what_to_do_wherever_one_looks(zoo: Library, second: Library) -> None:
-    second.attach_store(OWNER, ADDRESS)
-    zoo.switch_store(OWNER, "zoo", "hashing:64")
-    zoo.run(OWNER, "zoo")
+    second.placement.attach(OWNER, ADDRESS)
+    zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    zoo.jobs.run(OWNER, "zoo")
     gone = f"There is no vector index at {ADDRESS!r}."
     [notice] = second.search(OWNER, "crabs", ["zoo"]).warnings
-    [finding] = second.verify(OWNER, "zoo").findings
+    [finding] = second.upkeep.verify(OWNER, "zoo").findings
     said = [notice, finding.sentence]
-    for act in (lambda: second.attach_store(OWNER, ADDRESS), lambda: second.take_over_store(OWNER, "zoo")):
+    for act in (
+        lambda: second.placement.attach(OWNER, ADDRESS),
+        lambda: second.placement.take_over(OWNER, "zoo"),
+    ):
         with pytest.raises(VectorError) as refused:
             act()
         said.append(str(refused.value))
     assert [text for text in said if not (gone in text and "attach that one" in text)] == []
     assert second.search(OWNER, "crabs", ["zoo"]).hits
-    second.delete_store(OWNER, "zoo")
-    assert second.attach_store(OWNER, zoo.store_info(OWNER, "zoo").address).chunk_count == 2
+    second.stores.delete(OWNER, "zoo")
+    assert second.placement.attach(OWNER, zoo.stores.info(OWNER, "zoo").address).chunk_count == 2
 
 
 def test_after_an_edit_of_a_later_passage_the_copy_is_told_of_the_whole_document(
@@ -179,10 +185,10 @@ def test_after_an_edit_of_a_later_passage_the_copy_is_told_of_the_whole_document
     otter.write_text(otter.read_text("utf-8").replace("crabs and urchins", "mussels, and urchins"), "utf-8")
     job = index(zoo, "zoo")
     assert job.texts_embedded == 1
-    second.attach_store(OWNER, ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
     assert about(second) == about(zoo)
     [here], [there] = (
-        [document for document in library.documents(OWNER, "zoo") if document.path == "otter.md"]
+        [document for document in library.documents.all(OWNER, "zoo") if document.path == "otter.md"]
         for library in (zoo, second)
     )
     assert (here.file_hash, here.size) == (there.file_hash, there.size)
@@ -191,41 +197,41 @@ def test_after_an_edit_of_a_later_passage_the_copy_is_told_of_the_whole_document
 def test_an_empty_index_is_told(zoo: Library, second: Library) -> None:
     zoo.create_store(OWNER, "void", "hashing")
     with pytest.raises(VectorError, match=r"void/main' is empty\. Attach it when"):
-        second.attach_store(OWNER, "s3vectors://commonplace-void/main")
+        second.placement.attach(OWNER, "s3vectors://commonplace-void/main")
 
 
 def test_deleting_an_attached_store_leaves_the_index(zoo: Library, second: Library) -> None:
-    second.attach_store(OWNER, ADDRESS)
-    second.delete_store(OWNER, "zoo")
-    assert zoo.verify(OWNER, "zoo").findings == ()
+    second.placement.attach(OWNER, ADDRESS)
+    second.stores.delete(OWNER, "zoo")
+    assert zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_files_of_an_attached_store_are_not_called_missing(zoo: Library, second: Library) -> None:
-    second.attach_store(OWNER, ADDRESS)
-    assert {file.state for file in second.files(OWNER, "zoo")} == {"fresh"}
+    second.placement.attach(OWNER, ADDRESS)
+    assert {file.state for file in second.files.all(OWNER, "zoo")} == {"fresh"}
 
 
 def test_a_name_that_is_taken_is_refused(zoo: Library, second: Library) -> None:
     second.create_store(OWNER, "zoo", "hashing")
     with pytest.raises(InvalidInput, match="exists already"):
-        second.attach_store(OWNER, ADDRESS)
-    assert not second.store_info(OWNER, "zoo").attached
+        second.placement.attach(OWNER, ADDRESS)
+    assert not second.stores.info(OWNER, "zoo").attached
 
 
 def test_an_address_where_nothing_is_makes_no_store(second: Library) -> None:
     with pytest.raises(VectorError, match="There is no vector index at"):
-        second.attach_store(OWNER, "s3vectors://commonplace-nothing/main")
+        second.placement.attach(OWNER, "s3vectors://commonplace-nothing/main")
     with pytest.raises(InvalidInput, match="no vector index called"):
-        second.attach_store(OWNER, "ftp://x/y")
-    assert second.store_names(OWNER) == []
+        second.placement.attach(OWNER, "ftp://x/y")
+    assert second.stores.names(OWNER) == []
 
 
 def test_cut_off_midway_nothing_is_left(zoo: Library, second: Library, amazon: Server) -> None:
-    second.attach_store(OWNER, ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
     before = about(second)
     amazon.faults = Faults(1.0, 1, ("503",))
     with pytest.raises(VectorError):
-        second.attach_store(OWNER, ADDRESS)
+        second.placement.attach(OWNER, ADDRESS)
     assert about(second) == before
     assert not list(second.settings.store_dir.glob(".unfinished*"))
 
@@ -233,93 +239,93 @@ def test_cut_off_midway_nothing_is_left(zoo: Library, second: Library, amazon: S
 def test_another_model_of_the_same_name_is_refused(
     zoo: Library, second: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = second._embedders.get("hashing")
+    opened = second._shared.embedders.get("hashing")
     monkeypatch.setattr(opened, "identity", replace(opened.identity, digest="other"))
     with pytest.raises(EmbedderError, match="this machine has"):
-        second.attach_store(OWNER, ADDRESS)
-    assert second.store_names(OWNER) == []
+        second.placement.attach(OWNER, ADDRESS)
+    assert second.stores.names(OWNER) == []
 
 
 def test_another_model_of_the_same_name_is_noticed_also_without_a_digest(
     zoo: Library, second: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nameless = replace(zoo._embedders.get("hashing").identity, digest="")
+    nameless = replace(zoo._shared.embedders.get("hashing").identity, digest="")
     really = _maker
 
     def maker(written: Any, address: str) -> Maker:
         return replace(really(written, address), identity=nameless)
 
     monkeypatch.setattr("rag_core.library.attaching._maker", maker)
-    monkeypatch.setattr(second._embedders.get("hashing"), "identity", nameless)
-    assert second.attach_store(OWNER, ADDRESS, "same").chunk_count == 2
+    monkeypatch.setattr(second._shared.embedders.get("hashing"), "identity", nameless)
+    assert second.placement.attach(OWNER, ADDRESS, "same").chunk_count == 2
     embed = Hashing.embed_documents
     monkeypatch.setattr(Hashing, "embed_documents", lambda self, texts: embed(self, texts)[:, ::-1])
     with pytest.raises(EmbedderError, match="this machine has"):
-        second.attach_store(OWNER, ADDRESS, "other")
+        second.placement.attach(OWNER, ADDRESS, "other")
 
 
 def test_taking_over_brings_the_store_up_to_date_first(zoo: Library, second: Library, notes: Path) -> None:
-    second.attach_store(OWNER, ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
     (notes / "heron.md").write_text("The heron flew.\n")
     index(zoo, "zoo")
-    second.take_over_store(OWNER, "zoo")
-    second.request_index(OWNER, "zoo")
-    second.run(OWNER, "zoo")
-    assert [document.path for document in second.documents(OWNER, "zoo")] == [
+    second.placement.take_over(OWNER, "zoo")
+    second.jobs.request(OWNER, "zoo")
+    second.jobs.run(OWNER, "zoo")
+    assert [document.path for document in second.documents.all(OWNER, "zoo")] == [
         "deep/badger.md",
         "heron.md",
         "otter.md",
     ]
-    assert second.verify(OWNER, "zoo").findings == ()
+    assert second.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_what_the_other_installation_does_while_it_is_taken_over_is_undone(
     zoo: Library, second: Library, notes: Path
 ) -> None:
-    second.attach_store(OWNER, ADDRESS)
-    second.take_over_store(OWNER, "zoo")
+    second.placement.attach(OWNER, ADDRESS)
+    second.placement.take_over(OWNER, "zoo")
     opened = store_of(zoo, "zoo")
-    there = zoo._stores.target(opened)
+    there = zoo._shared.stores.target(opened)
     assert there is not None
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "late", {"path": "late.md"})])
     opened.close()
-    second.request_index(OWNER, "zoo", [])
-    second.run(OWNER, "zoo")
-    assert second.verify(OWNER, "zoo").findings == ()
+    second.jobs.request(OWNER, "zoo", [])
+    second.jobs.run(OWNER, "zoo")
+    assert second.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_nothing_is_said_of_folders_and_files_that_an_attached_store_does_not_have(
     zoo: Library, second: Library
 ) -> None:
-    second.attach_store(OWNER, ADDRESS)
-    assert second.verify(OWNER, "zoo", files=True).findings == ()
-    assert not second.sources(OWNER, "zoo")[0].missing
-    [found] = second.explain_file(OWNER, "otter.md", ["zoo"])
+    second.placement.attach(OWNER, ADDRESS)
+    assert second.upkeep.verify(OWNER, "zoo", files=True).findings == ()
+    assert not second.sources.all(OWNER, "zoo")[0].missing
+    [found] = second.upkeep.explain(OWNER, "otter.md", ["zoo"])
     assert [step.state for step in found.steps] == ["ok"] * 3
 
 
 def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Library) -> None:
     opened = store_of(zoo, "zoo")
-    there = zoo._stores.target(opened)
+    there = zoo._shared.stores.target(opened)
     assert there is not None
     doc = {"path": "a\x1b[31m\n.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc)])
     opened.close()
-    second.attach_store(OWNER, ADDRESS)
-    assert "a\\x1b[31m\\n.md" in [document.path for document in second.documents(OWNER, "zoo")]
-    assert second.verify(OWNER, "zoo").sound
+    second.placement.attach(OWNER, ADDRESS)
+    assert "a\\x1b[31m\\n.md" in [document.path for document in second.documents.all(OWNER, "zoo")]
+    assert second.upkeep.verify(OWNER, "zoo").sound
 
 
 def test_tags_from_elsewhere_have_the_same_limits(zoo: Library, second: Library) -> None:
     opened = store_of(zoo, "zoo")
-    there = zoo._stores.target(opened)
+    there = zoo._shared.stores.target(opened)
     assert there is not None
     doc = {"path": "a.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
     tags = ["/".join("abcdefghijk"), "good"]
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc | {"tags": tags})])
     opened.close()
-    second.attach_store(OWNER, ADDRESS)
-    assert second.document(OWNER, "zoo", "a.md").document.tags == ("good",)
+    second.placement.attach(OWNER, ADDRESS)
+    assert second.documents.get(OWNER, "zoo", "a.md").document.tags == ("good",)
 
 
 @pytest.mark.parametrize("doc", ["[1", "[]", "[" * 30_000])
@@ -332,7 +338,7 @@ def test_what_is_no_json_object_makes_no_store(
     there = amazon.service._buckets["commonplace-zoo"].indexes["main"]
     there.records["0" * 36] = np.ones(256, np.float32), {"text": "text", "doc": doc}
     with pytest.raises(VectorError, match="has a record that cannot be read"):
-        second.attach_store(OWNER, ADDRESS, "zoo")
+        second.placement.attach(OWNER, ADDRESS, "zoo")
 
 
 HOSTILE: dict[str, dict[str, Any]] = {
@@ -352,22 +358,22 @@ HOSTILE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("doc", HOSTILE.values(), ids=HOSTILE)
 def test_records_that_are_not_ours_make_no_store(zoo: Library, second: Library, doc: dict[str, Any]) -> None:
     opened = store_of(zoo, "zoo")
-    there = zoo._stores.target(opened)
+    there = zoo._shared.stores.target(opened)
     assert there is not None
     if "store" in doc:
         there.delete(list(there.keys()))
     there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc)])
     opened.close()
     with pytest.raises(VectorError, match="vector index"):
-        second.attach_store(OWNER, ADDRESS, "zoo")
-    assert second.store_names(OWNER) == []
+        second.placement.attach(OWNER, ADDRESS, "zoo")
+    assert second.stores.names(OWNER) == []
 
 
 def test_an_exported_store_keeps_its_vectors_and_loses_its_index(
     zoo: Library, second: Library, tmp_path: Path
 ) -> None:
-    zoo.export_store(OWNER, "zoo", tmp_path / "zoo.commonplace")
-    info = second.import_store(OWNER, tmp_path / "zoo.commonplace")
+    zoo.stores.export(OWNER, "zoo", tmp_path / "zoo.commonplace")
+    info = second.stores.take_in(OWNER, tmp_path / "zoo.commonplace")
     assert (info.backend, info.address, info.unsent) == ("local", "", 0)
     assert contents(second, "zoo").keys() == contents(zoo, "zoo").keys()
     assert (

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from rag_core.library.asking import llm_options
 from rag_core.library.connections import check_chat
-from rag_core.library.reader import llm_options
 from rag_core.models import LLMOptions
 from tests.chat_servers import Messages, OllamaChat, OpenAIChat, say
 from tests.command import Run

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from rag_core.library.searching import MAX_TOP_K
 
 from rag_core import config
 from rag_core.config.keys import STORE_NAME
@@ -16,7 +17,6 @@ from rag_core.config.settings import BY_NAME, BY_VARIABLE, KEYS, Key
 from rag_core.errors import InvalidInput
 from rag_core.index.index import Limits
 from rag_core.library import Library
-from rag_core.library.reader import MAX_TOP_K
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.types import OWNER, Mode
 from rag_core.vectors.chroma import ChromaOptions
@@ -167,7 +167,7 @@ def test_files_of_the_working_directory_are_not_read(monkeypatch: pytest.MonkeyP
 
 
 def test_reading_creates_nothing(tmp_path: Path) -> None:
-    Library.open(config.load({"COMMONPLACE_HOME": str(tmp_path / "book")})).store_names(OWNER)
+    Library.open(config.load({"COMMONPLACE_HOME": str(tmp_path / "book")})).stores.names(OWNER)
     assert list(tmp_path.iterdir()) == []
 
 

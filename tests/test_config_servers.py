@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rag_core.library.service import embedder_options
 
 from rag_core import config
 from rag_core.config import Settings
 from rag_core.config.kinds import EMBEDDER
 from rag_core.config.origin import DEFAULT, Text
 from rag_core.errors import InvalidInput
-from rag_core.library.reader import embedder_options
 from rag_core.models import EmbedderOptions, Prompts, full_name
 from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.embedder import parse_name

@@ -25,7 +25,7 @@ from tests.standin import Refusal, nobody, serving
 
 
 def test_where_nothing_is_set_up_each_says_so_and_what_to_do(make: Make) -> None:
-    found = make().connections(OWNER)
+    found = make().models.connections(OWNER)
     assert {each.key for each in found} == {
         *("minilm", "ollama", "openai", "sentence-transformers", "mlx"),
         *("s3vectors", "qdrant", "chroma", "chat"),
@@ -98,7 +98,7 @@ def test_mlx_is_only_for_apples_processors(make: Make, monkeypatch: pytest.Monke
 
 def test_a_sentence_is_embedded_and_it_is_said_how_and_where(make: Make, ollama: OllamaServer) -> None:
     library = make(ollama_url=ollama.url)
-    trial = library.try_embedder(OWNER, "ollama:embeddinggemma@256", "The heron waits.")
+    trial = library.models.try_embedder(OWNER, "ollama:embeddinggemma@256", "The heron waits.")
     assert (trial.embedder, trial.dimension) == ("ollama:embeddinggemma@256", 256)
     assert len(trial.beginning) == 4
     assert trial.went == "stays on this machine"
@@ -111,7 +111,7 @@ def test_nothing_to_embed_and_nobody_to_embed_it_are_refused(
     make: Make, embedder: str, sentence: str
 ) -> None:
     with pytest.raises(InvalidInput):
-        make().try_embedder(OWNER, embedder, sentence)
+        make().models.try_embedder(OWNER, embedder, sentence)
 
 
 # --- OpenAI's protocol ------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_the_address_of_the_chat_model_stands_in_for_that_of_the_embedders(
     library = make(chat_base_url=openai.url, chat_api_key=KEY)
     assert "(`chat_base_url`) answers with a key" in connection(library, "openai").sentence
     library.create_store(OWNER, "s", "openai:nomic-embed-text")
-    assert library.try_embedder(OWNER, "openai:nomic-embed-text", "A heron.").dimension == 384
+    assert library.models.try_embedder(OWNER, "openai:nomic-embed-text", "A heron.").dimension == 384
 
 
 def test_the_key_of_the_chat_model_goes_to_no_other_server(make: Make, openai: OpenAIServer) -> None:
@@ -177,7 +177,7 @@ def test_a_damaged_store_uses_nothing(make: Make, notes: Path) -> None:
     library = make()
     index(library, "s", notes)
     (library.settings.store_dir / "torn.db").write_bytes(b"no database" * 1000)
-    assert len(library.connections(OWNER)) == 9
+    assert len(library.models.connections(OWNER)) == 9
 
 
 def test_checks_log_nothing_private(
@@ -185,5 +185,5 @@ def test_checks_log_nothing_private(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     openai.key = "another"
-    make(embedding_base_url=openai.url, embedding_api_key=KEY).connections(OWNER)
+    make(embedding_base_url=openai.url, embedding_api_key=KEY).models.connections(OWNER)
     assert KEY not in caplog.text

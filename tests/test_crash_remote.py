@@ -56,7 +56,7 @@ def server(amazon: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 def opened(settings: Settings) -> Library:
     """A library that is not patient with the stand-in."""
     library = Library(settings)
-    options = library._vector_options
+    options = library._shared.vector_options
     options["s3vectors"] = replace(options["s3vectors"], attempts=3, backoff=0.001)
     return library
 
@@ -89,9 +89,9 @@ def child(settings: Settings) -> Library:
     s3vectors._BATCH = 8
     Hashing.embed_documents = embed_slowly  # type: ignore[method-assign]
     library = opened(settings.model_copy(update={"batch_size": 4}))
-    for name in library.store_names(OWNER):
+    for name in library.stores.names(OWNER):
         with suppress(RagError):  # only so that the client is there
-            library.can_send(OWNER, name)
+            library.placement.can_send(OWNER, name)
     return library
 
 
@@ -100,29 +100,29 @@ def change_and_run(ledger: Ledger, settings: Settings, act: str) -> None:
     ledger.begins()
     with suppress(RagError):  # there is nothing to switch or abandon, or the service is too busy
         do(library, act)
-    library.request_index(OWNER, "s")
-    library.run(OWNER, "s")
+    library.jobs.request(OWNER, "s")
+    library.jobs.run(OWNER, "s")
     library.close()
 
 
 def do(library: Library, act: str) -> None:
     match act.split():
         case ["embedder", name]:
-            library.switch_store(OWNER, "s", name)
+            library.placement.switch(OWNER, "s", name)
         case ["backend", kind]:
-            library.switch_store(OWNER, "s", backend=kind)
+            library.placement.switch(OWNER, "s", backend=kind)
         case ["rechunk"]:
-            library.switch_store(OWNER, "s", rechunk=True)
+            library.placement.switch(OWNER, "s", rechunk=True)
         case ["abandon"]:
-            library.abandon_switch(OWNER, "s")
+            library.placement.abandon_switch(OWNER, "s")
 
 
 def attach_and_take_over(ledger: Ledger, settings: Settings, address: str) -> None:
     library = child(settings)
     ledger.begins()
-    library.attach_store(OWNER, address, "s")
+    library.placement.attach(OWNER, address, "s")
     ledger.write("attached")
-    library.take_over_store(OWNER, "s")
+    library.placement.take_over(OWNER, "s")
     library.close()
 
 
@@ -153,8 +153,8 @@ def change(rng: random.Random, folder: Path, number: int) -> None:
 
 def assert_alike(library: Library, server: Server, notes: Path) -> None:
     """Nothing is left to do, and what the service has is what searches ask, without what is private."""
-    assert library.verify(OWNER, "s", files=True).findings == ()
-    info = library.store_info(OWNER, "s")
+    assert library.upkeep.verify(OWNER, "s", files=True).findings == ()
+    info = library.stores.info(OWNER, "s")
     assert (info.unsent, info.refused, info.pending, info.switching) == (0, 0, 0, "")
     there = {
         f"s3vectors://{bucket}/{name}": index
@@ -162,7 +162,7 @@ def assert_alike(library: Library, server: Server, notes: Path) -> None:
         for name, index in made.indexes.items()
     }
     assert [*there] == [info.address] * bool(info.address)
-    may_leave = {document.path for document in library.documents(OWNER, "s") if not document.private}
+    may_leave = {document.path for document in library.documents.all(OWNER, "s") if not document.private}
     for index in there.values():
         docs = [json.loads(str(metadata["doc"])) for _, metadata in index.records.values()]
         assert {doc["path"] for doc in docs} == may_leave
@@ -188,13 +188,13 @@ def test_whole_runs_that_are_killed_leave_the_index_as_it_should_be(
         assert answer.hits
         if rng.random() < 0.5:
             server.faults = None
-            remote.request_index(OWNER, "s")
-            remote.run(OWNER, "s")
+            remote.jobs.request(OWNER, "s")
+            remote.jobs.run(OWNER, "s")
             assert_alike(remote, server, notes)
 
     server.faults = None
-    remote.request_index(OWNER, "s")
-    remote.run(OWNER, "s")
+    remote.jobs.request(OWNER, "s")
+    remote.jobs.run(OWNER, "s")
     assert_alike(remote, server, notes)
 
 
@@ -205,22 +205,22 @@ def test_attaching_and_taking_over_that_are_killed_leave_a_whole_store_or_none(
         (notes / f"{number}.md").write_text(note(killer.random))
     remote.create_store(OWNER, "s", "hashing")
     remote.add_source(OWNER, "s", notes, ("**/*",))
-    remote.request_index(OWNER, "s")
-    remote.run(OWNER, "s")
-    address = remote.store_info(OWNER, "s").address
+    remote.jobs.request(OWNER, "s")
+    remote.jobs.run(OWNER, "s")
+    address = remote.stores.info(OWNER, "s").address
     second = opened(remote.settings.model_copy(update={"data_dir": tmp_path / "second"}))
     killer.spare(attach_and_take_over, second.settings, address)
 
     for _ in killer.rounds(ATTACH_KILLS):
-        if "s" in second.store_names(OWNER):
-            second.delete_store(OWNER, "s", leave_index=True)
+        if "s" in second.stores.names(OWNER):
+            second.stores.delete(OWNER, "s", leave_index=True)
         ledger = killer.kill(attach_and_take_over, second.settings, address)
         if ["attached"] not in ledger:
             continue
-        if "s" not in second.store_names(OWNER) or second.store_info(OWNER, "s").attached:
-            second.attach_store(OWNER, address, "s")
-            second.take_over_store(OWNER, "s")
-        second.request_index(OWNER, "s", [])
-        second.run(OWNER, "s")
-        assert second.verify(OWNER, "s").findings == ()
+        if "s" not in second.stores.names(OWNER) or second.stores.info(OWNER, "s").attached:
+            second.placement.attach(OWNER, address, "s")
+            second.placement.take_over(OWNER, "s")
+        second.jobs.request(OWNER, "s", [])
+        second.jobs.run(OWNER, "s")
+        assert second.upkeep.verify(OWNER, "s").findings == ()
     second.close()

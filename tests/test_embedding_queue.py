@@ -52,7 +52,7 @@ def run(store: Store, embedder: Embedder) -> Job:
 def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing:64")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    return library._stores.open(OWNER, "s").store
+    return library._shared.stores.open(OWNER, "s").store
 
 
 def rows(store: Store, sql: str) -> list[tuple[object, ...]]:
@@ -71,7 +71,7 @@ def test_without_the_model_words_are_found_and_the_queue_waits(library: Library,
     assert "commonplace model install" in job.message
     assert "words" in job.message
     assert found(library, "zebra") == ["a.md"]
-    assert library.store_info(OWNER, "s").pending == 2
+    assert library.stores.info(OWNER, "s").pending == 2
     check_library(library, "s")
 
 
@@ -86,7 +86,7 @@ def test_when_the_embedder_comes_the_next_run_embeds_the_queue(
     job = index(library, "s")
 
     assert (job.counts, job.texts_embedded, job.message) == ({"unchanged": 1}, 1, "")
-    assert library.store_info(OWNER, "s").pending == 0
+    assert library.stores.info(OWNER, "s").pending == 0
     check_library(library, "s")
 
 
@@ -100,7 +100,7 @@ def test_an_edit_while_texts_wait_leaves_only_the_new_ones_waiting(library: Libr
 
     index(library, "s")
 
-    assert library.store_info(OWNER, "s").pending == 1
+    assert library.stores.info(OWNER, "s").pending == 1
     check_library(library, "s")
 
 
@@ -173,9 +173,9 @@ def test_passages_that_the_model_cannot_read_are_counted_and_said_with_who_reads
 
     assert job.message.startswith("2 passages are in a script that this model cannot read: words find them.")
     assert "ollama:bge-m3" in job.message
-    info = library.store_info(OWNER, "s")
+    info = library.stores.info(OWNER, "s")
     assert (info.unreadable, info.pending) == (2, 0)
-    assert library.store_info(Viewer("friend", stores=frozenset({"s"})), "s").unreadable == 1
+    assert library.stores.info(Viewer("friend", stores=frozenset({"s"})), "s").unreadable == 1
     assert run(store, Flaky()).message == "", "nothing new was met"
 
 
@@ -198,7 +198,7 @@ def test_another_model_under_the_same_name_is_not_mixed_in(
     assert (job.state, job.texts_embedded) == ("done", 0)
     assert "The vectors of store 's' are from" in job.message
     assert found(library, "giraffe") == ["b.md"]
-    assert library.store_info(OWNER, "s").pending == 1
+    assert library.stores.info(OWNER, "s").pending == 1
     assert run(store, Hashing(64)).texts_embedded == 1
 
 
@@ -234,7 +234,7 @@ def test_vectors_that_a_cancelled_run_left_over_are_removed_by_the_next_one(
 ) -> None:
     def cancel(job: Job) -> None:
         if job.progress.phase == "embedding":
-            library.cancel(OWNER, "s")
+            library.jobs.cancel(OWNER, "s")
 
     (notes / "a.md").write_text("The zebra sleeps.\n")
     run(store, Hashing(64))
@@ -243,11 +243,11 @@ def test_vectors_that_a_cancelled_run_left_over_are_removed_by_the_next_one(
     stopped = rag_core.index.index.run(store, lambda: Hashing(64), cancel)
     assert stopped is not None
     assert stopped.state == "cancelled"
-    assert [finding.check for finding in library.verify(OWNER, "s").findings] == ["leftovers"]
+    assert [finding.check for finding in library.upkeep.verify(OWNER, "s").findings] == ["leftovers"]
 
     run(store, Hashing(64))
 
-    assert library.verify(OWNER, "s").findings == ()
+    assert library.upkeep.verify(OWNER, "s").findings == ()
 
 
 def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_on(

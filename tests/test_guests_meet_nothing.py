@@ -115,23 +115,23 @@ def searches(library: Library) -> dict[str, Any]:
 
 def looks(library: Library) -> dict[str, Any]:
     reads: dict[str, Callable[[], Any]] = {
-        "stores": lambda: library.store_names(GUEST),
-        "store": lambda: library.store_info(GUEST, "notes"),
-        "infos": lambda: library.store_infos(GUEST),
-        "status": lambda: library.status(GUEST),
-        "facets": lambda: library.facets(GUEST),
-        "facets of it": lambda: library.facets(GUEST, ["notes"]),
-        "documents": lambda: library.documents(GUEST, "notes"),
-        "the store that is meant": lambda: library.one_store(GUEST),
+        "stores": lambda: library.stores.names(GUEST),
+        "store": lambda: library.stores.info(GUEST, "notes"),
+        "infos": lambda: library.stores.infos(GUEST),
+        "status": lambda: library.stores.status(GUEST),
+        "facets": lambda: library.documents.facets(GUEST),
+        "facets of it": lambda: library.documents.facets(GUEST, ["notes"]),
+        "documents": lambda: library.documents.all(GUEST, "notes"),
+        "the store that is meant": lambda: library.stores.one(GUEST),
     }
     for path in (*OPEN, *SECRET, "hidden", "hidden/", "HIDDEN/gift.md", "gift", ""):
-        reads[f"excerpt {path}"] = partial(library.excerpt, GUEST, "notes", path)
-        reads[f"lines {path}"] = partial(library.excerpt, GUEST, "notes", path, 900, 901)
-        reads[f"document {path}"] = partial(library.document, GUEST, "notes", path)
+        reads[f"excerpt {path}"] = partial(library.documents.excerpt, GUEST, "notes", path)
+        reads[f"lines {path}"] = partial(library.documents.excerpt, GUEST, "notes", path, 900, 901)
+        reads[f"document {path}"] = partial(library.documents.get, GUEST, "notes", path)
     for path in OPEN:
         for number, key in enumerate(keys(library, "notes", path)):
-            reads[f"in place {path} {number}"] = partial(library.around, GUEST, "notes", key, 20)
-            reads[f"around {path} {number}"] = partial(library.neighbours, GUEST, "notes", key, 20)
+            reads[f"in place {path} {number}"] = partial(library.documents.around, GUEST, "notes", key, 20)
+            reads[f"around {path} {number}"] = partial(library.documents.neighbours, GUEST, "notes", key, 20)
     return {name: told(read) for name, read in reads.items()}
 
 
@@ -213,7 +213,7 @@ def by_note(library: Library) -> None:
 
 
 def by_rule_before(library: Library) -> None:
-    library.set_private_rules(OWNER, "notes", RULES)
+    library.privacy.set(OWNER, "notes", RULES)
     place(folder_of(library), SECRET)
     index(library, "notes")
 
@@ -221,18 +221,18 @@ def by_rule_before(library: Library) -> None:
 def by_rule_after(library: Library) -> None:
     place(folder_of(library), SECRET)
     index(library, "notes")
-    library.set_private_rules(OWNER, "notes", RULES)
+    library.privacy.set(OWNER, "notes", RULES)
 
 
 def by_both(library: Library) -> None:
     by_note(library)
-    library.set_private_rules(OWNER, "notes", RULES)
-    library.set_private_rules(OWNER, "notes", ())
-    library.set_private_rules(OWNER, "notes", RULES)
+    library.privacy.set(OWNER, "notes", RULES)
+    library.privacy.set(OWNER, "notes", ())
+    library.privacy.set(OWNER, "notes", RULES)
 
 
 def by_a_move(library: Library) -> None:
-    library.set_private_rules(OWNER, "notes", RULES)
+    library.privacy.set(OWNER, "notes", RULES)
     folder = folder_of(library)
     place(folder, {path.replace("hidden/", "later/"): text for path, text in SECRET.items()})
     index(library, "notes")
@@ -243,9 +243,9 @@ def by_a_move(library: Library) -> None:
 def by_an_import(library: Library) -> None:
     by_rule_after(library)
     packed = library.settings.data_dir.parent / "notes.commonplace"
-    library.export_store(OWNER, "notes", packed)
-    library.delete_store(OWNER, "notes")
-    library.import_store(OWNER, packed)
+    library.stores.export(OWNER, "notes", packed)
+    library.stores.delete(OWNER, "notes")
+    library.stores.take_in(OWNER, packed)
 
 
 def by_a_failure(library: Library) -> None:
@@ -278,9 +278,9 @@ def test_what_no_rule_hides_any_more_is_met_at_once(
     for library in (whole, shared):
         place(folder_of(library), SECRET)
         index(library, "notes")
-    whole.set_private_rules(OWNER, "notes", RULES)
+    whole.privacy.set(OWNER, "notes", RULES)
     assert len(differing(everything(whole, ollama_chat), everything(shared, ollama_chat))) > 100
-    whole.set_private_rules(OWNER, "notes", ())
+    whole.privacy.set(OWNER, "notes", ())
     assert differing(everything(whole, ollama_chat), everything(shared, ollama_chat)) == {}
 
 
@@ -289,7 +289,7 @@ def test_nothing_is_met_while_a_run_reads_what_a_rule_hides(
 ) -> None:
     """The run has the words of the new files in the store, and not yet their vectors."""
     whole, without = open_library("whole"), open_library("without")
-    whole.set_private_rules(OWNER, "notes", RULES)
+    whole.privacy.set(OWNER, "notes", RULES)
     expected = everything(without, ollama_chat)
     met: list[dict[str, Any]] = []
     plain = Hashing.embed_documents
@@ -326,16 +326,16 @@ def test_a_path_and_a_passage_that_were_known_are_as_if_they_never_were(
     key = keys(library, "notes", "hidden/gift.md")[0]
     never = key[::-1]
     with pytest.raises(NotFound) as private:
-        library.document(GUEST, "notes", "hidden/gift.md", key)
+        library.documents.get(GUEST, "notes", "hidden/gift.md", key)
     with pytest.raises(NotFound) as unknown:
-        library.document(GUEST, "notes", "hidden/toad.md", never)
+        library.documents.get(GUEST, "notes", "hidden/toad.md", never)
     assert without_names(private.value, "gift") == without_names(unknown.value, "toad")
     with pytest.raises(NotFound) as private:
-        library.neighbours(GUEST, "notes", key)
+        library.documents.neighbours(GUEST, "notes", key)
     with pytest.raises(NotFound) as unknown:
-        library.neighbours(GUEST, "notes", never)
+        library.documents.neighbours(GUEST, "notes", never)
     assert without_names(private.value) == without_names(unknown.value)
-    shown = library.document(GUEST, "notes", "tea.md", key)
+    shown = library.documents.get(GUEST, "notes", "tea.md", key)
     assert not any(chunk.is_hit for chunk in shown.chunks)
 
 
@@ -347,8 +347,8 @@ def test_an_answer_made_from_what_is_private_by_now_is_not_shown_again(
     index(library, "notes")
     reply = library.ask(GUEST, "the kettle for Ann from Zanzibar")
     assert "hidden/gift.md" in {each.rel_path for each in reply.references}
-    library.keep_reply(GUEST, "0" * 32, reply)
-    library.set_private_rules(OWNER, "notes", RULES)
+    library.asking.keep_reply(GUEST, "0" * 32, reply)
+    library.privacy.set(OWNER, "notes", RULES)
     with pytest.raises(NotFound):
-        library.conversation(GUEST, "0" * 32)
+        library.asking.conversation(GUEST, "0" * 32)
     assert "Zanzibar" not in repr(library.ask(GUEST, "the kettle", history=[reply.turn]).references)

@@ -85,7 +85,7 @@ def test_credentials_that_may_not_list_buckets_may_still_reach_the_index_of_a_st
     monkeypatch.setattr(amazon.service, "ListVectorBuckets", denied, raising=False)
     found = connection(library, "s3vectors")
     assert (found.state, found.used_by) == ("ready", ("zoo",))
-    library.delete_store(OWNER, "zoo")
+    library.stores.delete(OWNER, "zoo")
     alone = connection(library, "s3vectors")
     assert (alone.state, "not authorized" in alone.sentence) == ("refused", True)
     assert "s3vectors:ListVectorBuckets" in alone.next_step

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import Forbidden
-from rag_core.library import Library, jobs
+from rag_core.library import Library, background
 from rag_core.store import lock
 from rag_core.types import OWNER, Viewer
 from tests.consistency import check_library
@@ -34,36 +34,36 @@ def gate(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     yield gate
     gate.open()
-    jobs.stop_all()
+    background.stop_all()
 
 
 def test_a_run_in_the_background_makes_words_searchable_before_it_ends(library: Library, gate: Gate) -> None:
-    jobs.start(library, OWNER, "s")
-    assert jobs.working(library, "s")
+    background.start(library, OWNER, "s")
+    assert background.working(library, "s")
     gate.wait()
     gate.step()
 
     assert found(library, "subject7") == ["7.md"]
-    assert library.jobs(OWNER, "s")[0].state == "running"
+    assert library.jobs.all(OWNER, "s")[0].state == "running"
 
     gate.open()
-    until(lambda: not jobs.working(library, "s"))
-    [job] = library.jobs(OWNER, "s")
+    until(lambda: not background.working(library, "s"))
+    [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.texts_embedded) == ("done", 40)
 
 
 def test_two_starts_are_one_thread_and_both_are_done(library: Library, gate: Gate, notes: Path) -> None:
-    jobs.start(library, OWNER, "s")
+    background.start(library, OWNER, "s")
     gate.wait()
     (notes / "late.md").write_text("The zebra sleeps.\n")
-    jobs.start(library, OWNER, "s")
+    background.start(library, OWNER, "s")
     assert threads() == 1
     gate.open()
 
-    until(lambda: not jobs.working(library, "s"))
+    until(lambda: not background.working(library, "s"))
 
     assert found(library, "zebra") == ["late.md"]
-    assert not library.requested(OWNER, "s")
+    assert not library.jobs.requested(OWNER, "s")
     check_library(library, "s")
 
 
@@ -71,10 +71,10 @@ def test_a_start_after_the_end_is_a_new_run(library: Library, gate: Gate, notes:
     gate.open()
     for name in ("first", "second"):
         (notes / f"{name}.md").write_text(f"It is the {name}.\n")
-        jobs.start(library, OWNER, "s")
-        until(lambda: not jobs.working(library, "s"))
+        background.start(library, OWNER, "s")
+        until(lambda: not background.working(library, "s"))
 
-    assert len(library.jobs(OWNER, "s")) == 2
+    assert len(library.jobs.all(OWNER, "s")) == 2
     assert {"first.md", "second.md"} < set(paths(library))
 
 
@@ -83,41 +83,41 @@ def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes
     starters = []
     for n in range(12):
         (notes / f"late{n}.md").write_text(f"It is late {n}.\n")
-        starters.append(threading.Thread(target=jobs.start, args=(library, OWNER, "s")))
+        starters.append(threading.Thread(target=background.start, args=(library, OWNER, "s")))
         starters[-1].start()
     for starter in starters:
         starter.join(WAIT_S)
 
-    until(lambda: not jobs.working(library, "s"))
+    until(lambda: not background.working(library, "s"))
 
     assert len(paths(library)) == 52
-    assert not library.requested(OWNER, "s")
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on(
     library: Library, gate: Gate
 ) -> None:
-    jobs.start(library, OWNER, "s")
+    background.start(library, OWNER, "s")
     gate.wait()
     gate.step()
     threading.Timer(0.1, gate.open).start()
 
-    assert jobs.stop_all() == ["s"]
-    assert library.requested(OWNER, "s")
+    assert background.stop_all() == ["s"]
+    assert library.jobs.requested(OWNER, "s")
 
     assert threads() == 0
-    assert not jobs.working(library, "s")
-    [job] = library.jobs(OWNER, "s")
+    assert not background.working(library, "s")
+    [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.texts_embedded < 40) == ("interrupted", True)
     assert job.message == "The program was closed during the run. Its next start goes on with it."
     check_library(library, "s")
 
-    jobs.resume_all(library, OWNER)
-    until(lambda: not jobs.working(library, "s"))
+    background.resume_all(library, OWNER)
+    until(lambda: not background.working(library, "s"))
 
-    assert library.jobs(OWNER, "s")[0].state == "done"
-    assert library.store_info(OWNER, "s").pending == 0
-    assert not library.requested(OWNER, "s")
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
+    assert library.stores.info(OWNER, "s").pending == 0
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate) -> None:
@@ -133,39 +133,39 @@ def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate)
     holder = threading.Thread(target=hold)
     holder.start()
     assert taken.wait(WAIT_S)
-    jobs.start(library, OWNER, "s")
+    background.start(library, OWNER, "s")
     threading.Timer(0.1, release.set).start()
 
-    jobs.stop_all()
+    background.stop_all()
 
     holder.join(WAIT_S)
     assert threads() == 0
-    assert library.store_info(OWNER, "s").pending in (0, 40)
-    assert [job.state for job in library.jobs(OWNER, "s")] in ([], ["interrupted"])
-    assert library.requested(OWNER, "s")
+    assert library.stores.info(OWNER, "s").pending in (0, 40)
+    assert [job.state for job in library.jobs.all(OWNER, "s")] in ([], ["interrupted"])
+    assert library.jobs.requested(OWNER, "s")
 
 
 def test_a_cancelled_run_is_not_resumed(library: Library, gate: Gate) -> None:
-    jobs.start(library, OWNER, "s")
+    background.start(library, OWNER, "s")
     gate.wait()
-    library.cancel(OWNER, "s")
+    library.jobs.cancel(OWNER, "s")
     gate.open()
-    until(lambda: not jobs.working(library, "s"))
-    assert library.jobs(OWNER, "s")[0].state == "cancelled"
+    until(lambda: not background.working(library, "s"))
+    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
 
-    jobs.resume_all(library, OWNER)
+    background.resume_all(library, OWNER)
 
-    assert not jobs.working(library, "s")
+    assert not background.working(library, "s")
 
 
 def test_what_was_asked_for_and_never_begun_is_resumed(library: Library, gate: Gate) -> None:
     gate.open()
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
-    jobs.resume_all(library, OWNER)
-    until(lambda: not jobs.working(library, "s"))
+    background.resume_all(library, OWNER)
+    until(lambda: not background.working(library, "s"))
 
-    assert library.jobs(OWNER, "s")[0].texts_embedded == 40
+    assert library.jobs.all(OWNER, "s")[0].texts_embedded == 40
 
 
 def test_a_run_that_was_killed_with_its_process_waits_for_its_owner(library: Library, gate: Gate) -> None:
@@ -174,16 +174,16 @@ def test_a_run_that_was_killed_with_its_process_waits_for_its_owner(library: Lib
     with store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
     store.close()
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
-    jobs.resume_all(library, OWNER)
+    background.resume_all(library, OWNER)
 
-    assert not jobs.working(library, "s")
-    assert library.requested(OWNER, "s")
+    assert not background.working(library, "s")
+    assert library.jobs.requested(OWNER, "s")
     gate.open()
-    jobs.go_on(library, OWNER, "s")
-    until(lambda: not jobs.working(library, "s"))
-    assert library.jobs(OWNER, "s")[0].state == "done"
+    background.go_on(library, OWNER, "s")
+    until(lambda: not background.working(library, "s"))
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
 
 
 def test_a_store_that_cannot_be_read_keeps_no_other_from_being_resumed(
@@ -191,23 +191,23 @@ def test_a_store_that_cannot_be_read_keeps_no_other_from_being_resumed(
 ) -> None:
     gate.open()
     (library.settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
-    jobs.resume_all(library, OWNER)
-    until(lambda: not jobs.working(library, "s"))
+    background.resume_all(library, OWNER)
+    until(lambda: not background.working(library, "s"))
 
     assert "what was asked of store 'broken' is not resumed" in caplog.text
-    assert library.jobs(OWNER, "s")[0].state == "done"
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
 
 
 def test_a_run_that_another_process_holds_takes_the_request_and_the_thread_ends(
     library: Library, gate: Gate
 ) -> None:
     with lock.hold(library.settings.store_dir / "s.db"):
-        jobs.start(library, OWNER, "s")
-        until(lambda: not jobs.working(library, "s"))
+        background.start(library, OWNER, "s")
+        until(lambda: not background.working(library, "s"))
 
-        assert library.requested(OWNER, "s")
+        assert library.jobs.requested(OWNER, "s")
 
 
 @pytest.fixture
@@ -230,26 +230,26 @@ def test_what_is_asked_during_a_repair_is_done_when_that_has_ended(
 ) -> None:
     gate.open()
     with lock.hold(library.settings.store_dir / "s.db", "repair"):
-        jobs.start(library, OWNER, "s")
+        background.start(library, OWNER, "s")
         assert refused.wait(WAIT_S)
-        assert jobs.working(library, "s")
-        assert library.jobs(OWNER, "s") == []
+        assert background.working(library, "s")
+        assert library.jobs.all(OWNER, "s") == []
 
-    until(lambda: not jobs.working(library, "s"))
+    until(lambda: not background.working(library, "s"))
 
-    assert not library.requested(OWNER, "s")
-    assert library.jobs(OWNER, "s")[0].state == "done"
+    assert not library.jobs.requested(OWNER, "s")
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
 
 
 def test_a_thread_that_waits_for_a_repair_can_be_stopped(
     library: Library, gate: Gate, refused: threading.Event
 ) -> None:
     with lock.hold(library.settings.store_dir / "s.db", "repair"):
-        jobs.start(library, OWNER, "s")
+        background.start(library, OWNER, "s")
         assert refused.wait(WAIT_S)
-        jobs.stop_all()
+        background.stop_all()
         assert threads() == 0
-    assert library.requested(OWNER, "s")
+    assert library.jobs.requested(OWNER, "s")
 
 
 def test_a_store_that_goes_while_a_run_waits_for_it_is_no_error(
@@ -257,17 +257,17 @@ def test_a_store_that_goes_while_a_run_waits_for_it_is_no_error(
 ) -> None:
     path = library.settings.store_dir / "s.db"
     with lock.hold(path, "delete"):
-        jobs.start(library, OWNER, "s")
+        background.start(library, OWNER, "s")
         assert refused.wait(WAIT_S)
         path.unlink()
-        until(lambda: not jobs.working(library, "s"))
+        until(lambda: not background.working(library, "s"))
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_guest_may_not_start_a_run(library: Library, gate: Gate) -> None:
     with pytest.raises(Forbidden):
-        jobs.start(library, Viewer("guest", stores=frozenset({"s"})), "s")
-    assert not jobs.working(library, "s")
+        background.start(library, Viewer("guest", stores=frozenset({"s"})), "s")
+    assert not background.working(library, "s")
 
 
 def test_an_error_in_a_run_is_logged_and_the_next_start_works(
@@ -278,12 +278,12 @@ def test_an_error_in_a_run_is_logged_and_the_next_start_works(
 
     with monkeypatch.context() as patch:
         patch.setattr("rag_core.index.index.make_plan", broken)
-        jobs.start(library, OWNER, "s")
+        background.start(library, OWNER, "s")
         gate.open()
-        until(lambda: not jobs.working(library, "s"))
+        until(lambda: not background.working(library, "s"))
     assert "the run of store 's' ended with an error" in caplog.text
-    assert library.jobs(OWNER, "s")[0].state == "failed"
+    assert library.jobs.all(OWNER, "s")[0].state == "failed"
 
-    jobs.start(library, OWNER, "s")
-    until(lambda: not jobs.working(library, "s"))
-    assert library.jobs(OWNER, "s")[0].state == "done"
+    background.start(library, OWNER, "s")
+    until(lambda: not background.working(library, "s"))
+    assert library.jobs.all(OWNER, "s")[0].state == "done"

@@ -30,13 +30,13 @@ def test_ollama_tells_its_version_and_the_models_that_can_embed(make: Make, olla
         f"Ollama 0.33.0 at {ollama.url} can embed with embeddinggemma (768 numbers, 2,048 tokens)."
     )
     assert (found.embedders, found.goes) == (("ollama:embeddinggemma",), "stays on this machine")
-    library.try_embedder(OWNER, "ollama", "Good morning.")
+    library.models.try_embedder(OWNER, "ollama", "Good morning.")
     assert "loaded" in connection(library, "ollama").sentence
 
 
 def test_the_models_of_ollama_are_listed_with_what_they_can(make: Make, ollama: OllamaServer) -> None:
     ollama.models["a-chat:3b"] = Model("llama", 3072, 131_072, capabilities=("completion",))
-    first, second = make(ollama_url=ollama.url).ollama_models(OWNER)
+    first, second = make(ollama_url=ollama.url).models.of_ollama(OWNER)
     assert (first.name, first.embeds, first.dimension, first.context) == (
         *("embeddinggemma:latest", True),
         *(768, 2048),
@@ -90,9 +90,9 @@ def test_a_server_that_lets_nobody_in_refuses(make: Make, ollama: OllamaServer) 
 
 def test_where_text_goes_is_known_without_asking(make: Make) -> None:
     library = make(ollama_url="https://ollama.example:11434")
-    assert library.goes(OWNER, "ollama:bge-m3") == "goes to ollama.example"
-    assert library.goes(OWNER, "minilm") == "stays on this machine"
-    assert "nowhere" in library.goes(OWNER, "openai:x")
+    assert library.models.destination_of(OWNER, "ollama:bge-m3") == "goes to ollama.example"
+    assert library.models.destination_of(OWNER, "minilm") == "stays on this machine"
+    assert "nowhere" in library.models.destination_of(OWNER, "openai:x")
 
 
 # --- fetching a model -------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_a_model_is_fetched_with_its_bytes_counted_and_can_be_used(make: Make, f
             fetching.go.set()
 
     library = make(ollama_url=fetching.url)
-    model = library.pull_model(OWNER, "ollama:bge-m3", report)
+    model = library.models.pull(OWNER, "ollama:bge-m3", report)
     assert (model.name, model.embeds, model.dimension) == ("bge-m3:latest", True, 1024)
     assert any((now.done, now.total) == (1_000_000, 2_000_000) for now in heard)
     assert any(now.said.startswith("1.0 MB of 2.0 MB") for now in heard)
@@ -171,7 +171,7 @@ def test_the_pace_tells_how_long_it_will_take(make: Make, fetching: Fetching) ->
             fetching.endless = False
 
     fetching.endless = True
-    make(ollama_url=fetching.url).pull_model(OWNER, "x", report)
+    make(ollama_url=fetching.url).models.pull(OWNER, "x", report)
     first = next(now for now in heard if now.rate)
     assert first.rate < 1_000_000, "what an earlier try had fetched took no time"
     assert first.eta == pytest.approx((first.total - first.done) / first.rate)
@@ -186,7 +186,7 @@ def test_a_download_that_is_cancelled_ends_at_once_and_at_the_server(make: Make,
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        make(ollama_url=fetching.url).pull_model(OWNER, "x", report)
+        make(ollama_url=fetching.url).models.pull(OWNER, "x", report)
     fetching.go.set()
     assert fetching.hung_up.wait(10), "Ollama stops when nobody listens"
     assert fetching.models == {}
@@ -195,19 +195,19 @@ def test_a_download_that_is_cancelled_ends_at_once_and_at_the_server(make: Make,
 def test_a_model_that_ollama_does_not_know_is_named(make: Make, fetching: Fetching) -> None:
     fetching.error = "pull model manifest: file does not exist"
     with pytest.raises(ModelMissing, match="does not have the model 'nosuch'"):
-        make(ollama_url=fetching.url).pull_model(OWNER, "nosuch")
+        make(ollama_url=fetching.url).models.pull(OWNER, "nosuch")
     fetching.error = "write /x: no space left on device"
     with pytest.raises(EmbedderError, match="failed: 'write /x: no space left on device'"):
-        make(ollama_url=fetching.url).pull_model(OWNER, "x")
+        make(ollama_url=fetching.url).models.pull(OWNER, "x")
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a\nb"])
 def test_what_can_be_no_models_name_is_not_asked_for(make: Make, fetching: Fetching, name: str) -> None:
     with pytest.raises(InvalidInput):
-        make(ollama_url=fetching.url).pull_model(OWNER, name or "ollama: ")
+        make(ollama_url=fetching.url).models.pull(OWNER, name or "ollama: ")
     assert fetching.asked == []
 
 
 def test_a_download_needs_ollama(make: Make) -> None:
     with pytest.raises(Unreachable, match="is not running"):
-        make(ollama_url=nobody()).pull_model(OWNER, "bge-m3")
+        make(ollama_url=nobody()).models.pull(OWNER, "bge-m3")

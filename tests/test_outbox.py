@@ -114,13 +114,13 @@ def test_passages_that_are_taken_out_by_hand_and_cleared_stores_follow(
     library: Library, store: Store, index: S3Vectors
 ) -> None:
     outbox.flush(store, index)
-    [passage] = library.document(OWNER, "zoo", "5.md").chunks
-    library.take_out_passages(OWNER, "zoo", [passage.key])
-    assert library.requested(OWNER, "zoo"), "for the index to be told"
+    [passage] = library.documents.get(OWNER, "zoo", "5.md").chunks
+    library.documents.take_out_passages(OWNER, "zoo", [passage.key])
+    assert library.jobs.requested(OWNER, "zoo"), "for the index to be told"
     assert outbox.flush(store, index) == outbox.Flushed(deleted=1)
     assert_alike(store, index)
-    library.clear_store(OWNER, "zoo", confirm=True)
-    library.run(OWNER, "zoo")
+    library.stores.clear(OWNER, "zoo", confirm=True)
+    library.jobs.run(OWNER, "zoo")
     assert outbox.flush(store, index) == outbox.Flushed(deleted=11)
     assert list(index.keys()) == []
 

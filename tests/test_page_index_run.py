@@ -69,7 +69,7 @@ def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four
     assert "**4** added" in texts(app)
     assert app.text_input(key=FOLDER).value == ""
     assert str(four_files) in texts(app)
-    assert library().store_info(OWNER, hashing_store).file_count == 4
+    assert library().stores.info(OWNER, hashing_store).file_count == 4
 
 
 def test_index_now_leads_to_the_run_at_the_top_of_the_page(hashing_store: str, four_files: Path) -> None:
@@ -217,18 +217,18 @@ def test_cancel_stops_the_run_and_go_on_ends_it(
     assert "Stopping after" in texts(app)
     slow.set()
     until(app, finished)
-    assert library().jobs(OWNER, hashing_store, 1)[0].state == "cancelled"
+    assert library().jobs.all(OWNER, hashing_store, 1)[0].state == "cancelled"
     until(press(app, "index_go_on"), lambda app: finished(app) and not has_key(app, "index_go_on"))
-    assert library().store_info(OWNER, hashing_store).pending == 0
+    assert library().stores.info(OWNER, hashing_store).pending == 0
 
 
 def test_a_run_that_nobody_took_is_not_hidden(hashing_store: str, four_files: Path) -> None:
     library().add_source(OWNER, hashing_store, four_files, ("**/*",))
-    library().request_index(OWNER, hashing_store)
+    library().jobs.request(OWNER, hashing_store)
     app = page()
     assert "Asked for, and nobody is at it: all folders." in texts(app)
     until(press(app, "index_go_on"), finished)
-    assert library().store_info(OWNER, hashing_store).file_count == 4
+    assert library().stores.info(OWNER, hashing_store).file_count == 4
 
 
 def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancelled(
@@ -238,7 +238,7 @@ def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancell
     other = subprocess.Popen([sys.executable, "-c", _OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE)
     try:
         app = until(page(), lambda app: has_key(app, "index_cancel"))
-        library().request_index(OWNER, hashing_store, [1])  # as a command does
+        library().jobs.request(OWNER, hashing_store, [1])  # as a command does
         until(app, lambda app: f"Asked for: all folders · {four_files}" in texts(app))
         press(app, "index_cancel")
         assert other.stdin is not None
@@ -247,7 +247,7 @@ def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancell
     finally:
         other.kill()
         other.wait()
-    assert library().jobs(OWNER, hashing_store, 1)[0].state == "cancelled"
+    assert library().jobs.all(OWNER, hashing_store, 1)[0].state == "cancelled"
 
 
 _OTHER_PROCESS = textwrap.dedent(
@@ -264,8 +264,8 @@ _OTHER_PROCESS = textwrap.dedent(
     Hashing.embed_documents = wait
 
     library = Library.open()
-    library.request_index(OWNER, "mine")
-    library.run(OWNER, "mine")
+    library.jobs.request(OWNER, "mine")
+    library.jobs.run(OWNER, "mine")
     """
 )
 
@@ -277,8 +277,8 @@ def test_what_was_typed_last_is_indexed_though_the_page_was_not_drawn_with_it(
     app.text_area(key="index_include").set_value("**/*.py")
     app.button(key="index_now").click()  # both in one run of the page, as by a quick click
     until(app.run(), finished)
-    assert [each.include for each in library().store_info(OWNER, hashing_store).sources] == [("**/*.py",)]
-    assert [each.path for each in library().documents(OWNER, hashing_store)] == ["run.py"]
+    assert [each.include for each in library().stores.info(OWNER, hashing_store).sources] == [("**/*.py",)]
+    assert [each.path for each in library().documents.all(OWNER, hashing_store)] == ["run.py"]
 
 
 def test_what_was_typed_last_and_chooses_nothing_starts_nothing(hashing_store: str, four_files: Path) -> None:
@@ -286,4 +286,4 @@ def test_what_was_typed_last_and_chooses_nothing_starts_nothing(hashing_store: s
     app.text_area(key="index_include").set_value("**/*.pdf")
     app.button(key="index_now").click()
     assert "Its files end in .md, .py." in texts(drawn(app.run()))
-    assert library().store_info(OWNER, hashing_store).sources == ()
+    assert library().stores.info(OWNER, hashing_store).sources == ()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("owner")
 
 def done(app: AppTest) -> AppTest:
     """Until nothing runs and nothing is asked for."""
-    return until(app, lambda app: finished(app) and not library().requested(OWNER, STORE))
+    return until(app, lambda app: finished(app) and not library().jobs.requested(OWNER, STORE))
 
 
 def choose_run(app: AppTest, row: int) -> AppTest:
@@ -53,7 +53,11 @@ def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(n
     done(press(app, "index_retry_0"))
 
     assert "**1 file could not be read.**" in texts(app)
-    assert [document.path for document in library().documents(OWNER, STORE)] == ["a.md", "b.md", "good.md"]
+    assert [document.path for document in library().documents.all(OWNER, STORE)] == [
+        "a.md",
+        "b.md",
+        "good.md",
+    ]
 
 
 def test_texts_that_were_refused_are_told_and_tried_again(
@@ -77,7 +81,7 @@ def test_texts_that_were_refused_are_told_and_tried_again(
     done(press(app, "index_retry_0"))
 
     assert "could not be read" not in texts(app)
-    assert library().store_info(OWNER, STORE).pending == 0
+    assert library().stores.info(OWNER, STORE).pending == 0
 
 
 def test_the_reasons_of_skipped_files_stay_behind_the_next_run(notes: Path) -> None:
@@ -118,31 +122,31 @@ def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(n
     with lock.hold(library().settings.store_dir / f"{STORE}.db"):
         app = press(page(), f"source_index_{STORE}_1")
         until(app, lambda app: f"nobody is at it: {notes}." in texts(app))
-        assert library().requested(OWNER, STORE)
+        assert library().jobs.requested(OWNER, STORE)
     done(press(app, "index_go_on"))
-    assert library().jobs(OWNER, STORE, 1)[0].state == "done"
+    assert library().jobs.all(OWNER, STORE, 1)[0].state == "done"
 
 
 def test_what_nobody_has_begun_can_be_taken_back(notes: Path) -> None:
     (notes / "a.md").write_text("It is a note.\n")
     library().create_store(OWNER, STORE, "hashing")
     library().add_source(OWNER, STORE, notes, ("**/*",))
-    library().request_index(OWNER, STORE)
+    library().jobs.request(OWNER, STORE)
     app = page()
     assert "Asked for, and nobody is at it: all folders." in texts(app)
 
     until(press(app, "index_forget"), lambda app: "Cancelled" in texts(app))
 
-    assert library().documents(OWNER, STORE) == []
-    assert not library().requested(OWNER, STORE)
+    assert library().documents.all(OWNER, STORE) == []
+    assert not library().jobs.requested(OWNER, STORE)
 
 
 def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
     (notes / "a.md").write_text("It is a note.\n")
     library().create_store(OWNER, STORE, "hashing")
     library().add_source(OWNER, STORE, notes, ("**/*",))
-    library().request_index(OWNER, STORE)
-    with library()._stores.open(OWNER, STORE).store.note() as db:
+    library().jobs.request(OWNER, STORE)
+    with library()._shared.stores.open(OWNER, STORE).store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
     app = page()
     assert "it did not come to an end" in texts(app)
@@ -150,7 +154,7 @@ def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
 
     done(press(app, "index_go_on"))
 
-    assert library().store_info(OWNER, STORE).file_count == 1
+    assert library().stores.info(OWNER, STORE).file_count == 1
 
 
 # --- what there was ---------------------------------------------------------------------

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core.access import REFUSAL
-from rag_core.library import Library, jobs
+from rag_core.library import Library, background
 from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.types import OWNER
@@ -76,7 +76,7 @@ def test_a_store_that_is_not_there_is_said_above_the_others(garden: Library) -> 
 def test_a_store_tells_everything_about_itself(garden: Library, notes: Path) -> None:
     app = page(store="garden")
     said = texts(app)
-    info = garden.store_info(OWNER, "garden")
+    info = garden.stores.info(OWNER, "garden")
     assert app.title[0].value == "garden"
     for name, value in {
         "Files": "3, 1 failed", "Passages": "3", "Embedder": "hashing",
@@ -90,7 +90,7 @@ def test_a_store_tells_everything_about_itself(garden: Library, notes: Path) -> 
 
 
 def test_a_dot_product_is_said_to_be_cosine_in_amazon_s3_vectors(garden: Library) -> None:
-    info = replace(garden.store_info(OWNER, "garden"), distance_metric="dot_product")
+    info = replace(garden.stores.info(OWNER, "garden"), distance_metric="dot_product")
     said = "Amazon S3 Vectors has no dot product: an index there says cosine"
     assert said not in store_facts.sheet(info)
     assert said in store_facts.sheet(replace(info, backend="s3vectors"))
@@ -166,7 +166,7 @@ def test_a_new_store_gets_what_was_chosen_and_is_markup() -> None:
     app.selectbox(key="stores_metric").select("euclidean")
     app.number_input(key="stores_dimension_hashing").set_value(64).run()
     press(app, "stores_create")
-    info = library().store_info(OWNER, "herbs")
+    info = library().stores.info(OWNER, "herbs")
     assert (info.embedder, info.dimension, info.distance_metric) == ("hashing:64", 64, "euclidean")
     assert params(app) == {"store": "herbs"}
     assert app.title[0].value == "herbs"
@@ -177,7 +177,7 @@ def test_a_dimension_is_asked_for_only_where_the_embedder_leaves_a_choice() -> N
     assert "A vector of this embedder has 384 numbers." in texts(app)
     assert not app.number_input
     press(fill(app, "notes", "minilm"), "stores_create")
-    assert library().store_info(OWNER, "notes").dimension == 384
+    assert library().stores.info(OWNER, "notes").dimension == 384
 
 
 def test_what_a_newcomer_need_not_know_is_folded_unless_it_is_chosen(home: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_name_that_cannot_be_is_refused_with_the_librarys_words(garden: Librar
     app = press(fill(page(), name), "stores_create")
     said = "A store called 'garden' exists already." if name == "GARDEN" else "cannot be a store's name."
     assert said in texts(app)
-    assert garden.store_names(OWNER) == ["garden"]
+    assert garden.stores.names(OWNER) == ["garden"]
     renamed = page(store="garden")
     renamed.text_input(key="store_new_name_garden").set_value(name)
     if name != "GARDEN":  # which a store may well be called instead of garden
@@ -231,12 +231,12 @@ def test_the_setting_that_still_says_the_old_name_is_named() -> None:
 
 
 def test_what_was_asked_of_a_store_is_done_once_it_is_renamed(garden: Library) -> None:
-    garden.request_index(OWNER, "garden")
+    garden.jobs.request(OWNER, "garden")
     app = page(store="garden")
     app.text_input(key="store_new_name_garden").set_value("plants")
     press_label(app, "Rename")
-    until(lambda: not jobs.working(garden, "plants"))
-    assert not garden.requested(OWNER, "plants")
+    until(lambda: not background.working(garden, "plants"))
+    assert not garden.jobs.requested(OWNER, "plants")
 
 
 def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path) -> None:
@@ -245,13 +245,13 @@ def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path
     app.text_input(key="store_delete_name_garden").set_value("gardn")
     press_label(app, "Delete store")
     assert "That is not the store's name. Nothing was deleted." in texts(app)
-    assert garden.store_names(OWNER) == ["garden"]
+    assert garden.stores.names(OWNER) == ["garden"]
 
     app.text_input(key="store_delete_name_garden").set_value("garden")
     press_label(app, "Delete store")
     assert "Store 'garden' is deleted; its files are untouched." in texts(app)
     assert params(app) == {}
-    assert garden.store_names(OWNER) == []
+    assert garden.stores.names(OWNER) == []
     assert (notes / "rose.md").exists()
     assert "is deleted" not in texts(drawn(app.run()))
 
@@ -259,14 +259,14 @@ def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path
 def test_whom_a_store_is_shared_with_is_said_and_who_loses_it(garden: Library) -> None:
     assert "Shared with" not in texts(page(store="garden"))
     assert "can search it" not in texts(page(store="garden"))
-    garden.make_owner(OWNER, "me@example.com")
-    garden.share(OWNER, "ada@example.com", ["garden"])
+    garden.sharing.make_owner(OWNER, "me@example.com")
+    garden.sharing.share(OWNER, "ada@example.com", ["garden"])
     app = page(store="garden")
     assert "Shared with ada@example.com." in texts(app)
     assert links(app)["Settings"] == "settings?"
     assert "ada@example.com can search it no more. The files that it was read from stay." in texts(app)
     for name in ("bob", "cy", "dee", "eve"):
-        garden.share(OWNER, f"{name}@example.com", ["garden"])
+        garden.sharing.share(OWNER, f"{name}@example.com", ["garden"])
     some = "ada@example.com, bob@example.com, cy@example.com and 2 more guests"
     assert f"Shared with {some}." in texts(page(store="garden"))
 
@@ -279,7 +279,7 @@ def test_a_store_that_is_being_indexed_leads_to_its_run_instead(garden: Library)
     assert "Store 'garden' is being indexed. Nothing was deleted; cancel the run" in texts(app)
     links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
     assert links["Go to the run"] == "store=garden"
-    assert garden.store_names(OWNER) == ["garden"]
+    assert garden.stores.names(OWNER) == ["garden"]
 
 
 def test_a_damaged_store_can_be_deleted(garden: Library) -> None:
@@ -288,7 +288,7 @@ def test_a_damaged_store_can_be_deleted(garden: Library) -> None:
     assert "Store 'torn' cannot be opened" in texts(app)
     app.text_input(key="store_delete_name_torn").set_value("torn")
     press_label(app, "Delete store")
-    assert garden.store_names(OWNER) == ["garden"]
+    assert garden.stores.names(OWNER) == ["garden"]
 
 
 # --- health -----------------------------------------------------------------------------
@@ -318,14 +318,14 @@ def test_faults_are_named_and_repaired(garden: Library) -> None:
     assert "2 faults in 12 checks" in texts(app)
     assert "3 documents with passages at a place that cannot be." in texts(app)
 
-    garden.request_index(OWNER, "garden", [])
+    garden.jobs.request(OWNER, "garden", [])
     settled(press(app, "store_repair_garden"))
 
-    until(lambda: not jobs.working(garden, "garden"))
-    assert not garden.requested(OWNER, "garden"), "what was asked meanwhile is done"
+    until(lambda: not background.working(garden, "garden"))
+    assert not garden.jobs.requested(OWNER, "garden"), "what was asked meanwhile is done"
     assert "3 documents read again into a new file, 3 vectors taken over." in texts(app)
     assert not has_key(app, "store_repair_garden")
-    assert garden.verify(OWNER, "garden").sound
+    assert garden.upkeep.verify(OWNER, "garden").sound
 
 
 def test_a_store_that_cannot_be_read_is_repaired_on_its_page(garden: Library) -> None:
@@ -344,4 +344,4 @@ def test_a_store_that_cannot_be_read_is_repaired_on_its_page(garden: Library) ->
 
     assert "3 documents read again into a new file" in texts(app)
     assert "Folders" in texts(app), "the page is whole again"
-    assert garden.verify(OWNER, "garden").sound
+    assert garden.upkeep.verify(OWNER, "garden").sound

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from rag_core.errors import InvalidInput, StoreBusy, VectorError
-from rag_core.library import Library, jobs
+from rag_core.library import Library, background
 from rag_core.store import lock
 from rag_core.types import OWNER
 from rag_core.vectors.backends import address_of
@@ -34,7 +34,7 @@ def test_what_is_indexed_is_sent_and_searches_ask_there(remote_zoo: Library, ama
     assert answer.hits[0].document.path == "stoat.md"
     assert answer.hits[0].similarity == pytest.approx(1, abs=1e-3)
     assert not answer.notices
-    info = remote_zoo.store_info(OWNER, "zoo")
+    info = remote_zoo.stores.info(OWNER, "zoo")
     assert (info.backend, info.address, info.unsent) == ("s3vectors", "s3vectors://commonplace-zoo/main", 0)
 
 
@@ -44,7 +44,7 @@ def test_what_changes_and_goes_is_changed_and_goes_there(remote_zoo: Library, no
     index(remote_zoo, "zoo")
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
     assert len(keys_here(remote_zoo)) == 2
-    assert remote_zoo.verify(OWNER, "zoo").findings == ()
+    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_hits_are_those_of_the_same_notes_in_a_local_store(remote_zoo: Library, notes: Path) -> None:
@@ -72,14 +72,14 @@ def test_cut_off_words_are_found_and_the_backlog_is_seen(
     job = index(remote_zoo, "zoo")
     assert job.state == "done"
     assert "waits for the next run" in job.message
-    assert remote_zoo.store_info(OWNER, "zoo").unsent == 1
+    assert remote_zoo.stores.info(OWNER, "zoo").unsent == 1
     answer = remote_zoo.search(OWNER, "heron", ["zoo"])
     assert answer.hits[0].document.path == "heron.md"
     assert "searched by words only" in answer.notices[0].message
     amazon.faults = None
-    remote_zoo.request_index(OWNER, "zoo", [])
-    remote_zoo.run(OWNER, "zoo")
-    assert remote_zoo.store_info(OWNER, "zoo").unsent == 0
+    remote_zoo.jobs.request(OWNER, "zoo", [])
+    remote_zoo.jobs.run(OWNER, "zoo")
+    assert remote_zoo.stores.info(OWNER, "zoo").unsent == 0
     assert meant(remote_zoo, "The heron flew.").hits[0].document.path == "heron.md"
 
 
@@ -89,15 +89,15 @@ def test_once_the_index_answers_the_backlog_is_sent_in_the_background(
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     cut_off(amazon)
     index(remote_zoo, "zoo")
-    before = len(remote_zoo.jobs(OWNER, "zoo"))
-    jobs.send_backlogs(remote_zoo, OWNER)
-    assert len(remote_zoo.jobs(OWNER, "zoo")) == before  # nothing is tried in vain
+    before = len(remote_zoo.jobs.all(OWNER, "zoo"))
+    background.send_backlogs(remote_zoo, OWNER)
+    assert len(remote_zoo.jobs.all(OWNER, "zoo")) == before  # nothing is tried in vain
     amazon.faults = None
-    jobs.send_backlogs(remote_zoo, OWNER)
-    until(lambda: not jobs.working(remote_zoo, "zoo"))
-    assert remote_zoo.store_info(OWNER, "zoo").unsent == 0
-    jobs.send_backlogs(remote_zoo, OWNER)
-    assert len(remote_zoo.jobs(OWNER, "zoo")) == before + 1
+    background.send_backlogs(remote_zoo, OWNER)
+    until(lambda: not background.working(remote_zoo, "zoo"))
+    assert remote_zoo.stores.info(OWNER, "zoo").unsent == 0
+    background.send_backlogs(remote_zoo, OWNER)
+    assert len(remote_zoo.jobs.all(OWNER, "zoo")) == before + 1
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
@@ -109,7 +109,7 @@ def test_a_guest_is_not_told_where_the_vectors_are(
     notices = remote_zoo.search(GUEST, "otter").notices
     assert "not at hand" in notices[0].message
     assert "commonplace-zoo" not in str(notices)
-    assert remote_zoo.store_info(GUEST, "zoo").address == ""
+    assert remote_zoo.stores.info(GUEST, "zoo").address == ""
 
 
 def test_private_notes_are_sent_only_to_this_machine_or_when_allowed(
@@ -119,41 +119,41 @@ def test_private_notes_are_sent_only_to_this_machine_or_when_allowed(
     index(remote_zoo, "zoo")
     assert len(keys_there(remote_zoo)) == 4  # the stand-in is on this machine
     monkeypatch.setattr("rag_core.vectors.s3vectors.S3Vectors.server", "https://far.example.org")
-    remote_zoo.let_private_leave(OWNER, "zoo", allowed=False)
-    remote_zoo.run(OWNER, "zoo")
+    remote_zoo.placement.let_private_leave(OWNER, "zoo", allowed=False)
+    remote_zoo.jobs.run(OWNER, "zoo")
     assert len(keys_there(remote_zoo)) == 3
-    assert remote_zoo.verify(OWNER, "zoo").findings == ()
-    remote_zoo.let_private_leave(OWNER, "zoo", allowed=True)
-    remote_zoo.run(OWNER, "zoo")
+    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
+    remote_zoo.placement.let_private_leave(OWNER, "zoo", allowed=True)
+    remote_zoo.jobs.run(OWNER, "zoo")
     assert len(keys_there(remote_zoo)) == 4
-    assert remote_zoo.store_info(OWNER, "zoo").sends_private
+    assert remote_zoo.stores.info(OWNER, "zoo").sends_private
 
 
 def test_verify_says_what_is_wrong_there_and_heal_mends_it(remote_zoo: Library) -> None:
     opened = store_of(remote_zoo, "zoo")
-    there = remote_zoo._stores.target(opened)
+    there = remote_zoo._shared.stores.target(opened)
     assert there is not None
     there.delete([min(keys_here(remote_zoo))])
     opened.close()
-    found = remote_zoo.verify(OWNER, "zoo").findings
+    found = remote_zoo.upkeep.verify(OWNER, "zoo").findings
     assert [(each.severity, each.sentence) for each in found] == [
         ("fault", "The vector index lacks 1 passage.")
     ]
-    assert remote_zoo.heal(OWNER, "zoo").findings == found
-    assert remote_zoo.verify(OWNER, "zoo").findings == ()
+    assert remote_zoo.placement.heal(OWNER, "zoo").findings == found
+    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
 def test_an_index_that_was_deleted_is_made_again_by_heal(remote_zoo: Library) -> None:
     opened = store_of(remote_zoo, "zoo")
-    there = remote_zoo._stores.target(opened)
+    there = remote_zoo._shared.stores.target(opened)
     assert there is not None
     there.drop(opened.id)
     opened.close()
-    assert [each.sentence for each in remote_zoo.verify(OWNER, "zoo").findings] == [
+    assert [each.sentence for each in remote_zoo.upkeep.verify(OWNER, "zoo").findings] == [
         "The vector index is not there."
     ]
-    remote_zoo.heal(OWNER, "zoo")
+    remote_zoo.placement.heal(OWNER, "zoo")
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
@@ -163,7 +163,7 @@ def test_an_index_of_another_installation_is_neither_adopted_nor_healed(
     other = Library(remote_zoo.settings.model_copy(update={"data_dir": tmp_path / "other"}))
     with pytest.raises(VectorError, match="belongs to another installation"):
         other.create_store(OWNER, "zoo", "hashing")
-    assert other.store_names(OWNER) == []
+    assert other.stores.names(OWNER) == []
     other.close()
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
@@ -172,7 +172,7 @@ def test_an_index_that_cannot_be_reached_makes_no_store(remote_library: Library,
     cut_off(amazon)
     with pytest.raises(VectorError):
         remote_library.create_store(OWNER, "zoo", "hashing")
-    assert remote_library.store_names(OWNER) == []
+    assert remote_library.stores.names(OWNER) == []
 
 
 def test_an_unknown_vector_index_is_refused(library: Library) -> None:
@@ -181,7 +181,7 @@ def test_an_unknown_vector_index_is_refused(library: Library) -> None:
 
 
 def test_deleting_a_store_deletes_its_index(remote_zoo: Library, amazon: Server) -> None:
-    remote_zoo.delete_store(OWNER, "zoo")
+    remote_zoo.stores.delete(OWNER, "zoo")
     assert calls(amazon, "DeleteIndex") == 1
     remote_zoo.create_store(OWNER, "zoo", "hashing")  # its bucket is free again
 
@@ -198,7 +198,7 @@ def test_deleting_one_of_two_copies_leaves_the_index_to_the_other(
     remote_zoo: Library, notes: Path, deleted: str, left: str
 ) -> None:
     copied(remote_zoo, "copy")
-    remote_zoo.delete_store(OWNER, deleted)
+    remote_zoo.stores.delete(OWNER, deleted)
     assert [hit.document.path for hit in meant(remote_zoo, "otter", left).hits][:1] == ["otter.md"]
     assert not meant(remote_zoo, "otter", left).warnings
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
@@ -219,15 +219,16 @@ def test_two_copies_of_a_store_do_not_fill_one_index(
         assert "Delete all but one" in job.message
         assert remote_zoo.search(OWNER, "heron", [name], mode="lexical").hits
     with pytest.raises(VectorError, match="are copies of one file"):
-        remote_zoo.heal(OWNER, "copy")
+        remote_zoo.placement.heal(OWNER, "copy")
     with pytest.raises(VectorError, match="are copies of one file"):
-        remote_zoo.switch_store(OWNER, "copy", backend="s3vectors", embedder="hashing:32")
+        remote_zoo.placement.switch(OWNER, "copy", backend="s3vectors", embedder="hashing:32")
     assert any(
-        "are copies of one file" in found.sentence for found in remote_zoo.verify(OWNER, "copy").findings
+        "are copies of one file" in found.sentence
+        for found in remote_zoo.upkeep.verify(OWNER, "copy").findings
     )
     assert calls(amazon, "DeleteIndex") == 0
 
-    remote_zoo.delete_store(OWNER, "copy")
+    remote_zoo.stores.delete(OWNER, "copy")
     index(remote_zoo, "zoo")
     assert keys_there(remote_zoo) == keys_here(remote_zoo) > before
 
@@ -236,8 +237,8 @@ def test_a_copy_that_is_switched_to_its_own_file_leaves_the_index(
     remote_zoo: Library, amazon: Server
 ) -> None:
     copied(remote_zoo, "copy")
-    remote_zoo.switch_store(OWNER, "copy", backend="local")
-    job = remote_zoo.run(OWNER, "copy")
+    remote_zoo.placement.switch(OWNER, "copy", backend="local")
+    job = remote_zoo.jobs.run(OWNER, "copy")
     assert job is not None
     assert "is not deleted yet" in job.message
     assert calls(amazon, "DeleteIndex") == 0
@@ -246,11 +247,11 @@ def test_a_copy_that_is_switched_to_its_own_file_leaves_the_index(
 
 
 def test_a_renamed_store_keeps_its_index(remote_zoo: Library, notes: Path) -> None:
-    remote_zoo.rename_store(OWNER, "zoo", "ark")
+    remote_zoo.stores.rename(OWNER, "zoo", "ark")
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     index(remote_zoo, "ark")
     assert keys_there(remote_zoo, "ark") == keys_here(remote_zoo, "ark")
-    assert remote_zoo.store_info(OWNER, "ark").address == "s3vectors://commonplace-zoo/main"
+    assert remote_zoo.stores.info(OWNER, "ark").address == "s3vectors://commonplace-zoo/main"
 
 
 @pytest.mark.parametrize("backend", ["qdrant", "chroma"])
@@ -266,11 +267,11 @@ def test_engines_in_this_process_are_filled_searched_switched_and_deleted(
     (notes / "otter.md").unlink()
     index(library, "zoo")
     assert keys_there(library) == keys_here(library)
-    library.switch_store(OWNER, "zoo", "hashing:64")
-    library.run(OWNER, "zoo")
+    library.placement.switch(OWNER, "zoo", "hashing:64")
+    library.jobs.run(OWNER, "zoo")
     assert keys_there(library) == keys_here(library)
-    assert library.verify(OWNER, "zoo").findings == ()
-    library.delete_store(OWNER, "zoo")
+    assert library.upkeep.verify(OWNER, "zoo").findings == ()
+    library.stores.delete(OWNER, "zoo")
     library.create_store(OWNER, "zoo", "hashing", backend=backend)  # nothing of it is left
 
 
@@ -298,7 +299,7 @@ def test_an_index_that_was_made_for_a_store_that_was_not_is_deleted(
     break_once(amazon, monkeypatch, "ListTagsForResource", 2)
     with pytest.raises(VectorError):
         remote_library.create_store(OWNER, "zoo", "hashing")
-    assert remote_library.store_names(OWNER) == []
+    assert remote_library.stores.names(OWNER) == []
     assert calls(amazon, "CreateIndex") == calls(amazon, "DeleteIndex") == 1
     remote_library.create_store(OWNER, "zoo", "hashing")
 
@@ -321,10 +322,10 @@ def test_deleting_that_was_cut_off_between_index_and_bucket_is_ended_by_deleting
 ) -> None:
     break_once(amazon, monkeypatch, "DeleteVectorBucket", 1000)
     with pytest.raises(VectorError, match="cannot be deleted"):
-        remote_zoo.delete_store(OWNER, "zoo")
+        remote_zoo.stores.delete(OWNER, "zoo")
     monkeypatch.undo()
     assert [*amazon.service._buckets["commonplace-zoo"].indexes] == []
-    remote_zoo.delete_store(OWNER, "zoo")
+    remote_zoo.stores.delete(OWNER, "zoo")
     assert amazon.service._buckets == {}
 
 
@@ -332,7 +333,7 @@ def test_a_silent_index_holds_nobody_for_long(remote_zoo: Library, monkeypatch: 
     monkeypatch.setattr("rag_core.models.deadline.ANSWER_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        options = remote_zoo._vector_options
+        options = remote_zoo._shared.vector_options
         for backend, theirs in (
             ("s3vectors", replace(options["s3vectors"], endpoint_url=url)),
             ("chroma", ChromaOptions(url=url)),
@@ -340,24 +341,24 @@ def test_a_silent_index_holds_nobody_for_long(remote_zoo: Library, monkeypatch: 
         ):
             options[backend] = theirs
             address = address_of(backend, "zoo", options)
-            remote_zoo._stores._remotes.clear()
+            remote_zoo._shared.stores._remotes.clear()
             opened = store_of(remote_zoo, "zoo")
             with opened.decide() as db:
                 db.execute("UPDATE meta SET value = ? WHERE key = 'remote'", (address,))
             opened.close()
-            [finding] = remote_zoo.verify(OWNER, "zoo").findings
+            [finding] = remote_zoo.upkeep.verify(OWNER, "zoo").findings
             assert "gives no answer within 0.2 seconds" in finding.sentence
-            for act in (remote_zoo.heal, remote_zoo.delete_store):
+            for act in (remote_zoo.placement.heal, remote_zoo.stores.delete):
                 with pytest.raises(VectorError, match="gives no answer within"):
                     act(OWNER, "zoo")
             for ask in (
-                lambda address=address: remote_zoo.attach_store(OWNER, address, "copy"),
+                lambda address=address: remote_zoo.placement.attach(OWNER, address, "copy"),
                 lambda kind=backend: remote_zoo.create_store(OWNER, "new", "hashing", backend=kind),
-                lambda kind=backend: remote_zoo.switch_store(OWNER, "zoo", "hashing:64", kind),
+                lambda kind=backend: remote_zoo.placement.switch(OWNER, "zoo", "hashing:64", kind),
             ):
                 with pytest.raises(VectorError, match="gives no answer within"):
                     ask()
-            assert remote_zoo.store_names(OWNER) == ["zoo"]
+            assert remote_zoo.stores.names(OWNER) == ["zoo"]
 
 
 def test_a_store_knows_from_its_first_moment_where_its_index_is(
@@ -372,7 +373,7 @@ def test_a_store_knows_from_its_first_moment_where_its_index_is(
 
 def test_a_run_fills_an_index_that_was_deleted_with_everything(remote_zoo: Library, notes: Path) -> None:
     opened = store_of(remote_zoo, "zoo")
-    there = remote_zoo._stores.target(opened)
+    there = remote_zoo._shared.stores.target(opened)
     assert there is not None
     there.drop(opened.id)
     opened.close()
@@ -383,7 +384,7 @@ def test_a_run_fills_an_index_that_was_deleted_with_everything(remote_zoo: Libra
 
 def test_a_store_that_is_indexed_keeps_its_index_when_it_is_to_be_deleted(remote_zoo: Library) -> None:
     with lock.hold(remote_zoo.settings.store_dir / "zoo.db"), pytest.raises(StoreBusy):
-        remote_zoo.delete_store(OWNER, "zoo")
+        remote_zoo.stores.delete(OWNER, "zoo")
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
@@ -392,11 +393,11 @@ def test_a_store_whose_index_cannot_be_deleted_stays_unless_the_index_may_be_lef
 ) -> None:
     cut_off(amazon)
     with pytest.raises(VectorError, match="cannot be deleted, and so nothing was") as caught:
-        remote_zoo.delete_store(OWNER, "zoo")
+        remote_zoo.stores.delete(OWNER, "zoo")
     assert "--leave-index" in caught.value.suggestion
-    assert remote_zoo.store_names(OWNER) == ["zoo"]
-    remote_zoo.delete_store(OWNER, "zoo", leave_index=True)
-    assert remote_zoo.store_names(OWNER) == []
+    assert remote_zoo.stores.names(OWNER) == ["zoo"]
+    remote_zoo.stores.delete(OWNER, "zoo", leave_index=True)
+    assert remote_zoo.stores.names(OWNER) == []
 
 
 def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
@@ -413,15 +414,15 @@ def test_what_is_refused_whenever_it_is_sent_is_tried_less_and_less_often(
         patched.setattr(amazon.service, "PutVectors", refuse)
         index(remote_zoo, "zoo")
         for _ in range(20):
-            before = len(remote_zoo.jobs(OWNER, "zoo", 50))
-            jobs.send_backlogs(remote_zoo, OWNER)
-            until(lambda: not jobs.working(remote_zoo, "zoo"))
-            tries.append(len(remote_zoo.jobs(OWNER, "zoo", 50)) - before)
-            now += jobs.SEND_EVERY_S
+            before = len(remote_zoo.jobs.all(OWNER, "zoo", 50))
+            background.send_backlogs(remote_zoo, OWNER)
+            until(lambda: not background.working(remote_zoo, "zoo"))
+            tries.append(len(remote_zoo.jobs.all(OWNER, "zoo", 50)) - before)
+            now += background.SEND_EVERY_S
     assert tries[:8] == [1, 1, 0, 1, 0, 0, 0, 1]
     now += 10_000
-    jobs.send_backlogs(remote_zoo, OWNER)
-    until(lambda: not jobs.working(remote_zoo, "zoo"))
+    background.send_backlogs(remote_zoo, OWNER)
+    until(lambda: not background.working(remote_zoo, "zoo"))
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
@@ -445,7 +446,7 @@ def test_a_search_waits_for_a_silent_index_once_and_then_nobody_waits(
     hurried: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hurried.create_store(OWNER, "ark", "hashing")
-    index(hurried, "ark", Path(hurried.sources(OWNER, "zoo")[0].source.root))
+    index(hurried, "ark", Path(hurried.sources.all(OWNER, "zoo")[0].source.root))
     amazon.faults = Faults(1.0, 1, ("silent",))
     before = asked(amazon)
     answer = hurried.search(OWNER, "otter", ["zoo", "ark"])
@@ -469,5 +470,5 @@ def test_a_guest_is_not_told_which_server_is_silent(hurried: Library, amazon: Se
 
 
 def test_a_guest_is_not_told_whether_private_notes_leave(remote_zoo: Library) -> None:
-    remote_zoo.let_private_leave(OWNER, "zoo", allowed=True)
-    assert not remote_zoo.store_info(GUEST, "zoo").sends_private
+    remote_zoo.placement.let_private_leave(OWNER, "zoo", allowed=True)
+    assert not remote_zoo.stores.info(GUEST, "zoo").sends_private

@@ -38,12 +38,12 @@ def shelf(library: Library, notes: Path) -> Library:
 
 
 def seen(library: Library, viewer: Viewer = GUEST, store: str = "notes") -> set[str]:
-    return {document.path for document in library.documents(viewer, store)}
+    return {document.path for document in library.documents.all(viewer, store)}
 
 
 def hidden(library: Library, *globs: str) -> set[str]:
     """What these rules hide beside what says so itself."""
-    library.set_private_rules(OWNER, "notes", globs)
+    library.privacy.set(OWNER, "notes", globs)
     return seen(library, OWNER) - seen(library) - {"own.md"}
 
 
@@ -93,52 +93,52 @@ def test_a_rule_matches_below_every_folder_and_as_the_path_is_shown(library: Lib
 
 @pytest.mark.parametrize("glob", ["", "  ", "/etc/**", "../x", "~/notes", "a\0b", "{a,b}" * 20])
 def test_a_pattern_that_cannot_be_is_refused_and_nothing_changes(shelf: Library, glob: str) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["tea.md"])
+    shelf.privacy.set(OWNER, "notes", ["tea.md"])
     for act in (
-        lambda: shelf.set_private_rules(OWNER, "notes", ["journal/**", glob]),
-        lambda: shelf.change_private_rules(OWNER, "notes", hide=[glob]),
-        lambda: shelf.hidden_by(OWNER, "notes", glob),
+        lambda: shelf.privacy.set(OWNER, "notes", ["journal/**", glob]),
+        lambda: shelf.privacy.change(OWNER, "notes", hide=[glob]),
+        lambda: shelf.privacy.hidden_by(OWNER, "notes", glob),
     ):
         with pytest.raises(InvalidInput):
             act()
-    assert shelf.private_rules(OWNER, "notes") == ("tea.md",)
+    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
 
 
 def test_rules_are_the_owners_business(shelf: Library) -> None:
     for act in (
-        lambda: shelf.private_rules(GUEST, "notes"),
-        lambda: shelf.privacy(GUEST, "notes"),
-        lambda: shelf.hidden_by(GUEST, "notes", "tea.md"),
-        lambda: shelf.set_private_rules(GUEST, "notes", []),
-        lambda: shelf.change_private_rules(GUEST, "notes", show=["tea.md"]),
+        lambda: shelf.privacy.rules(GUEST, "notes"),
+        lambda: shelf.privacy.report(GUEST, "notes"),
+        lambda: shelf.privacy.hidden_by(GUEST, "notes", "tea.md"),
+        lambda: shelf.privacy.set(GUEST, "notes", []),
+        lambda: shelf.privacy.change(GUEST, "notes", show=["tea.md"]),
     ):
         with pytest.raises(Forbidden):
             act()
 
 
 def test_what_is_private_is_counted(shelf: Library, notes: Path) -> None:
-    assert shelf.hidden_by(OWNER, "notes", "**/*.md") == 6
-    assert shelf.privacy(OWNER, "notes") == Privacy("notes", {}, 6, 1, 1, 0)
-    found = shelf.set_private_rules(OWNER, "notes", ["journal/**", "own.md", "nowhere/**", "./journal/**"])
+    assert shelf.privacy.hidden_by(OWNER, "notes", "**/*.md") == 6
+    assert shelf.privacy.report(OWNER, "notes") == Privacy("notes", {}, 6, 1, 1, 0)
+    found = shelf.privacy.set(OWNER, "notes", ["journal/**", "own.md", "nowhere/**", "./journal/**"])
     assert found == Privacy("notes", {"journal/**": 2, "own.md": 1, "nowhere/**": 0}, 6, 3, 1, 3)
     assert found.idle == ("nowhere/**",)
     (notes / "journal" / "picture.png").write_bytes(b"\x00\x01")  # holds no text: no document of anybody
     index(shelf, "notes")
-    assert shelf.hidden_by(OWNER, "notes", "journal/**") == 2
+    assert shelf.privacy.hidden_by(OWNER, "notes", "journal/**") == 2
 
 
 def test_rules_are_added_and_taken_away_one_by_one(shelf: Library) -> None:
-    shelf.change_private_rules(OWNER, "notes", hide=["tea.md", "journal/**"])
-    shelf.change_private_rules(OWNER, "notes", hide=["tea.md", "*.key.md"], show=["./journal/**"])
-    assert shelf.private_rules(OWNER, "notes") == ("tea.md", "*.key.md")
+    shelf.privacy.change(OWNER, "notes", hide=["tea.md", "journal/**"])
+    shelf.privacy.change(OWNER, "notes", hide=["tea.md", "*.key.md"], show=["./journal/**"])
+    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md", "*.key.md")
     with pytest.raises(InvalidInput, match=r"has no rule 'rose\.md'"):
-        shelf.change_private_rules(OWNER, "notes", hide=["rose.md"], show=["rose.md"])
-    assert shelf.private_rules(OWNER, "notes") == ("tea.md", "*.key.md")
+        shelf.privacy.change(OWNER, "notes", hide=["rose.md"], show=["rose.md"])
+    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md", "*.key.md")
 
 
 def test_why_a_document_is_private_is_told(shelf: Library) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["journal/**", "own.md"])
-    why = {document.path: document.private_by for document in shelf.documents(OWNER, "notes")}
+    shelf.privacy.set(OWNER, "notes", ["journal/**", "own.md"])
+    why = {document.path: document.private_by for document in shelf.documents.all(OWNER, "notes")}
     assert (why["tea.md"], why["journal/monday.md"], why["own.md"]) == ((), ("rule",), ("note", "rule"))
 
 
@@ -146,7 +146,7 @@ def test_why_a_document_is_private_is_told(shelf: Library) -> None:
 
 
 def test_a_rule_holds_for_what_comes_and_moves_later(shelf: Library, notes: Path) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["journal/**"])
+    shelf.privacy.set(OWNER, "notes", ["journal/**"])
     (notes / "journal" / "friday.md").write_text("# Friday\n\nThe secret plan.\n")
     (notes / "tea.md").rename(notes / "journal" / "tea.md")
     (notes / "journal" / "monday.md").rename(notes / "monday.md")
@@ -157,64 +157,64 @@ def test_a_rule_holds_for_what_comes_and_moves_later(shelf: Library, notes: Path
 def test_a_note_stays_private_by_its_own_word_when_a_rule_goes_and_by_rule_when_its_word_goes(
     shelf: Library, notes: Path
 ) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["own.md"])
-    shelf.set_private_rules(OWNER, "notes", [])
+    shelf.privacy.set(OWNER, "notes", ["own.md"])
+    shelf.privacy.set(OWNER, "notes", [])
     assert "own.md" not in seen(shelf)
-    shelf.set_private_rules(OWNER, "notes", ["own.md"])
+    shelf.privacy.set(OWNER, "notes", ["own.md"])
     (notes / "own.md").write_text("# Own\n\nNo word of mine any more.\n")
     index(shelf, "notes")
     assert "own.md" not in seen(shelf)
-    shelf.set_private_rules(OWNER, "notes", [])
+    shelf.privacy.set(OWNER, "notes", [])
     assert "own.md" in seen(shelf)
 
 
 def test_both_marks_stay_while_a_file_cannot_be_read(shelf: Library, notes: Path) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["tea.md"])
+    shelf.privacy.set(OWNER, "notes", ["tea.md"])
     for name in ("tea.md", "own.md"):
         (notes / name).write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     index(shelf, "notes")
-    states = {document.path: document.state for document in shelf.documents(OWNER, "notes")}
+    states = {document.path: document.state for document in shelf.documents.all(OWNER, "notes")}
     assert states["tea.md"] == states["own.md"] == "failed"
     assert not {"tea.md", "own.md"} & seen(shelf)
-    shelf.set_private_rules(OWNER, "notes", [])
+    shelf.privacy.set(OWNER, "notes", [])
     assert seen(shelf) & {"tea.md", "own.md"} == {"tea.md"}
 
 
 def test_a_file_that_was_private_and_holds_no_text_any_more_is_marked_by_rule_alone(
     shelf: Library, notes: Path
 ) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["own.md"])
+    shelf.privacy.set(OWNER, "notes", ["own.md"])
     (notes / "own.md").write_bytes(b"\x00\x01\x02" * 50)
     index(shelf, "notes")
-    document = next(each for each in shelf.documents(OWNER, "notes") if each.path == "own.md")
+    document = next(each for each in shelf.documents.all(OWNER, "notes") if each.path == "own.md")
     assert (document.state, document.private_by) == ("skipped", ("rule",))
 
 
 def test_no_file_is_read_and_every_cache_is_met_with_a_new_generation(shelf: Library, notes: Path) -> None:
-    before = shelf.generations(OWNER, ["notes"])
+    before = shelf.stores.generations(OWNER, ["notes"])
     for path in notes.rglob("*.md"):
         path.unlink()
-    shelf.set_private_rules(OWNER, "notes", ["tea.md"])
+    shelf.privacy.set(OWNER, "notes", ["tea.md"])
     assert "tea.md" not in seen(shelf)
-    assert shelf.generations(OWNER, ["notes"]) != before
+    assert shelf.stores.generations(OWNER, ["notes"]) != before
 
 
 def test_a_store_alone_has_nothing_due(shelf: Library) -> None:
-    assert not shelf.set_private_rules(OWNER, "notes", ["tea.md"]).due
-    assert not shelf.requested(OWNER, "notes")
+    assert not shelf.privacy.set(OWNER, "notes", ["tea.md"]).due
+    assert not shelf.jobs.requested(OWNER, "notes")
 
 
 # --- where the rules are kept -----------------------------------------------------------
 
 
 def test_rules_go_along_with_a_rename_an_export_and_an_import(shelf: Library, tmp_path: Path) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["tea.md"])
-    shelf.rename_store(OWNER, "notes", "sea")
-    assert shelf.private_rules(OWNER, "sea") == ("tea.md",)
-    shelf.export_store(OWNER, "sea", tmp_path)
-    shelf.delete_store(OWNER, "sea")
-    shelf.import_store(OWNER, tmp_path / "sea.commonplace", "notes")
-    assert shelf.private_rules(OWNER, "notes") == ("tea.md",)
+    shelf.privacy.set(OWNER, "notes", ["tea.md"])
+    shelf.stores.rename(OWNER, "notes", "sea")
+    assert shelf.privacy.rules(OWNER, "sea") == ("tea.md",)
+    shelf.stores.export(OWNER, "sea", tmp_path)
+    shelf.stores.delete(OWNER, "sea")
+    shelf.stores.take_in(OWNER, tmp_path / "sea.commonplace", "notes")
+    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
     assert not {"tea.md", "own.md"} & seen(shelf)
 
 
@@ -223,21 +223,21 @@ def test_a_store_that_knows_of_no_rules_has_none(shelf: Library) -> None:
     with store.read() as db:
         assert db.execute("SELECT 1 FROM meta WHERE key = 'private_rules'").fetchone() is None
     store.close()
-    assert shelf.private_rules(OWNER, "notes") == ()
+    assert shelf.privacy.rules(OWNER, "notes") == ()
 
 
 def faults(library: Library) -> dict[str, tuple[str, ...]]:
-    return {each.check: each.examples for each in library.verify(OWNER, "notes").findings}
+    return {each.check: each.examples for each in library.upkeep.verify(OWNER, "notes").findings}
 
 
 def test_marks_that_the_rules_contradict_are_found_and_mended(shelf: Library) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["tea.md"])
+    shelf.privacy.set(OWNER, "notes", ["tea.md"])
     store = store_of(shelf, "notes")
     with store.write() as db:
         db.execute("UPDATE documents SET private = 0 WHERE display = 'tea.md'")
     store.close()
     assert faults(shelf) == {"private": ("tea.md",)}
-    shelf.repair(OWNER, "notes")
+    shelf.upkeep.repair(OWNER, "notes")
     assert faults(shelf) == {}
     assert "tea.md" not in seen(shelf)
 
@@ -246,7 +246,7 @@ def test_marks_that_the_rules_contradict_are_found_and_mended(shelf: Library) ->
 def test_rules_that_cannot_be_read_hide_everything_until_they_are_repaired(
     shelf: Library, written: str
 ) -> None:
-    shelf.set_private_rules(OWNER, "notes", ["tea.md"])
+    shelf.privacy.set(OWNER, "notes", ["tea.md"])
     before = seen(shelf)
     store = store_of(shelf, "notes")
     with store.write() as db:
@@ -255,8 +255,8 @@ def test_rules_that_cannot_be_read_hide_everything_until_they_are_repaired(
     store.close()
     assert {"values", "decisions"} <= set(faults(shelf))
     assert seen(shelf) == set()
-    shelf.repair(OWNER, "notes")
-    assert shelf.private_rules(OWNER, "notes") == ("tea.md",)
+    shelf.upkeep.repair(OWNER, "notes")
+    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
     assert seen(shelf) == before
 
 
@@ -273,7 +273,7 @@ def test_texts_that_become_private_are_not_sent_to_an_embedder_elsewhere(
     def embed(self: Hashing, texts: list[str]) -> object:
         sent.extend(texts)
         if any("Monday" in text or "tea" in text.lower() for text in texts):
-            library.set_private_rules(OWNER, "notes", ["*.md"])
+            library.privacy.set(OWNER, "notes", ["*.md"])
         return plain(self, texts)
 
     monkeypatch.setattr(Hashing, "server", "http://models.example", raising=False)
@@ -284,10 +284,10 @@ def test_texts_that_become_private_are_not_sent_to_an_embedder_elsewhere(
     secrets = [text for text in sent if "secret" in text]
     assert len(secrets) < 40
     assert "private texts are not sent to models.example" in job.message
-    assert library.store_info(OWNER, "notes").withheld == 40 - len(secrets)
-    assert library.set_private_rules(OWNER, "notes", []).due
-    library.run(OWNER, "notes")
-    assert library.store_info(OWNER, "notes").withheld == 0
+    assert library.stores.info(OWNER, "notes").withheld == 40 - len(secrets)
+    assert library.privacy.set(OWNER, "notes", []).due
+    library.jobs.run(OWNER, "notes")
+    assert library.stores.info(OWNER, "notes").withheld == 0
     assert len([text for text in sent if "secret" in text]) == 40
 
 
@@ -316,18 +316,18 @@ def entries(store: Store, *, private: bool) -> dict[str, str]:
 
 def test_copies_elsewhere_are_removed_and_sent_again(library: Library, sea: Store) -> None:
     assert entries(sea, private=False) == {}
-    assert library.set_private_rules(OWNER, "sea", ["tea.md"]).due
+    assert library.privacy.set(OWNER, "sea", ["tea.md"]).due
     assert entries(sea, private=False) == {"tea.md": "delete"}
     with sea.read() as db:
         assert len(rows.gone(db, private=False)) == 1
         assert rows.gone(db, private=True) == []
-    assert library.requested(OWNER, "sea")
-    library.set_private_rules(OWNER, "sea", [])
+    assert library.jobs.requested(OWNER, "sea")
+    library.privacy.set(OWNER, "sea", [])
     assert entries(sea, private=False) == {"tea.md": "put"}
 
 
 def test_a_store_that_lets_private_notes_leave_sends_those_by_rule_too(library: Library, sea: Store) -> None:
-    library.set_private_rules(OWNER, "sea", ["tea.md"])
+    library.privacy.set(OWNER, "sea", ["tea.md"])
     assert entries(sea, private=True) == {"tea.md": "put"}
     with sea.read() as db:
         assert len(rows.expected(db, private=True)) == len(NOTES)
@@ -337,7 +337,7 @@ def test_a_store_that_lets_private_notes_leave_sends_those_by_rule_too(library: 
 def test_one_that_waits_for_its_vector_is_removed_there_only_if_it_may_not_leave(
     library: Library, sea: Store
 ) -> None:
-    library.set_private_rules(OWNER, "sea", ["tea.md"])
+    library.privacy.set(OWNER, "sea", ["tea.md"])
     with sea.write() as db:
         waiting = "SELECT embed_hash FROM chunks WHERE path = 'tea.md'"
         db.execute(f"INSERT INTO queue (hash) {waiting}")

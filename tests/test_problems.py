@@ -33,7 +33,7 @@ class Picky(Hashing):
 
 
 def kinds(library: Library) -> list[tuple[str, int, tuple[str, ...]]]:
-    return [(each.kind, each.count, each.files) for each in library.problems(OWNER, "s")]
+    return [(each.kind, each.count, each.files) for each in library.jobs.problems(OWNER, "s")]
 
 
 # --- telling ----------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def test_files_are_told_by_reason_failures_first_and_the_most_frequent_before_th
     (notes / "good.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
 
-    failed, binary, picture = library.problems(OWNER, "s")
+    failed, binary, picture = library.jobs.problems(OWNER, "s")
 
     assert (failed.kind, failed.files) == ("failed", ("broken.md",))
     assert binary == Problem("skipped", "It is binary data, not text.", 2, ("a.md", "b.md"))
@@ -63,17 +63,17 @@ def test_files_are_told_by_reason_failures_first_and_the_most_frequent_before_th
 def test_reasons_outlive_the_next_run(library: Library, notes: Path) -> None:
     (notes / "a.md").write_bytes(BINARY)
     index(library, "s", notes)
-    before = library.problems(OWNER, "s")
+    before = library.jobs.problems(OWNER, "s")
 
     assert index(library, "s").counts == {"unchanged": 0, "still_skipped": 1}
 
-    assert library.problems(OWNER, "s") == before != []
+    assert library.jobs.problems(OWNER, "s") == before != []
 
 
 def test_a_store_without_problems_has_none(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
-    assert library.problems(OWNER, "s") == []
+    assert library.jobs.problems(OWNER, "s") == []
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_trying_again_reads_the_files_of_the_problem_and_no_others(library: Libr
         (notes / name).write_bytes(BROKEN)
     (notes / "good.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
-    [problem] = library.problems(OWNER, "s")
+    [problem] = library.jobs.problems(OWNER, "s")
     (notes / "a.md").write_text("It can be read.\n")
     (notes / "new.md").write_text("It is new.\n")
 
-    library.retry(OWNER, "s", problem)
-    job = library.run(OWNER, "s")
+    library.jobs.retry(OWNER, "s", problem)
+    job = library.jobs.run(OWNER, "s")
 
     assert job is not None
     assert outcomes(job) == {"a.md": "changed", "b.md": "failed"}
@@ -120,8 +120,8 @@ def test_files_of_several_folders_are_asked_for_together(
         (folder / "a.md").write_text(f"It is in {folder.name}.\n")
         index(library, "s", folder)
 
-    library.request_files(OWNER, "s", ["a.md", "other/a.md", "gone.md"])
-    job = library.run(OWNER, "s")
+    library.jobs.request_files(OWNER, "s", ["a.md", "other/a.md", "gone.md"])
+    job = library.jobs.run(OWNER, "s")
 
     assert job is not None
     assert outcomes(job) == {"a.md": "reread", "other/a.md": "reread"}
@@ -130,8 +130,8 @@ def test_files_of_several_folders_are_asked_for_together(
 def test_files_that_are_all_gone_are_refused(library: Library, notes: Path) -> None:
     index(library, "s", notes)
     with pytest.raises(NotFound, match=r"'gone\.md'"):
-        library.request_files(OWNER, "s", ["gone.md"])
-    assert not library.requested(OWNER, "s")
+        library.jobs.request_files(OWNER, "s", ["gone.md"])
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_texts_that_the_embedder_refused_are_told_with_their_files_and_can_be_tried_again(
@@ -144,17 +144,17 @@ def test_texts_that_the_embedder_refused_are_told_with_their_files_and_can_be_tr
     index(library, "s", notes)
     (notes / "new.md").write_text("It is new.\n")
 
-    [problem] = library.problems(OWNER, "s")
+    [problem] = library.jobs.problems(OWNER, "s")
     assert problem == Problem("refused", "The text was refused.", 1, ("a.md",))
 
     embedder.healed = True
-    library.retry(OWNER, "s", problem)
-    job = library.run(OWNER, "s")
+    library.jobs.retry(OWNER, "s", problem)
+    job = library.jobs.run(OWNER, "s")
 
     assert job is not None
     assert (job.counts, job.texts_embedded) == ({}, 1)
-    assert library.problems(OWNER, "s") == []
-    assert library.store_info(OWNER, "s").pending == 0
+    assert library.jobs.problems(OWNER, "s") == []
+    assert library.stores.info(OWNER, "s").pending == 0
 
 
 # --- what is asked ----------------------------------------------------------------------
@@ -163,23 +163,23 @@ def test_texts_that_the_embedder_refused_are_told_with_their_files_and_can_be_tr
 def test_what_is_asked_for_is_told_once_each_and_the_oldest_first(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("It is a note.\n")
     index(library, "s", notes)
-    [source] = library.store_info(OWNER, "s").sources
-    assert library.asked(OWNER, "s") == []
+    [source] = library.stores.info(OWNER, "s").sources
+    assert library.jobs.requests(OWNER, "s") == []
 
-    library.request_index(OWNER, "s")
-    library.request_index(OWNER, "s", [source.id], force=True)
-    library.request_index(OWNER, "s")
-    library.request_file(OWNER, "s", "a.md")
-    library.request_index(OWNER, "s", [])
+    library.jobs.request(OWNER, "s")
+    library.jobs.request(OWNER, "s", [source.id], force=True)
+    library.jobs.request(OWNER, "s")
+    library.jobs.request_file(OWNER, "s", "a.md")
+    library.jobs.request(OWNER, "s", [])
 
-    assert library.asked(OWNER, "s") == [
+    assert library.jobs.requests(OWNER, "s") == [
         Asked(None),
         Asked((str(notes),), force=True),
         Asked((str(notes),), files=1, force=True),
         Asked(()),
     ]
-    library.run(OWNER, "s")
-    assert library.asked(OWNER, "s") == []
+    library.jobs.run(OWNER, "s")
+    assert library.jobs.requests(OWNER, "s") == []
 
 
 # --- of a run ---------------------------------------------------------------------------
@@ -191,11 +191,11 @@ def test_a_run_tells_its_problems_also_when_they_are_solved(library: Library, no
     (notes / "a.md").write_text("It can be read.\n")
     index(library, "s")
 
-    [problem] = library.job_problems(OWNER, "s", first.id)
+    [problem] = library.jobs.problems_of(OWNER, "s", first.id)
 
     assert (problem.kind, problem.files) == ("failed", ("a.md",))
-    assert library.problems(OWNER, "s") == []
-    assert [each.source_file for each in library.job(OWNER, "s", first.id).results] == ["a.md"]
+    assert library.jobs.problems(OWNER, "s") == []
+    assert [each.source_file for each in library.jobs.get(OWNER, "s", first.id).results] == ["a.md"]
 
 
 def test_a_folder_that_was_not_there_is_tried_again_as_a_whole(library: Library, notes: Path) -> None:
@@ -206,12 +206,12 @@ def test_a_folder_that_was_not_there_is_tried_again_as_a_whole(library: Library,
     folder.rename(notes / "unplugged")
     job = index(library, "s")
     assert (job.state, job.failed) == ("done", 1)
-    [problem] = library.job_problems(OWNER, "s", job.id)
+    [problem] = library.jobs.problems_of(OWNER, "s", job.id)
     assert "does not exist" in problem.reason
 
     (notes / "unplugged").rename(folder)
-    library.retry(OWNER, "s", problem)
-    again = library.run(OWNER, "s")
+    library.jobs.retry(OWNER, "s", problem)
+    again = library.jobs.run(OWNER, "s")
 
     assert again is not None
     assert again.counts == {"unchanged": 1}
@@ -220,5 +220,5 @@ def test_a_folder_that_was_not_there_is_tried_again_as_a_whole(library: Library,
 def test_an_unknown_run_is_refused_with_those_that_there_are(library: Library, notes: Path) -> None:
     job = index(library, "s", notes)
     with pytest.raises(NotFound, match="no run with the number 99") as error:
-        library.job(OWNER, "s", 99)
+        library.jobs.get(OWNER, "s", 99)
     assert error.value.suggestion == f"There are {job.id} to {job.id}."

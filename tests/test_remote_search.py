@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rag_core.library.store_files import Opened, StoreFiles
 
 from rag_core.config import Settings
 from rag_core.index import outbox
 from rag_core.library import Library
-from rag_core.library.stores import Opened, Stores
 from rag_core.models.hashing import Hashing
 from rag_core.store import identities
 from rag_core.store import outbox as rows
@@ -46,7 +46,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 def fill(library: Library, folder: Path) -> None:
     library.add_source(OWNER, "vault", folder, ("**/*",))
-    store = library._stores.open(OWNER, "vault").store
+    store = library._shared.stores.open(OWNER, "vault").store
     embedder = Hashing(DIMENSION)
     with store.write() as db:
         canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
@@ -54,7 +54,7 @@ def fill(library: Library, folder: Path) -> None:
         for number, note in enumerate(vault(COUNT, DIMENSION)):
             _insert(db, replace(note, private=number % 50 == 0))
         db.execute("INSERT INTO words (words) VALUES ('rebuild')")
-    index = library._stores.target(store)
+    index = library._shared.stores.target(store)
     assert index is not None
     assert outbox.flush(store, index, private=True).put == COUNT
 
@@ -74,7 +74,7 @@ def test_a_search_finds_there_what_it_finds_here(
     for viewer, mode in ((OWNER, "vector"), (GUEST, "hybrid")):
         there = found(library, viewer, name, mode)  # type: ignore[arg-type]
         with monkeypatch.context() as patched:
-            patched.setattr(Stores, "index", own_file)
+            patched.setattr(StoreFiles, "index", own_file)
             here = found(library, viewer, name, mode)  # type: ignore[arg-type]
         assert [*there] == [*here]
         assert there == pytest.approx(here, abs=1e-5)
@@ -103,7 +103,7 @@ def own_file(_: Stores, opened: Opened) -> VectorIndex:
 
 
 def test_what_is_gone_here_is_not_found_though_the_index_has_it_still(library: Library) -> None:
-    store = library._stores.open(OWNER, "vault").store
+    store = library._shared.stores.open(OWNER, "vault").store
     best = [*found(library, OWNER, "", "vector")]
     with store.write() as db:
         db.executemany("DELETE FROM chunks WHERE key = ?", [(key,) for key in best[:15]])

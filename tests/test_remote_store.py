@@ -36,7 +36,7 @@ def make(home: Path, tmp_path: Path) -> Iterator[Make]:
     def make(**settings: object) -> Library:
         given = Settings(home / "data", home / "models", (tmp_path,), **settings)  # type: ignore[arg-type]
         made.append(Library.open(given))
-        made[-1]._embedders.options = replace(made[-1]._embedders.options, retry_s=0)
+        made[-1]._shared.embedders.options = replace(made[-1]._shared.embedders.options, retry_s=0)
         return made[-1]
 
     yield make
@@ -65,9 +65,9 @@ def embeds(ollama: OllamaServer) -> int:
 
 
 def test_a_store_knows_its_embedder_in_full_and_what_it_reads(library: Library) -> None:
-    info = library.store_info(OWNER, "s")
+    info = library.stores.info(OWNER, "s")
     assert (info.embedder, info.dimension) == ("ollama:embeddinggemma", 768)
-    assert library._stores.open(OWNER, "s").store.spec.max_tokens > 2000
+    assert library._shared.stores.open(OWNER, "s").store.spec.max_tokens > 2000
 
 
 def test_a_store_of_a_smaller_dimension_has_it_in_its_embedders_name(library: Library) -> None:
@@ -84,14 +84,14 @@ def test_no_store_is_made_without_its_model(
 ) -> None:
     with pytest.raises(error, match="does not have the model"):
         library.create_store(OWNER, "t", embedder)
-    assert library.store_names(OWNER) == ["s"]
+    assert library.stores.names(OWNER) == ["s"]
 
 
 def test_no_store_is_made_while_the_server_is_away(make: Make) -> None:
     library = make(ollama_url=nobody())
     with pytest.raises(Unreachable, match="is not running"):
         library.create_store(OWNER, "t", "ollama")
-    assert library.store_names(OWNER) == []
+    assert library.stores.names(OWNER) == []
 
 
 # --- indexing and searching ---------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_a_missing_model_is_told_before_any_file_is_read_and_words_are_indexed(
     assert "`ollama pull embeddinggemma`" in job.message
     assert embeds(ollama) == 0
     assert found(library, "subject1") == ["01.md"]
-    assert library.store_info(OWNER, "s").pending == 3
+    assert library.stores.info(OWNER, "s").pending == 3
 
 
 def test_one_bad_text_costs_itself(library: Library, ollama: OllamaServer, notes: Path) -> None:
@@ -126,7 +126,7 @@ def test_one_bad_text_costs_itself(library: Library, ollama: OllamaServer, notes
     (notes / "23.md").write_text(f"It holds {ollama.crash}.\n")
     job = index(library, "s", notes)
     assert (job.state, job.texts_embedded) == ("done", 38)
-    assert {problem.files for problem in library.problems(OWNER, "s")} == {("17.md",), ("23.md",)}
+    assert {problem.files for problem in library.jobs.problems(OWNER, "s")} == {("17.md",), ("23.md",)}
     check_library(library, "s")
 
 
@@ -145,9 +145,9 @@ def test_a_server_that_goes_away_ends_embedding_with_the_reason_and_keeps_the_qu
     job = index(library, "s", notes)
     assert job.texts_embedded == 32
     assert "Embedding stopped, and only words are indexed from here on. Ollama at" in job.message
-    assert library.store_info(OWNER, "s").pending == 68
+    assert library.stores.info(OWNER, "s").pending == 68
     assert embeds(ollama) < 10, "not every text was tried"
-    assert library.problems(OWNER, "s") == [], "no text is blamed"
+    assert library.jobs.problems(OWNER, "s") == [], "no text is blamed"
     assert found(library, "subject99") == ["99.md"]
 
     ollama._embed = embed  # type: ignore[method-assign]
@@ -172,7 +172,7 @@ def test_a_server_that_fails_whatever_it_is_given_is_not_asked_for_every_text(
     assert job.texts_embedded == 32
     assert "It fails whatever it is given" in job.message
     assert embeds(ollama) < 16
-    assert library.problems(OWNER, "s") == []
+    assert library.jobs.problems(OWNER, "s") == []
 
 
 def test_while_the_server_is_away_words_find_and_a_notice_says_so(
@@ -185,7 +185,7 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     assert answer.hits[0].document.path == "01.md"
     [notice] = answer.notices
     assert notice.message.startswith("Store 's' is searched by words only. Ollama at")
-    assert away.store_info(OWNER, "s").dimension == 768
+    assert away.stores.info(OWNER, "s").dimension == 768
 
 
 def test_without_the_model_words_find_and_the_notice_names_the_command(
@@ -200,8 +200,8 @@ def test_without_the_model_words_find_and_the_notice_names_the_command(
 
 def test_a_store_without_vectors_is_shown_without_asking_its_server(library: Library, make: Make) -> None:
     away = make(ollama_url=nobody())
-    assert away.store_info(OWNER, "s").dimension == 0
-    assert away.verify(OWNER, "s").sound
+    assert away.stores.info(OWNER, "s").dimension == 0
+    assert away.upkeep.verify(OWNER, "s").sound
 
 
 def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
@@ -262,8 +262,8 @@ def test_another_model_of_the_same_name_is_noticed_by_its_vectors(
     library.create_store(OWNER, "o", "openai:nomic-embed-text")
     assert index(library, "o", notes).texts_embedded == 3
     assert library.search(OWNER, "subject1", ["o"], mode="vector").notices == ()
-    assert library.verify(OWNER, "o").sound
-    assert library.store_info(OWNER, "o").identity.startswith("openai:nomic-embed-text@unknown/384/")
+    assert library.upkeep.verify(OWNER, "o").sound
+    assert library.stores.info(OWNER, "o").identity.startswith("openai:nomic-embed-text@unknown/384/")
 
     openai.turn = 3
     other = make(embedding_base_url=openai.url)
@@ -303,17 +303,17 @@ def test_private_documents_are_not_sent_to_another_machine(
     assert "1 private text is not sent to home.invalid" in job.message
     assert not any("sesame" in text for text in ollama.texts)
     assert found(library, "sesame") == ["diary.md"]
-    [problem] = library.problems(OWNER, "s")
+    [problem] = library.jobs.problems(OWNER, "s")
     assert (problem.kind, problem.files) == ("refused", ("diary.md",))
     assert "private" in problem.reason
-    info = library.store_info(OWNER, "s")
+    info = library.stores.info(OWNER, "s")
     assert (info.pending, info.withheld) == (0, 1), "nothing is left to do"
     assert library.search(OWNER, "sesame", ["s"]).pending == 0
-    assert library.store_info(Viewer("friend", stores=frozenset({"s"})), "s").withheld == 0
+    assert library.stores.info(Viewer("friend", stores=frozenset({"s"})), "s").withheld == 0
 
     (notes / "diary.md").write_text("The sesame is under the stone.\n")
     assert index(library, "s").texts_embedded == 1
-    assert library.problems(OWNER, "s") == []
+    assert library.jobs.problems(OWNER, "s") == []
 
 
 def test_what_was_withheld_is_embedded_once_the_server_is_on_this_machine(
@@ -327,7 +327,7 @@ def test_what_was_withheld_is_embedded_once_the_server_is_on_this_machine(
 
     home = make(ollama_url=ollama.url)
     assert index(home, "s").texts_embedded == 1
-    assert (home.store_info(OWNER, "s").withheld, home.problems(OWNER, "s")) == (0, [])
+    assert (home.stores.info(OWNER, "s").withheld, home.jobs.problems(OWNER, "s")) == (0, [])
     check_library(home, "s")
 
 

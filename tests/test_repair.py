@@ -90,11 +90,11 @@ def with_log(sound: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("log")
     with copy_of(sound, folder) as library, closing(sqlite3.connect(file_of(library))) as other:
         other.execute("SELECT count(*) FROM meta").fetchone()
-        library.set_private_rules(OWNER, "s", [])
-        library.take_back_file(OWNER, "s", "out.md")
+        library.privacy.set(OWNER, "s", [])
+        library.files.take_back(OWNER, "s", "out.md")
         index(library, "s")
-        library.exclude_file(OWNER, "s", "out.md")
-        library.set_private_rules(OWNER, "s", ["hidden/**"])
+        library.files.exclude(OWNER, "s", "out.md")
+        library.privacy.set(OWNER, "s", ["hidden/**"])
         index(library, "s")
         shutil.copytree(library.settings.store_dir, folder / "files")
     return folder / "files"
@@ -113,13 +113,15 @@ def test_a_damaged_store_says_so_and_comes_back(
         shutil.copytree(files, library.settings.store_dir)
         flip(file_of(library).with_name(f"s.db{suffix}"), chance)
 
-        if is_said_to_be_sound(library) and not library.requested(OWNER, "s"):  # whose log may be shorter
+        if is_said_to_be_sound(library) and not library.jobs.requested(
+            OWNER, "s"
+        ):  # whose log may be shorter
             assert answers(library) == expected.answers
             assert [about["about"] for about in contents(library, "s").values()] == [
                 about["about"] for about in expected.contents.values()
             ]
-        library.repair(OWNER, "s")
-        assert library.verify(OWNER, "s").sound
+        library.upkeep.repair(OWNER, "s")
+        assert library.upkeep.verify(OWNER, "s").sound
         assert same_decisions(decided(library)) == same_decisions(expected.decided)
         index(library, "s")
         assert answers(library) == expected.answers
@@ -129,7 +131,7 @@ def test_a_damaged_store_says_so_and_comes_back(
 
 def is_said_to_be_sound(library: Library) -> bool:
     try:
-        return library.verify(OWNER, "s").sound
+        return library.upkeep.verify(OWNER, "s").sound
     except StoreError:
         return False
 
@@ -195,11 +197,11 @@ def test_a_file_of_which_nothing_is_left_is_made_anew(
 def test_nothing_is_embedded_again_where_the_vectors_are_whole(library: Library) -> None:
     tear(library, "chunks")
 
-    repaired = library.repair(OWNER, "s")
+    repaired = library.upkeep.repair(OWNER, "s")
 
     assert repaired.done[0].startswith("42 documents read again into a new file, ")
     assert repaired.to_embed == 0
-    assert not library.requested(OWNER, "s")
+    assert not library.jobs.requested(OWNER, "s")
     job = index(library, "s")
     assert job.texts_embedded == 0
     assert outcomes(job) == {}
@@ -209,12 +211,12 @@ def test_a_vector_that_is_not_as_it_was_written_is_found_and_made_again(
     library: Library, expected: Expected
 ) -> None:
     change(library, "UPDATE embeddings SET vector = CAST(x'0102' || substr(vector, 3) AS BLOB) WHERE id = 7")
-    [finding] = library.verify(OWNER, "s").findings
+    [finding] = library.upkeep.verify(OWNER, "s").findings
     assert finding.sentence == "1 vector with other numbers than were written."
 
-    assert library.repair(OWNER, "s").to_embed == 1
-    assert library.requested(OWNER, "s")
-    job = library.run(OWNER, "s")
+    assert library.upkeep.repair(OWNER, "s").to_embed == 1
+    assert library.jobs.requested(OWNER, "s")
+    job = library.jobs.run(OWNER, "s")
 
     assert job is not None
     assert job.texts_embedded == 1
@@ -223,7 +225,7 @@ def test_a_vector_that_is_not_as_it_was_written_is_found_and_made_again(
 
 def test_words_are_found_at_once_and_nobody_sees_what_is_private(library: Library) -> None:
     tear(library, "embeddings")
-    library.repair(OWNER, "s")
+    library.upkeep.repair(OWNER, "s")
     assert found(library, "subject7 in part1") == ["d0/note 7.md"]
     assert library.search(OWNER, "okapi").hits[0].document.path == "own.md"
     seen = {hit.document.path for query in QUERIES for hit in library.search(GUEST, query, top_k=50).hits}
@@ -232,17 +234,17 @@ def test_words_are_found_at_once_and_nobody_sees_what_is_private(library: Librar
 
 
 def test_what_was_asked_of_the_store_is_asked_still(library: Library) -> None:
-    assert library.clear_store(OWNER, "s", confirm=True) == 42
+    assert library.stores.clear(OWNER, "s", confirm=True) == 42
     tear(library, "words_data")
 
-    library.repair(OWNER, "s")
+    library.upkeep.repair(OWNER, "s")
     assert library.search(OWNER, "subject7").hits, "a paused folder keeps its documents"
-    library.run(OWNER, "s")
+    library.jobs.run(OWNER, "s")
 
-    assert library.documents(OWNER, "s") == []
+    assert library.documents.all(OWNER, "s") == []
     tear(library, "words_data")
-    library.repair(OWNER, "s")
-    assert library.documents(OWNER, "s") == []
+    library.upkeep.repair(OWNER, "s")
+    assert library.documents.all(OWNER, "s") == []
 
 
 def test_an_index_that_the_store_sends_to_is_compared_and_filled(library: Library) -> None:
@@ -251,7 +253,7 @@ def test_an_index_that_the_store_sends_to_is_compared_and_filled(library: Librar
         db.execute("UPDATE meta SET value = 'qdrant' WHERE key = 'backend'")
     tear(library, "outbox")
 
-    library.repair(OWNER, "s")
+    library.upkeep.repair(OWNER, "s")
 
     with closing(Store(file_of(library))) as store, store.read() as db:
         waiting = {row[0] for row in db.execute("SELECT key FROM outbox")}
@@ -263,14 +265,14 @@ def test_the_damaged_file_is_kept_until_it_or_the_store_is_deleted(library: Libr
     tear(library, "tags")
     torn = file_of(library).read_bytes()
 
-    said = library.repair(OWNER, "s").done
+    said = library.upkeep.repair(OWNER, "s").done
 
     [kept] = file_of(library).parent.glob("s.db.damaged-*")
     assert kept.read_bytes() == torn
     assert any(repr(kept.name) in sentence for sentence in said)
-    library.rename_store(OWNER, "s", "t")
+    library.stores.rename(OWNER, "s", "t")
     assert [file.name for file in kept.parent.glob("t.db.damaged-*")] == [kept.name.replace("s.db", "t.db")]
-    library.delete_store(OWNER, "t")
+    library.stores.delete(OWNER, "t")
     assert [file.name for file in kept.parent.iterdir()] == []
 
 
@@ -297,31 +299,31 @@ def test_a_store_whose_folder_is_not_there_stays_as_it_is(
 ) -> None:
     how(own)
     with pytest.raises(StoreError, match=r"'own' is damaged, and .*folder '.*notes'") as refused:
-        library.repair(OWNER, "own")
+        library.upkeep.repair(OWNER, "own")
     assert "or remove it from the store" in refused.value.suggestion
     assert found(library, "zebra", "own") == ["a.md"]
     assert not list(file_of(library).parent.glob("*.damaged-*"))
 
     write(own, {"a.md": "The zebra sleeps.\n"})
-    assert library.repair(OWNER, "own").done
-    assert library.verify(OWNER, "own").sound
+    assert library.upkeep.repair(OWNER, "own").done
+    assert library.upkeep.verify(OWNER, "own").sound
 
 
 def test_a_paused_folder_keeps_its_documents_and_gets_no_others(library: Library, own: Path) -> None:
-    library.pause_source(OWNER, "own", 1)
+    library.sources.pause(OWNER, "own", 1)
     write(own, {"later.md": "The okapi came later.\n"})
-    library.repair(OWNER, "own")
-    assert [document.path for document in library.documents(OWNER, "own")] == ["a.md"]
-    assert library.sources(OWNER, "own")[0].source.paused
+    library.upkeep.repair(OWNER, "own")
+    assert [document.path for document in library.documents.all(OWNER, "own")] == ["a.md"]
+    assert library.sources.all(OWNER, "own")[0].source.paused
 
 
 def test_a_paused_folder_of_which_nothing_is_known_is_not_read(library: Library, own: Path) -> None:
-    library.pause_source(OWNER, "own", 1)
+    library.sources.pause(OWNER, "own", 1)
     library.close()
     file_of(library, "own").write_bytes(b"nothing is left")
-    said = library.repair(OWNER, "own").done
+    said = library.upkeep.repair(OWNER, "own").done
     assert said[-1] == f"Paused folders whose files are not known any more were not read: {own}."
-    assert library.documents(OWNER, "own") == []
+    assert library.documents.all(OWNER, "own") == []
 
 
 def test_a_copy_of_the_index_of_another_installation_is_to_be_attached_again(library: Library) -> None:
@@ -329,7 +331,7 @@ def test_a_copy_of_the_index_of_another_installation_is_to_be_attached_again(lib
         db.execute("INSERT INTO meta VALUES ('attached', '1')")
     tear(library, "tags")
     with pytest.raises(StoreError) as refused:
-        library.repair(OWNER, "s")
+        library.upkeep.repair(OWNER, "s")
     assert refused.value.suggestion == "Delete the store and attach it again."
 
 
@@ -340,30 +342,30 @@ def test_what_is_decided_meanwhile_is_not_lost(library: Library) -> None:
     tear(library, "words_data")
 
     def meanwhile(_: Store) -> Hashing:
-        library.pause_source(OWNER, "s", 1)
+        library.sources.pause(OWNER, "s", 1)
         return Hashing()
 
     with pytest.raises(StoreBusy) as busy:
         repair(file_of(library), meanwhile, Limits(), Courtesy())
 
     assert busy.value.message == "Something was decided about store 's' while it was repaired."
-    assert library.repair(OWNER, "s").done
-    assert library.sources(OWNER, "s")[0].source.paused
+    assert library.upkeep.repair(OWNER, "s").done
+    assert library.sources.all(OWNER, "s")[0].source.paused
 
 
 def test_another_process_goes_on_with_the_new_file(library: Library) -> None:
     other = Library.open(library.settings)
     assert found(other, "subject7 in part1")
-    opened = other._stores.open(OWNER, "s").store
+    opened = other._shared.stores.open(OWNER, "s").store
     tear(library, "tags")
 
-    library.repair(OWNER, "s")
+    library.upkeep.repair(OWNER, "s")
 
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"), opened.decide():
         pass
     assert found(other, "subject7 in part1") == ["d0/note 7.md"]
-    other.pause_source(OWNER, "s", 1)
-    assert other.verify(OWNER, "s").sound
+    other.sources.pause(OWNER, "s", 1)
+    assert other.upkeep.verify(OWNER, "s").sound
     other.close()
 
 
@@ -372,11 +374,11 @@ def test_on_a_full_disk_the_store_stays_as_it_was(library: Library, pages: int) 
     tear(library, "tags")
     torn = file_of(library).read_bytes()
     with no_file_grows(pages * PAGE), pytest.raises(StoreError, match=r"'s' cannot be repaired") as refused:
-        library.repair(OWNER, "s")
+        library.upkeep.repair(OWNER, "s")
     assert re.search("disk I/O error|disk is full", str(refused.value))
     assert file_of(library).read_bytes() == torn
     assert [path.name for path in library.settings.store_dir.iterdir() if path.is_dir()] == []
-    assert library.repair(OWNER, "s").done
+    assert library.upkeep.repair(OWNER, "s").done
 
 
 # --- killed -----------------------------------------------------------------------------

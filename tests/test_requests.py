@@ -29,7 +29,7 @@ from tests.unwritable import no_file_grows
 def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    return library._stores.open(OWNER, "s").store
+    return library._shared.stores.open(OWNER, "s").store
 
 
 # --- asking ---------------------------------------------------------------------------
@@ -37,37 +37,37 @@ def store(library: Library, notes: Path) -> Store:
 
 def test_who_asks_without_a_runner_becomes_it(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
-    assert library.requested(OWNER, "s")
+    library.jobs.request(OWNER, "s")
+    assert library.jobs.requested(OWNER, "s")
 
-    assert library.run(OWNER, "s") is not None
+    assert library.jobs.run(OWNER, "s") is not None
 
     assert found(library, "zebra") == ["a.md"]
-    assert not library.requested(OWNER, "s")
-    assert library.run(OWNER, "s") is None
+    assert not library.jobs.requested(OWNER, "s")
+    assert library.jobs.run(OWNER, "s") is None
 
 
 def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: Store, notes: Path) -> None:
     for n in range(40):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     gate = Gate()
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     run = Run(store, gate)
     gate.wait()  # for the canary
     gate.step()  # at the first batch
 
     (notes / "late.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     with pytest.raises(StoreBusy, match="is being indexed already"):
-        library.run(OWNER, "s")
+        library.jobs.run(OWNER, "s")
     gate.step()  # at the batch after: words first
 
     assert found(library, "zebra") == ["late.md"]
     gate.open()
     job = run.end()
     assert (job.state, job.counts["added"], job.texts_embedded) == ("done", 41, 41)
-    assert len(library.jobs(OWNER, "s")) == 1
-    assert not library.requested(OWNER, "s")
+    assert len(library.jobs.all(OWNER, "s")) == 1
+    assert not library.jobs.requested(OWNER, "s")
     check_library(library, "s")
 
 
@@ -83,10 +83,10 @@ def test_a_folder_that_is_looked_at_twice_in_a_run_has_its_files_counted_once(
     def ask_again(job: Job) -> None:
         if not asked and job.progress.phase == "embedding":
             asked.append(job)
-            library.request_index(OWNER, "s")
+            library.jobs.request(OWNER, "s")
 
-    library.request_index(OWNER, "s")
-    job = library.run(OWNER, "s", ask_again)
+    library.jobs.request(OWNER, "s")
+    job = library.jobs.run(OWNER, "s", ask_again)
 
     assert job is not None
     assert asked
@@ -97,10 +97,10 @@ def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, 
     for n in range(3):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     index(library, "s")
-    library.request_index(OWNER, "s")
-    library.request_index(OWNER, "s", force=True)
+    library.jobs.request(OWNER, "s")
+    library.jobs.request(OWNER, "s", force=True)
 
-    job = library.run(OWNER, "s")
+    job = library.jobs.run(OWNER, "s")
 
     assert job is not None
     assert (job.total_files, job.counts["reread"]) == (3, 3)
@@ -112,18 +112,18 @@ def test_a_second_process_is_refused_while_a_runner_works_and_not_after(
     (notes / "a.md").write_text("The zebra sleeps.\n")
     process = child(HOLD, store.path)
     try:
-        library.request_index(OWNER, "s")
+        library.jobs.request(OWNER, "s")
         assert store.running()
         with pytest.raises(StoreBusy, match="The request was left for that run"):
-            library.run(OWNER, "s")
-        assert library.requested(OWNER, "s")
+            library.jobs.run(OWNER, "s")
+        assert library.jobs.requested(OWNER, "s")
         with pytest.raises(StoreBusy):
-            library.delete_store(OWNER, "s")
+            library.stores.delete(OWNER, "s")
     finally:
         process.communicate("\n", timeout=WAIT_S)
 
     assert not store.running()
-    assert library.run(OWNER, "s") is not None
+    assert library.jobs.run(OWNER, "s") is not None
     assert paths(library) == ["a.md"]
 
 
@@ -228,13 +228,13 @@ UPKEEP: dict[lock.Work, str] = {
 def test_who_asks_for_a_run_meanwhile_is_told_what_is_done_and_that_nobody_takes_the_request(
     library: Library, store: Store, work: lock.Work
 ) -> None:
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     with lock.hold(store.path, work), pytest.raises(InUpkeep) as refused:
-        library.run(OWNER, "s")
+        library.jobs.run(OWNER, "s")
     assert refused.value.message == f"Store 's' {UPKEEP[work]}."
     assert "nobody takes it meanwhile" in refused.value.suggestion
-    assert library.requested(OWNER, "s")
-    assert library.run(OWNER, "s") is not None
+    assert library.jobs.requested(OWNER, "s")
+    assert library.jobs.run(OWNER, "s") is not None
 
 
 @pytest.mark.usefixtures("impatient")
@@ -243,9 +243,9 @@ def test_who_repairs_renames_or_deletes_meanwhile_is_told_to_try_again(
 ) -> None:
     with lock.hold(store.path, "repair"):
         for act, nothing in (
-            (lambda: library.repair(OWNER, "s"), "Nothing was repaired"),
-            (lambda: library.rename_store(OWNER, "s", "t"), "Nothing was renamed"),
-            (lambda: library.delete_store(OWNER, "s"), "Nothing was deleted"),
+            (lambda: library.upkeep.repair(OWNER, "s"), "Nothing was repaired"),
+            (lambda: library.stores.rename(OWNER, "s", "t"), "Nothing was renamed"),
+            (lambda: library.stores.delete(OWNER, "s"), "Nothing was deleted"),
         ):
             with pytest.raises(InUpkeep, match=r"is being repaired\.") as refused:
                 act()
@@ -254,7 +254,7 @@ def test_who_repairs_renames_or_deletes_meanwhile_is_told_to_try_again(
 
 @pytest.mark.usefixtures("impatient")
 def test_what_is_done_on_a_full_disk_is_not_taken_for_a_run(library: Library, store: Store) -> None:
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     with lock.hold(store.path):
         pass
     with ExitStack() as held:
@@ -262,9 +262,9 @@ def test_what_is_done_on_a_full_disk_is_not_taken_for_a_run(library: Library, st
             held.enter_context(lock.hold(store.path, "repair"))
         assert not store.running()
         with pytest.raises(InUpkeep, match=r"^Store 's' is in use\.") as refused:
-            library.run(OWNER, "s")
+            library.jobs.run(OWNER, "s")
         assert "nobody takes it meanwhile" in refused.value.suggestion
-    assert library.run(OWNER, "s") is not None
+    assert library.jobs.run(OWNER, "s") is not None
 
 
 def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:
@@ -272,9 +272,9 @@ def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
     with lock.hold(store.path, "repair"):
         assert not store.running()
-        assert library.jobs(OWNER, "s")[0].state == "interrupted"
+        assert library.jobs.all(OWNER, "s")[0].state == "interrupted"
     with lock.hold(store.path):
-        assert library.jobs(OWNER, "s")[0].state == "running"
+        assert library.jobs.all(OWNER, "s")[0].state == "running"
 
 
 def test_a_killed_repair_is_not_taken_for_one_when_a_run_has_the_lock(library: Library, store: Store) -> None:
@@ -295,9 +295,9 @@ def test_a_run_of_a_store_that_was_deleted_meanwhile_says_so_and_leaves_the_new_
     library: Library, store: Store, notes: Path
 ) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     other = Library.open(library.settings)
-    other.delete_store(OWNER, "s")
+    other.stores.delete(OWNER, "s")
     new = new_store(store.path)
 
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
@@ -320,19 +320,19 @@ def test_cancel_stops_a_run_within_a_batch_and_the_next_one_finishes(
     for n in range(100):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     gate = Gate()
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     run = Run(store, gate)
     gate.wait()
     gate.step()
-    library.cancel(OWNER, "s")
+    library.jobs.cancel(OWNER, "s")
     gate.open()
 
     job = run.end()
 
     assert (job.state, job.texts_embedded) == ("cancelled", 32)
-    assert library.jobs(OWNER, "s")[0].state == "cancelled"
-    assert library.store_info(OWNER, "s").pending == 68
-    assert not library.requested(OWNER, "s")
+    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
+    assert library.stores.info(OWNER, "s").pending == 68
+    assert not library.jobs.requested(OWNER, "s")
     check_library(library, "s")
 
     job = index(library, "s")
@@ -345,13 +345,13 @@ def test_cancel_stops_a_run_between_two_files(
     monkeypatch.setattr("rag_core.index.runlog._NOTE_EVERY_S", 0.0)
     for n in range(10):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
     def cancel(job: Job) -> None:
         if job.counts.get("added") == 3:
-            library.cancel(OWNER, "s")
+            library.jobs.cancel(OWNER, "s")
 
-    job = library.run(OWNER, "s", cancel)
+    job = library.jobs.run(OWNER, "s", cancel)
 
     assert job is not None
     assert job.state == "cancelled"
@@ -377,9 +377,9 @@ def test_a_scan_can_be_stopped_while_it_reads_files_to_compare(store: Store, not
 
 def test_cancel_without_a_run_or_a_request_does_nothing(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.cancel(OWNER, "s")
+    library.jobs.cancel(OWNER, "s")
 
-    assert not library.requested(OWNER, "s")
+    assert not library.jobs.requested(OWNER, "s")
     assert index(library, "s").state == "done"
 
 
@@ -388,23 +388,23 @@ def test_a_cancel_after_the_request_and_before_the_run_is_honoured(
 ) -> None:
     for n in range(3):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    library.request_index(OWNER, "s")
-    library.cancel(OWNER, "s")
+    library.jobs.request(OWNER, "s")
+    library.jobs.cancel(OWNER, "s")
 
-    job = library.run(OWNER, "s")
+    job = library.jobs.run(OWNER, "s")
 
     assert job is not None
     assert (job.state, job.texts_embedded) == ("cancelled", 0)
-    assert not library.requested(OWNER, "s")
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_a_request_after_a_cancel_is_done(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
-    library.cancel(OWNER, "s")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
+    library.jobs.cancel(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
-    job = library.run(OWNER, "s")
+    job = library.jobs.run(OWNER, "s")
 
     assert job is not None
     assert (job.state, job.texts_embedded) == ("done", 1)
@@ -417,13 +417,13 @@ def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "b.md").write_text("The walrus wakes.\n")
     other = library.add_source(OWNER, "s", tmp_path / "other", ["*.md"])
-    first = library.store_info(OWNER, "s").sources[0]
-    library.request_index(OWNER, "s", [first.id])
-    library.cancel(OWNER, "s")
-    library.request_index(OWNER, "s", [other.id])
-    library.run(OWNER, "s")
+    first = library.stores.info(OWNER, "s").sources[0]
+    library.jobs.request(OWNER, "s", [first.id])
+    library.jobs.cancel(OWNER, "s")
+    library.jobs.request(OWNER, "s", [other.id])
+    library.jobs.run(OWNER, "s")
     assert (found(library, "zebra"), found(library, "walrus")) == ([], ["other/b.md"])
-    assert not library.requested(OWNER, "s")
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_a_request_right_behind_a_cancel_is_not_swallowed_by_it(
@@ -432,15 +432,15 @@ def test_a_request_right_behind_a_cancel_is_not_swallowed_by_it(
     for n in range(40):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     gate = Gate()
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     run = Run(store, gate)
     gate.wait()
     gate.step()
-    library.cancel(OWNER, "s")
-    library.request_index(OWNER, "s")
+    library.jobs.cancel(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     gate.open()
 
     assert run.end().state == "done"
 
-    assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "cancelled"]
-    assert library.store_info(OWNER, "s").pending == 0
+    assert [job.state for job in library.jobs.all(OWNER, "s")] == ["done", "cancelled"]
+    assert library.stores.info(OWNER, "s").pending == 0

@@ -25,7 +25,7 @@ from tests.stored import found, outcomes, paths
 def store(library: Library, notes: Path) -> Store:
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    return library._stores.open(OWNER, "s").store
+    return library._shared.stores.open(OWNER, "s").store
 
 
 def test_a_killed_run_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
@@ -33,30 +33,30 @@ def test_a_killed_run_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
 ) -> None:
     for n in range(40):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
     process = child(RUN, store.path)
     assert process.stdout is not None
     for _ in range(2):  # the first batch is done, the second at work
         assert process.stdout.readline().strip() == "embedding"
-    assert library.jobs(OWNER, "s")[0].state == "running"
+    assert library.jobs.all(OWNER, "s")[0].state == "running"
     stop(process)
     assert process.returncode == -signal.SIGKILL
 
-    [job] = library.jobs(OWNER, "s")
+    [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.message) == ("interrupted", UNSAID)
     assert len(paths(library)) == 40
-    assert library.requested(OWNER, "s")
+    assert library.jobs.requested(OWNER, "s")
     check_library(library, "s")
 
-    job = library.run(OWNER, "s") or pytest.fail("nothing was left to do")
+    job = library.jobs.run(OWNER, "s") or pytest.fail("nothing was left to do")
     assert (job.state, job.counts, job.texts_embedded) == ("done", {"unchanged": 40}, 8)
-    assert [job.state for job in library.jobs(OWNER, "s")] == ["done", "interrupted"]
-    assert library.jobs(OWNER, "s")[1].message == UNSAID
+    assert [job.state for job in library.jobs.all(OWNER, "s")] == ["done", "interrupted"]
+    assert library.jobs.all(OWNER, "s")[1].message == UNSAID
 
 
 def test_a_failed_run_does_not_leave_its_request(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
     def broken() -> Hashing:
         raise RuntimeError
@@ -64,15 +64,15 @@ def test_a_failed_run_does_not_leave_its_request(library: Library, store: Store,
     with pytest.raises(RuntimeError):
         rag_core.index.index.run(store, broken)
 
-    assert library.jobs(OWNER, "s")[0].state == "failed"
-    assert not library.requested(OWNER, "s")
+    assert library.jobs.all(OWNER, "s")[0].state == "failed"
+    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_an_interrupt_from_the_keyboard_ends_the_run_as_cancelled(
     library: Library, store: Store, notes: Path
 ) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
     def interrupt() -> Hashing:
         raise KeyboardInterrupt
@@ -80,7 +80,7 @@ def test_an_interrupt_from_the_keyboard_ends_the_run_as_cancelled(
     with pytest.raises(KeyboardInterrupt):
         rag_core.index.index.run(store, interrupt)
 
-    assert library.jobs(OWNER, "s")[0].state == "cancelled"
+    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
     assert not store.running()
 
 
@@ -91,8 +91,8 @@ def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Stor
         rag_core.index.index.request(store, None)
         rag_core.index.index.run(store, _missing)
 
-    assert len(library.jobs(OWNER, "s", limit=100)) <= 51
-    assert library.job_results(OWNER, "s", first.id) == []
+    assert len(library.jobs.all(OWNER, "s", limit=100)) <= 51
+    assert library.jobs.results(OWNER, "s", first.id) == []
     check_library(library, "s")
 
 
@@ -122,18 +122,18 @@ def test_a_job_tells_what_it_did_with_the_seed_s_names(library: Library, store: 
     assert job.duration_ms >= 0
     assert job.progress.phase == "done"
     assert all(result.processing_time_ms >= 0 for result in job.results)
-    [stored] = library.jobs(OWNER, "s")
+    [stored] = library.jobs.all(OWNER, "s")
     assert (stored.counts, stored.state, stored.total_files) == (job.counts, "done", 3)
-    assert tuple(library.job_results(OWNER, "s", job.id)) == job.results
+    assert tuple(library.jobs.results(OWNER, "s", job.id)) == job.results
 
 
 def test_progress_tells_the_phases_in_order(library: Library, store: Store, notes: Path) -> None:
     for n in range(40):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     seen: list[str] = []
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
-    library.run(OWNER, "s", lambda job: seen.append(job.progress.phase))
+    library.jobs.run(OWNER, "s", lambda job: seen.append(job.progress.phase))
 
     assert list(dict.fromkeys(seen)) == ["scanning", "reading", "embedding", "done"]
 
@@ -141,11 +141,11 @@ def test_progress_tells_the_phases_in_order(library: Library, store: Store, note
 def test_two_libraries_see_each_other_s_runs(library: Library, store: Store, home: Path, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     other = Library.open(Settings(home / "data", home / "data" / "models", (notes,)))
-    library.request_index(OWNER, "s")
-    assert other.requested(OWNER, "s")
+    library.jobs.request(OWNER, "s")
+    assert other.jobs.requested(OWNER, "s")
 
-    other.run(OWNER, "s")
+    other.jobs.run(OWNER, "s")
 
     assert found(library, "zebra") == ["a.md"]
-    assert library.jobs(OWNER, "s")[0].state == "done"
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
     other.close()

@@ -36,14 +36,14 @@ from tests.test_crash import as_version_1
 
 def test_a_switch_of_the_embedder_embeds_each_text_once_and_then_searches_with_it(local_zoo: Library) -> None:
     before = keys_here(local_zoo)
-    assert local_zoo.switch_store(OWNER, "zoo", "hashing:64").switching == "hashing:64"
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing"
+    assert local_zoo.placement.switch(OWNER, "zoo", "hashing:64").switching == "hashing:64"
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing"
     assert meant(local_zoo, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
     assert meant(local_zoo, "The otter swam.").pending == 0
-    job = local_zoo.run(OWNER, "zoo")
+    job = local_zoo.jobs.run(OWNER, "zoo")
     assert job is not None
     assert (job.texts_embedded, job.message) == (3, "Searches use hashing:64 now.")
-    info = local_zoo.store_info(OWNER, "zoo")
+    info = local_zoo.stores.info(OWNER, "zoo")
     assert (info.embedder, info.dimension, info.switching, info.pending) == ("hashing:64", 64, "", 0)
     assert meant(local_zoo, "The otter swam.").hits[0].document.path == "otter.md"
     assert keys_here(local_zoo) == before
@@ -51,8 +51,8 @@ def test_a_switch_of_the_embedder_embeds_each_text_once_and_then_searches_with_i
 
 
 def test_after_a_switch_a_store_is_as_if_made_so(local_zoo: Library, notes: Path) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    local_zoo.run(OWNER, "zoo")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    local_zoo.jobs.run(OWNER, "zoo")
     local_zoo.create_store(OWNER, "fresh", "hashing:64")
     index(local_zoo, "fresh", notes)
     assert contents(local_zoo, "zoo") == contents(local_zoo, "fresh")
@@ -61,7 +61,7 @@ def test_after_a_switch_a_store_is_as_if_made_so(local_zoo: Library, notes: Path
 def test_what_comes_during_a_switch_is_embedded_the_new_way_only(
     local_zoo: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     embedded: list[int] = []
     really = Hashing.embed_documents
@@ -71,8 +71,8 @@ def test_what_comes_during_a_switch_is_embedded_the_new_way_only(
         return really(self, texts)
 
     monkeypatch.setattr(Hashing, "embed_documents", counted)
-    local_zoo.request_index(OWNER, "zoo")
-    local_zoo.run(OWNER, "zoo")
+    local_zoo.jobs.request(OWNER, "zoo")
+    local_zoo.jobs.run(OWNER, "zoo")
     assert set(embedded) == {64}
     assert meant(local_zoo, "The heron flew.").hits[0].document.path == "heron.md"
 
@@ -80,20 +80,20 @@ def test_what_comes_during_a_switch_is_embedded_the_new_way_only(
 def test_a_switch_whose_server_goes_away_goes_on_later_and_searches_use_the_old_one(
     local_zoo: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
 
     def away(self: Hashing, texts: list[str]) -> object:
         raise Unreachable("Nobody answers.", "Start the server.")
 
     with monkeypatch.context() as patched:
         patched.setattr(Hashing, "embed_documents", away)
-        local_zoo.run(OWNER, "zoo")
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing"
-    assert local_zoo.store_info(OWNER, "zoo").to_switch == 3
+        local_zoo.jobs.run(OWNER, "zoo")
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing"
+    assert local_zoo.stores.info(OWNER, "zoo").to_switch == 3
     assert meant(local_zoo, "The otter swam.").hits[0].similarity == pytest.approx(1, abs=1e-3)
-    local_zoo.request_index(OWNER, "zoo", [])
-    local_zoo.run(OWNER, "zoo")
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:64"
+    local_zoo.jobs.request(OWNER, "zoo", [])
+    local_zoo.jobs.run(OWNER, "zoo")
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
 
 
 def test_a_switch_to_an_index_that_cannot_be_reached_leaves_no_trace(
@@ -105,22 +105,22 @@ def test_a_switch_to_an_index_that_cannot_be_reached_leaves_no_trace(
     before = contents(remote_library, "zoo")
     cut_off(amazon)
     with pytest.raises(VectorError):
-        remote_library.switch_store(OWNER, "zoo", backend="s3vectors")
+        remote_library.placement.switch(OWNER, "zoo", backend="s3vectors")
     assert contents(remote_library, "zoo") == before
     assert index(remote_library, "zoo").message == ""
-    remote_library.delete_store(OWNER, "zoo")
-    assert remote_library.store_names(OWNER) == []
+    remote_library.stores.delete(OWNER, "zoo")
+    assert remote_library.stores.names(OWNER) == []
 
 
 def test_an_abandoned_switch_leaves_no_trace(local_zoo: Library, notes: Path) -> None:
     before = contents(local_zoo, "zoo")
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    local_zoo.abandon_switch(OWNER, "zoo")
-    local_zoo.run(OWNER, "zoo")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    local_zoo.placement.abandon_switch(OWNER, "zoo")
+    local_zoo.jobs.run(OWNER, "zoo")
     assert contents(local_zoo, "zoo") == before
-    assert local_zoo.store_info(OWNER, "zoo").switching == ""
+    assert local_zoo.stores.info(OWNER, "zoo").switching == ""
     with pytest.raises(InvalidInput, match="not switching"):
-        local_zoo.abandon_switch(OWNER, "zoo")
+        local_zoo.placement.abandon_switch(OWNER, "zoo")
     check_library(local_zoo, "zoo")
 
 
@@ -129,24 +129,24 @@ def test_an_embedder_that_reads_less_asks_for_cutting_again(local_zoo: Library, 
     index(local_zoo, "zoo")
     monkey = pytest.MonkeyPatch()
     monkey.setattr(Hashing, "max_tokens", 64)
-    local_zoo._embedders._open.clear()
+    local_zoo._shared.embedders._open.clear()
     with pytest.raises(InvalidInput, match="reads 64 tokens") as caught:
-        local_zoo.switch_store(OWNER, "zoo", "hashing:32")
+        local_zoo.placement.switch(OWNER, "zoo", "hashing:32")
     assert "--rechunk" in caught.value.suggestion
-    local_zoo.switch_store(OWNER, "zoo", "hashing:32", rechunk=True)
-    local_zoo.run(OWNER, "zoo")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:32", rechunk=True)
+    local_zoo.jobs.run(OWNER, "zoo")
     monkey.undo()
     opened = store_of(local_zoo, "zoo")
     assert opened.spec.max_tokens == 64
     with opened.read() as db:
         assert db.execute("SELECT max(length(text)) FROM chunks").fetchone()[0] < 400
     opened.close()
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:32"
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:32"
 
 
 def test_nothing_to_switch_is_said(local_zoo: Library) -> None:
     with pytest.raises(InvalidInput, match="has this embedder and vector index already"):
-        local_zoo.switch_store(OWNER, "zoo", "hashing")
+        local_zoo.placement.switch(OWNER, "zoo", "hashing")
 
 
 def test_a_store_that_is_indexed_is_not_switched(local_zoo: Library) -> None:
@@ -154,27 +154,27 @@ def test_a_store_that_is_indexed_is_not_switched(local_zoo: Library) -> None:
         lock.hold(local_zoo.settings.store_dir / "zoo.db"),
         pytest.raises(StoreBusy, match="is being indexed"),
     ):
-        local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    assert local_zoo.store_info(OWNER, "zoo").switching == ""
+        local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    assert local_zoo.stores.info(OWNER, "zoo").switching == ""
 
 
 def test_a_guest_switches_nothing(local_zoo: Library) -> None:
     with pytest.raises(Forbidden):
-        local_zoo.switch_store(GUEST, "zoo", "hashing:64")
+        local_zoo.placement.switch(GUEST, "zoo", "hashing:64")
 
 
 def test_vectors_move_to_a_remote_index_and_back(remote_zoo: Library, notes: Path, amazon: Server) -> None:
     remote_zoo.create_store(OWNER, "near", "hashing", backend="local")
     index(remote_zoo, "near", notes)
-    remote_zoo.switch_store(OWNER, "near", backend="s3vectors")
-    job = remote_zoo.run(OWNER, "near")
+    remote_zoo.placement.switch(OWNER, "near", backend="s3vectors")
+    job = remote_zoo.jobs.run(OWNER, "near")
     assert job is not None
     assert job.texts_embedded == 0
-    assert remote_zoo.store_info(OWNER, "near").backend == "s3vectors"
+    assert remote_zoo.stores.info(OWNER, "near").backend == "s3vectors"
     assert keys_there(remote_zoo, "near") == keys_here(remote_zoo, "near")
-    remote_zoo.switch_store(OWNER, "near", backend="local")
-    remote_zoo.run(OWNER, "near")
-    info = remote_zoo.store_info(OWNER, "near")
+    remote_zoo.placement.switch(OWNER, "near", backend="local")
+    remote_zoo.jobs.run(OWNER, "near")
+    info = remote_zoo.stores.info(OWNER, "near")
     assert (info.backend, info.address) == ("local", "")
     assert calls(amazon, "DeleteIndex") == 1
     assert meant(remote_zoo, "The otter swam.", "near").hits[0].document.path == "otter.md"
@@ -193,40 +193,40 @@ def test_the_vectors_of_a_store_of_the_first_version_move_to_a_remote_index(
     as_version_1(path, tmp_path / "old.db")
     path.unlink()
     (tmp_path / "old.db").rename(path)
-    assert remote_library.verify(OWNER, "zoo").findings == ()
-    remote_library.switch_store(OWNER, "zoo", backend="s3vectors")
-    job = remote_library.run(OWNER, "zoo")
+    assert remote_library.upkeep.verify(OWNER, "zoo").findings == ()
+    remote_library.placement.switch(OWNER, "zoo", backend="s3vectors")
+    job = remote_library.jobs.run(OWNER, "zoo")
     assert job is not None
     assert job.texts_embedded == 0
     assert keys_there(remote_library) == keys_here(remote_library)
-    assert remote_library.verify(OWNER, "zoo").findings == ()
+    assert remote_library.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_a_switch_of_the_embedder_builds_another_index_and_deletes_the_old(
     remote_zoo: Library, amazon: Server
 ) -> None:
-    before = remote_zoo.store_info(OWNER, "zoo").address
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    remote_zoo.run(OWNER, "zoo")
-    after = remote_zoo.store_info(OWNER, "zoo").address
+    before = remote_zoo.stores.info(OWNER, "zoo").address
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    remote_zoo.jobs.run(OWNER, "zoo")
+    after = remote_zoo.stores.info(OWNER, "zoo").address
     assert after.startswith("s3vectors://commonplace-zoo/main-")
     assert after != before
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
     assert calls(amazon, "DeleteIndex") == 1
     assert meant(remote_zoo, "The stoat swam.").hits[0].document.path == "stoat.md"
-    assert remote_zoo.verify(OWNER, "zoo").findings == ()
+    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_a_former_index_that_cannot_be_deleted_is_deleted_later(remote_zoo: Library, amazon: Server) -> None:
-    remote_zoo.switch_store(OWNER, "zoo", backend="local")
+    remote_zoo.placement.switch(OWNER, "zoo", backend="local")
     cut_off(amazon)
-    job = remote_zoo.run(OWNER, "zoo")
+    job = remote_zoo.jobs.run(OWNER, "zoo")
     assert job is not None
     assert "is not deleted yet" in job.message
-    assert remote_zoo.store_info(OWNER, "zoo").backend == "local"
+    assert remote_zoo.stores.info(OWNER, "zoo").backend == "local"
     amazon.faults = None
-    remote_zoo.request_index(OWNER, "zoo", force=True)
-    remote_zoo.run(OWNER, "zoo")
+    remote_zoo.jobs.request(OWNER, "zoo", force=True)
+    remote_zoo.jobs.run(OWNER, "zoo")
     assert calls(amazon, "DeleteIndex") >= 1
 
 
@@ -235,31 +235,31 @@ def test_a_former_index_that_cannot_be_deleted_is_deleted_later(remote_zoo: Libr
 
 def test_a_switch_that_is_asked_for_again_goes_on_where_it_was(local_zoo: Library) -> None:
     local_zoo.settings = local_zoo.settings.model_copy(update={"batch_size": 1})
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     with embedder_away(after=2):
-        local_zoo.run(OWNER, "zoo")
-    assert local_zoo.switch_store(OWNER, "zoo", "hashing:64").to_switch == 1
-    local_zoo.run(OWNER, "zoo")
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:64"
+        local_zoo.jobs.run(OWNER, "zoo")
+    assert local_zoo.placement.switch(OWNER, "zoo", "hashing:64").to_switch == 1
+    local_zoo.jobs.run(OWNER, "zoo")
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
 
 
 def test_after_an_abandoned_switch_the_same_one_can_begin(local_zoo: Library) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    local_zoo.abandon_switch(OWNER, "zoo")
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    local_zoo.run(OWNER, "zoo")
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:64"
-    assert local_zoo.verify(OWNER, "zoo").findings == ()
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    local_zoo.placement.abandon_switch(OWNER, "zoo")
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    local_zoo.jobs.run(OWNER, "zoo")
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
+    assert local_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_a_switch_that_is_changed_prepares_only_the_last(remote_zoo: Library, amazon: Server) -> None:
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:32")
-    remote_zoo.run(OWNER, "zoo")
-    info = remote_zoo.store_info(OWNER, "zoo")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:32")
+    remote_zoo.jobs.run(OWNER, "zoo")
+    info = remote_zoo.stores.info(OWNER, "zoo")
     assert info.embedder == "hashing:32"
     assert indexes(amazon) == [info.address]
-    assert remote_zoo.verify(OWNER, "zoo").findings == ()
+    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 @pytest.mark.parametrize("backend_first", [False, True])
@@ -268,24 +268,24 @@ def test_what_is_not_said_stays_as_the_switch_under_way_has_it(
 ) -> None:
     said: list[dict[str, str]] = [{"embedder": "hashing:64"}, {"backend": "local"}]
     for part in reversed(said) if backend_first else said:
-        remote_zoo.switch_store(OWNER, "zoo", **part)  # type: ignore[arg-type]
-    remote_zoo.run(OWNER, "zoo")
-    info = remote_zoo.store_info(OWNER, "zoo")
+        remote_zoo.placement.switch(OWNER, "zoo", **part)  # type: ignore[arg-type]
+    remote_zoo.jobs.run(OWNER, "zoo")
+    info = remote_zoo.stores.info(OWNER, "zoo")
     assert (info.embedder, info.backend) == ("hashing:64", "local")
 
 
 def test_nothing_of_an_abandoned_switch_is_left(remote_zoo: Library, amazon: Server) -> None:
-    address = remote_zoo.store_info(OWNER, "zoo").address
+    address = remote_zoo.stores.info(OWNER, "zoo").address
     remote_zoo.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     with embedder_away(after=2):
-        remote_zoo.run(OWNER, "zoo")
+        remote_zoo.jobs.run(OWNER, "zoo")
     assert len(indexes(amazon)) == 2
-    remote_zoo.abandon_switch(OWNER, "zoo")
-    remote_zoo.run(OWNER, "zoo")
+    remote_zoo.placement.abandon_switch(OWNER, "zoo")
+    remote_zoo.jobs.run(OWNER, "zoo")
     assert indexes(amazon) == [address]
     assert rows(remote_zoo, "SELECT count(DISTINCT identity_id) FROM embeddings") == [(1,)]
-    assert remote_zoo.verify(OWNER, "zoo").findings == ()
+    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_an_index_that_was_made_for_a_switch_that_never_began_is_deleted(
@@ -297,17 +297,17 @@ def test_an_index_that_was_made_for_a_switch_that_never_began_is_deleted(
     with monkeypatch.context() as patched:
         patched.setattr("rag_core.store.switch.begin", killed)
         with pytest.raises(KeyboardInterrupt):
-            remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
+            remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     assert len(indexes(amazon)) == 2
     run(remote_zoo)
-    assert indexes(amazon) == [remote_zoo.store_info(OWNER, "zoo").address]
+    assert indexes(amazon) == [remote_zoo.stores.info(OWNER, "zoo").address]
 
 
 @pytest.mark.parametrize("then_cut", [False, True])
 def test_what_was_removed_during_a_switch_is_gone_when_it_is_abandoned(
     remote_zoo: Library, notes: Path, then_cut: bool
 ) -> None:
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     (notes / "otter.md").unlink()
     with pytest.MonkeyPatch.context() as patched, embedder_away():
         patched.setattr(
@@ -315,12 +315,12 @@ def test_what_was_removed_during_a_switch_is_gone_when_it_is_abandoned(
         )  # as if it could not be reached
         run(remote_zoo)
     assert len(keys_here(remote_zoo)) == 2
-    remote_zoo.abandon_switch(OWNER, "zoo")
+    remote_zoo.placement.abandon_switch(OWNER, "zoo")
     if then_cut:
-        remote_zoo.switch_store(OWNER, "zoo", rechunk=True)
-    remote_zoo.run(OWNER, "zoo")
+        remote_zoo.placement.switch(OWNER, "zoo", rechunk=True)
+    remote_zoo.jobs.run(OWNER, "zoo")
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
-    assert remote_zoo.verify(OWNER, "zoo").findings == ()
+    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_what_waits_to_be_removed_is_removed_also_if_all_is_sent_again(
@@ -330,8 +330,8 @@ def test_what_waits_to_be_removed_is_removed_also_if_all_is_sent_again(
     (notes / "otter.md").unlink()
     run(remote_zoo)
     amazon.faults = None
-    remote_zoo.switch_store(OWNER, "zoo", rechunk=True)
-    remote_zoo.run(OWNER, "zoo")
+    remote_zoo.placement.switch(OWNER, "zoo", rechunk=True)
+    remote_zoo.jobs.run(OWNER, "zoo")
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
@@ -339,11 +339,11 @@ def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
     remote_zoo: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_core.vectors.s3vectors.S3Vectors.server", "https://far.example.org")
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     (notes / "otter.md").write_text("---\nprivate: true\n---\nThe otter swam.\n", "utf-8")
     with embedder_away():
         run(remote_zoo)
-    assert remote_zoo.store_info(OWNER, "zoo").switching
+    assert remote_zoo.stores.info(OWNER, "zoo").switching
     there = amazon.service._buckets["commonplace-zoo"].indexes["main"].records.values()
     assert not [metadata for _, metadata in there if "otter" in metadata["text"]]
 
@@ -356,10 +356,10 @@ def test_what_only_the_old_embedder_reads_is_found_by_it_until_the_end(
         Hashing, "reads", lambda self, text: self.identity.dimension == 256 or "otter" not in text
     )
     remote_zoo.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     with embedder_away(after=1):
-        remote_zoo.run(OWNER, "zoo")
-    assert remote_zoo.store_info(OWNER, "zoo").switching
+        remote_zoo.jobs.run(OWNER, "zoo")
+    assert remote_zoo.stores.info(OWNER, "zoo").switching
     assert meant(remote_zoo, "The otter swam.").hits[0].document.path == "otter.md"
 
 
@@ -369,40 +369,40 @@ def test_an_index_that_could_not_be_deleted_and_is_used_again_is_not_deleted(
     def refuse(_: object) -> dict[str, Any]:
         raise ServiceError(403, "AccessDeniedException", "no")
 
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    remote_zoo.run(OWNER, "zoo")
-    remote_zoo.switch_store(OWNER, "zoo", "hashing")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    remote_zoo.jobs.run(OWNER, "zoo")
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing")
     with monkeypatch.context() as patched:
         patched.setattr(amazon.service, "DeleteIndex", refuse)
-        remote_zoo.run(OWNER, "zoo")
+        remote_zoo.jobs.run(OWNER, "zoo")
         (notes / "otter.md").unlink()
         run(remote_zoo)
     assert len(indexes(amazon)) == 2
-    remote_zoo.switch_store(OWNER, "zoo", "hashing:64")
-    remote_zoo.run(OWNER, "zoo")
-    assert indexes(amazon) == [remote_zoo.store_info(OWNER, "zoo").address]
+    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
+    remote_zoo.jobs.run(OWNER, "zoo")
+    assert indexes(amazon) == [remote_zoo.stores.info(OWNER, "zoo").address]
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
 def test_a_store_that_was_never_read_can_switch_and_stay(library: Library, notes: Path) -> None:
     library.create_store(OWNER, "zoo", "hashing")
     for embedder in ("hashing:64", "hashing:32"):
-        library.switch_store(OWNER, "zoo", embedder)
-        assert library.verify(OWNER, "zoo").findings == ()
-    library.abandon_switch(OWNER, "zoo")
-    assert library.verify(OWNER, "zoo").findings == ()
+        library.placement.switch(OWNER, "zoo", embedder)
+        assert library.upkeep.verify(OWNER, "zoo").findings == ()
+    library.placement.abandon_switch(OWNER, "zoo")
+    assert library.upkeep.verify(OWNER, "zoo").findings == ()
     (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
     index(library, "zoo", notes)
-    assert library.store_info(OWNER, "zoo").dimension == 256
+    assert library.stores.info(OWNER, "zoo").dimension == 256
 
 
 def test_a_document_that_moved_while_all_are_cut_again_is_cut_again_by_the_same_run(
     local_zoo: Library, notes: Path
 ) -> None:
-    local_zoo.switch_store(OWNER, "zoo", "hashing:64", rechunk=True)
+    local_zoo.placement.switch(OWNER, "zoo", "hashing:64", rechunk=True)
     (notes / "otter.md").rename(notes / "stoat two.md")
-    local_zoo.run(OWNER, "zoo")
-    assert local_zoo.store_info(OWNER, "zoo").embedder == "hashing:64"
+    local_zoo.jobs.run(OWNER, "zoo")
+    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
 
 
 def test_another_model_of_the_same_name_is_switched_to(
@@ -411,9 +411,9 @@ def test_another_model_of_the_same_name_is_switched_to(
     really = Hashing.embed_documents
     monkeypatch.setattr(Hashing, "embed_documents", lambda self, texts: really(self, texts)[:, ::-1].copy())
     run(local_zoo)
-    assert "Only words are indexed" in local_zoo.jobs(OWNER, "zoo", 1)[0].message
-    local_zoo.switch_store(OWNER, "zoo", "hashing")
-    job = local_zoo.run(OWNER, "zoo")
+    assert "Only words are indexed" in local_zoo.jobs.all(OWNER, "zoo", 1)[0].message
+    local_zoo.placement.switch(OWNER, "zoo", "hashing")
+    job = local_zoo.jobs.run(OWNER, "zoo")
     assert job is not None
     assert job.texts_embedded == 3
-    assert local_zoo.verify(OWNER, "zoo").findings == ()
+    assert local_zoo.upkeep.verify(OWNER, "zoo").findings == ()

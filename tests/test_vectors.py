@@ -70,9 +70,9 @@ def test_store_without_vectors_finds_nothing(library: Library) -> None:
 def test_store_that_lost_all_its_documents_finds_nothing(library: Library, notes: Path, store: Store) -> None:
     vectors = LocalVectors(store)
     assert vectors.search(EMBEDDER.embed_query("otter"), 5)
-    [source] = library.store_info(OWNER, "zoo").sources
-    library.remove_source(OWNER, "zoo", source.id)
-    library.run(OWNER, "zoo")
+    [source] = library.stores.info(OWNER, "zoo").sources
+    library.sources.remove(OWNER, "zoo", source.id)
+    library.jobs.run(OWNER, "zoo")
     assert vectors.search(EMBEDDER.embed_query("otter"), 5) == []
 
 
@@ -120,9 +120,9 @@ def test_vectors_that_no_passage_needs_take_no_place(library: Library, notes: Pa
     for number in range(30):
         (notes / f"{number}.md").unlink()
     write(notes, 100)
-    library.request_index(OWNER, "zoo")
+    library.jobs.request(OWNER, "zoo")
     with pytest.raises(KeyboardInterrupt):
-        library.run(OWNER, "zoo", stop)
+        library.jobs.run(OWNER, "zoo", stop)
     found = LocalVectors(store).search(EMBEDDER.embed_query("The otter met 0 of the otters."), 5)
     assert len(found) == 5
 

@@ -32,7 +32,7 @@ def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
 
 def _goes(viewer: Viewer, name: str) -> str:
     try:
-        return library().goes(viewer, name)
+        return library().models.destination_of(viewer, name)
     except InvalidInput:
         return ""
 
@@ -46,7 +46,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
     """A button that asks servers and packages which embedders they have; it takes a few seconds at most."""
     if st.button("Look for others", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
-            found = library().connections(viewer)
+            found = library().models.connections(viewer)
         before = at_hand(viewer)
         st.session_state[_FOUND] = [name for each in found for name in each.embedders]
         if at_hand(viewer) != before:

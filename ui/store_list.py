@@ -53,7 +53,7 @@ def _show_coming(kind: Kind) -> None:
 
 def show_lost_default(viewer: Viewer) -> None:
     """That the setting default_store names no store, where that is so: after a rename, say."""
-    if lost := library().lost_default(viewer):
+    if lost := library().stores.lost_default(viewer):
         show_warning(lost)
 
 
@@ -63,7 +63,7 @@ def say_later(sentence: str) -> None:
 
 
 def _list(viewer: Viewer) -> None:
-    names = library().store_names(viewer)
+    names = library().stores.names(viewer)
     if not names:
         st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
         offer_first_folder()
@@ -74,7 +74,7 @@ def _list(viewer: Viewer) -> None:
 
 def _row(viewer: Viewer, name: str) -> None:
     try:
-        info, active = library().store_info(viewer, name), is_active(viewer, name)
+        info, active = library().stores.info(viewer, name), is_active(viewer, name)
     except RagError as error:  # a damaged store must not hide the others
         _name(name, "Damaged", ":material/error:", "red")
         show_error(error)
@@ -123,7 +123,7 @@ def _new_store(viewer: Viewer) -> None:
         return
     try:
         chosen = "hashing" if dimension else placed.embedder  # without the number that it may carry
-        made = library().create_store(
+        made = library().stores.create(
             viewer, name.strip(), chosen, metric=metric, dimension=dimension, backend=placed.backend,
             sends_private=placed.sends_private,
         )  # fmt: skip

@@ -20,7 +20,7 @@ def serve(port: int, open_browser: bool) -> None:
     from rag_core.cli.launch import serve_app
 
     library = library_of_owner()
-    for said in library.make_declared(OWNER):
+    for said in library.stores.make_declared(OWNER):
         click.echo(plain(said), err=True)
     library.close()
     serve_app(port, open_browser)
