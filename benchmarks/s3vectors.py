@@ -31,7 +31,7 @@ from benchmarks.notes import write_notes
 from benchmarks.process import Figures, Took, lines, took
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER
 from rag_core.vectors import VectorRecord
 from rag_core.vectors.local import LocalVectors

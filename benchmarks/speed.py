@@ -41,7 +41,7 @@ from benchmarks.scale import search
 from rag_core.index.plan import make_plan
 from rag_core.library import Library
 from rag_core.library.service import embedder_options
-from rag_core.models.embedders import Embedder, open_embedder
+from rag_core.models import Embedder, open_embedder
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, embedded_text
 

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rag_core.config.origin import DEFAULT
 from rag_core.config.settings import KEYS, Key, SettingRow
 from rag_core.extract.chunk import CHUNK_SIZES, chunk_spec
-from rag_core.models.embedders.minilm import MAX_TOKENS
-from rag_core.models.embedders.options import OLLAMA_MODEL
+from rag_core.models.embedder import OLLAMA_MODEL
+from rag_core.models.minilm import MAX_TOKENS
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
 OTHER_TOOLS = PAGE.with_name("other_tools.tsv")

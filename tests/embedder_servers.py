@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rag_core.models.embedders import Embedder, EmbedderOptions, open_embedder
+from rag_core.models import Embedder, EmbedderOptions, open_embedder
 from tests.ollama_server import OllamaServer
 from tests.openai_server import OpenAIServer
 from tests.standin import serving

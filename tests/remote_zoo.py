@@ -12,7 +12,7 @@ import pytest
 
 from rag_core.errors import Unreachable
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER, Answer, Vectors, Viewer
 from tests.conftest import index
 from tests.s3vectors import Faults, Server

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import rag_core.index.index
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 from rag_core.types import Job, Vectors
 
@@ -29,7 +29,7 @@ RUN = """
 import sys, time
 from pathlib import Path
 import rag_core.index.index
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 
 class Stuck(Hashing):
@@ -50,7 +50,7 @@ RUN_AT_A_WORD = """
 import sys
 from pathlib import Path
 import rag_core.index.index
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 
 class Waiting(Hashing):

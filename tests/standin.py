@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 
 
 @dataclass(frozen=True)

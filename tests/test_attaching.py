@@ -13,7 +13,7 @@ import pytest
 from rag_core.errors import EmbedderError, InvalidInput, VectorError
 from rag_core.library import Library
 from rag_core.library.attaching import Maker, _maker
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER, Viewer
 from rag_core.vectors import RemoteIndex, VectorRecord
 from tests.conftest import index

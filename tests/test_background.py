@@ -27,7 +27,7 @@ def threads() -> int:
 def gate(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """The embedder of store ``s``, over 40 notes."""
     gate = Gate()
-    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: gate)
+    monkeypatch.setattr("rag_core.models.registry.open_embedder", lambda name, model_dir: gate)
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     for n in range(40):

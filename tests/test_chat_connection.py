@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag_core.library.asking import llm_options
-from rag_core.library.connections.chat import chat_model
-from rag_core.models.chat import LLMOptions
+from rag_core.library.connections import check_chat
+from rag_core.models import LLMOptions
 from tests.chat_servers import Messages, OllamaChat, OpenAIChat, say
 from tests.command import Run
 from tests.configured import configure
@@ -52,7 +52,7 @@ def test_a_key_that_is_refused_is_told_with_where_to_set_it(make: Make, openai_c
     library = make(llm="openai:talker", chat_base_url=openai_chat.url, chat_api_key=KEY)
     found = connection(library, "chat")
     assert (found.state, found.is_missed) == ("unreachable", True)
-    assert "refuses the key" in found.sentence
+    assert "refuses access" in found.sentence
     assert "COMMONPLACE_CHAT_API_KEY" in found.next_step
     assert KEY not in repr(found)
 
@@ -70,7 +70,7 @@ def test_a_model_that_is_not_there_comes_with_the_line_that_fetches_it_and_those
 def test_a_server_that_is_away_is_told_with_what_to_do(make: Make) -> None:
     found = connection(make(llm="ollama:talker", ollama_url=nobody()), "chat")
     assert found.state == "unreachable"
-    assert "does not answer" in found.sentence
+    assert "is not running" in found.sentence
     assert "`ollama_url`" in found.next_step
 
 
@@ -89,11 +89,11 @@ def test_a_model_that_is_being_loaded_is_waited_for_only_so_long(ollama_chat: Ol
 
     ollama_chat.script = slow
     options = LLMOptions(ollama_url=ollama_chat.url)
-    found = chat_model("ollama:talker", options, None, patience_s=0.2)
+    found = check_chat("ollama:talker", options, None, within_s=0.2)
     assert ollama_chat.ended == 0, "loading goes on"
     go.set()
     assert found.state == "unreachable"
-    assert "within 0.2 seconds. It may be being loaded." in found.sentence
+    assert "within 0.2 seconds. It may still be loading." in found.sentence
 
 
 def test_without_a_choice_the_models_and_the_line_that_chooses_one_are_told(
@@ -113,7 +113,7 @@ def test_without_a_choice_the_models_and_the_line_that_chooses_one_are_told(
 def test_a_name_that_would_be_more_than_a_line_is_no_choice(ollama_chat: OllamaChat, make: Make) -> None:
     ollama_chat.models["evil\nllm: x"] = ollama_chat.models["talker:latest"]
     options = replace(llm_options(make().settings), ollama_url=ollama_chat.url)
-    assert chat_model(None, options, None).models == ("ollama:talker",)
+    assert check_chat(None, options, None).models == ("ollama:talker",)
 
 
 # --- the command ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from rag_core.cli import app
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from tests.command import Run
 
 

@@ -16,7 +16,7 @@ from rag_core.config import Settings
 from rag_core.errors import StoreError, VectorsUnreachable
 from rag_core.extract.chunk import CHUNK_SIZES
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import lexical
 from rag_core.types import OWNER, Vectors
 from rag_core.vectors.backends import address_of, open_remote, vector_options

@@ -17,7 +17,7 @@ from rag_core.errors import InvalidInput
 from rag_core.index.index import Limits
 from rag_core.library import Library
 from rag_core.library.searching import MAX_TOP_K
-from rag_core.models.embedders import DEFAULT_EMBEDDER
+from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.types import OWNER, Mode
 from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.qdrant import QdrantOptions

@@ -12,9 +12,9 @@ from rag_core.config.kinds import EMBEDDER
 from rag_core.config.origin import DEFAULT, Text
 from rag_core.errors import InvalidInput
 from rag_core.library.service import embedder_options
-from rag_core.models.embedders import EmbedderOptions, full_name
-from rag_core.models.embedders.options import Prompts, parse_name
-from rag_core.models.servers.ollama import OLLAMA_URL
+from rag_core.models import EmbedderOptions, Prompts, full_name
+from rag_core.models.addresses import OLLAMA_URL
+from rag_core.models.embedder import parse_name
 from tests.configured import refusal, settings
 
 

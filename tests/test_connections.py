@@ -12,7 +12,8 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.library.connections import Check, Found, look
+from rag_core.library.connections import Check, run_checks
+from rag_core.models.check import Found
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.connected import KEY, Make, connection
@@ -52,11 +53,11 @@ def test_one_that_is_silent_or_broken_costs_the_others_nothing(caplog: pytest.Lo
         "silent": silent, "broken": broken, "sound": lambda: Found("ready", "It is there."),
     }  # fmt: skip
     checks = [Check(key, key, "embedder", "stays on this machine", act) for key, act in acts.items()]
-    found = look(checks, within_s=0.2)
+    found = run_checks(checks, within_s=0.2)
     go.set()
     assert [each.state for each in found] == ["unreachable", "unreachable", "ready"]
     assert "within 0.2 seconds" in found[0].sentence
-    assert "could not be looked at" in found[1].sentence
+    assert "could not be checked" in found[1].sentence
     assert "spy" not in found[1].sentence
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
@@ -79,16 +80,16 @@ def test_the_built_in_model_says_where_it_is(make: Make, model_dir: Path) -> Non
 def test_a_package_that_is_not_installed_comes_with_the_line_that_installs_it(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.library.connections.embedders.find_spec", lambda _: None)
+    monkeypatch.setattr("rag_core.models.check.find_spec", lambda _: None)
     found = connection(make(), "sentence-transformers")
     assert found.state == "not set up"
     assert found.next_step.endswith("-m pip install 'commonplace[sentence-transformers]'`.")
 
 
 def test_mlx_is_only_for_apples_processors(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.library.connections.embedders.is_apple", lambda: False)
+    monkeypatch.setattr("rag_core.models.folder.is_apple", lambda: False)
     assert "Apple's processors only" in connection(make(), "mlx").sentence
-    monkeypatch.setattr("rag_core.library.connections.embedders.is_apple", lambda: True)
+    monkeypatch.setattr("rag_core.models.folder.is_apple", lambda: True)
     assert "commonplace[mlx]" in connection(make(), "mlx").next_step
 
 

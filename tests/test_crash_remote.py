@@ -22,7 +22,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import RagError
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER, Vectors
 from rag_core.vectors import s3vectors
 from tests.killing import KILLS, Killer, Ledger

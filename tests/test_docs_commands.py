@@ -55,12 +55,12 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
 COMMONPLACE = f"""#!{sys.executable}
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from rag_core.models.embedders import shared
-opened = shared.open_embedder
+from rag_core.models import registry
+opened = registry.open_embedder
 def open_hashing(name, model_dir):
     other = "hashing" if name == "minilm" else "hashing:128"  # another model has other vectors
     return opened(name if name.startswith("hashing") else other, model_dir)
-shared.open_embedder = open_hashing
+registry.open_embedder = open_hashing
 from rag_core.cli import main
 main()
 """

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
-from rag_core.models.embedders import Embedder, EmbedderOptions, open_embedder
+from rag_core.models import Embedder, EmbedderOptions, open_embedder
 from rag_core.types import Vectors
 from tests import model_packages
 from tests.ollama_server import OllamaServer

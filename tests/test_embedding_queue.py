@@ -13,8 +13,8 @@ import rag_core.index.index
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.index.embedding import BATCH
 from rag_core.library import Library
-from rag_core.models.embedders import Embedder
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models import Embedder
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 from rag_core.store.identities import ACTIVE
 from rag_core.types import OWNER, Job, Vectors, Viewer
@@ -81,7 +81,7 @@ def test_when_the_embedder_comes_the_next_run_embeds_the_queue(
     library.create_store(OWNER, "s", "minilm")
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
-    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: Hashing())
+    monkeypatch.setattr("rag_core.models.registry.open_embedder", lambda name, model_dir: Hashing())
 
     job = index(library, "s")
 

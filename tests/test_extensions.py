@@ -13,7 +13,7 @@ import pytest
 from rag_core.errors import EmbedderError, ExtractError, InvalidInput, ModelMissing, VectorError
 from rag_core.extract import extract, file_type
 from rag_core.library import Library
-from rag_core.models.embedders import EmbedderOptions, open_embedder
+from rag_core.models import EmbedderOptions, open_embedder
 from rag_core.types import OWNER, Filters
 from rag_core.vectors.backends import address_of, destination, existing, kinds, open_remote
 from tests.conftest import index

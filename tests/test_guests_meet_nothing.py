@@ -19,7 +19,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import NotFound, RagError
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER, Filters, Mode, Viewer
 from tests.chat_servers import OllamaChat, say
 from tests.conftest import index

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.library.connections import indexes
+from rag_core.library.connections import check_program
 from rag_core.types import OWNER
 from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.qdrant import QdrantOptions
@@ -140,13 +140,13 @@ def test_a_server_for_vectors_answers(make: Make, key: str, answers: dict[str, A
 
 
 def test_without_a_server_qdrant_and_chroma_may_keep_vectors_in_a_folder(tmp_path: Path) -> None:
-    for found in (indexes.qdrant(QdrantOptions(path=tmp_path)), indexes.chroma(ChromaOptions(path=tmp_path))):
+    for found in (check_program(QdrantOptions(path=tmp_path)), check_program(ChromaOptions(path=tmp_path))):
         assert (found.state, found.goes) == ("ready", "stays on this machine")
         assert repr(str(tmp_path)) in found.sentence
 
 
 def test_the_key_of_qdrant_is_sent_and_not_shown() -> None:
     with serving(Pages(answers=QDRANT)) as there:
-        found = indexes.qdrant(QdrantOptions(url=there.url, api_key=KEY))
+        found = check_program(QdrantOptions(url=there.url, api_key=KEY))
         assert [asked.headers.get("authorization") for asked in there.asked] == [None, f"Bearer {KEY}"]
     assert KEY not in repr(found)

@@ -6,14 +6,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from rag_core.store.work import UNSAID
 
 import rag_core.index.index
 from rag_core.config import Settings
 from rag_core.errors import ModelMissing
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store, lock
+from rag_core.store.jobs import UNSAID
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library

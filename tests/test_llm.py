@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rag_core.errors import InvalidInput, LLMError
-from rag_core.models.chat import Call, LLMOptions, Message, open_llm
-from rag_core.models.chat.talk import talk
+from rag_core.models import LLMOptions, Message, open_llm
+from rag_core.models.chat import Call, stream_answer
 from tests.chat_servers import OllamaChat, OpenAIChat, say
 from tests.ollama_server import Model
 from tests.standin import Refusal, nobody
@@ -39,7 +39,7 @@ class Talker:
     ) -> tuple[str, str]:
         call, said = Call(), []
         llm = open_llm(self.name, self.options)
-        for piece in talk(llm, ASKED, self.options, stop or threading.Event(), call):
+        for piece in stream_answer(llm, ASKED, self.options, stop or threading.Event(), call):
             said.append(piece)
             if heard:
                 heard(piece)
@@ -139,7 +139,7 @@ def test_a_tool_that_it_would_call_is_left_out(talker: Talker) -> None:
 
 
 def test_an_endless_answer_is_ended(talker: Talker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.models.chat.talk.LONGEST", 1000)
+    monkeypatch.setattr("rag_core.models.chat.LONGEST", 1000)
     talker.server.script = lambda _: iter(lambda: "word " * 20, None)
     said, outcome = talker.talk()
     assert (len(said), outcome) == (1000, "too long")
@@ -196,7 +196,7 @@ def test_a_server_that_is_not_there_is_named(talker: Talker) -> None:
     url = nobody()
     set_options(talker, ollama_url=url, openai_url=url)
     assert f" at {url}" in talker.trouble()
-    assert "does not answer" in talker.trouble()
+    assert "is not running" in talker.trouble()
 
 
 def test_a_model_that_is_not_there_is_named(talker: Talker) -> None:
@@ -266,7 +266,7 @@ def test_the_key_is_sent_and_never_told(openai_chat: OpenAIChat) -> None:
     assert Talker("openai:talker", openai_chat, right).says() == "At six."
     wrong = LLMOptions(openai_url=openai_chat.url, openai_key="sk-sesame-wrong")
     trouble = Talker("openai:talker", openai_chat, wrong).trouble()
-    assert trouble.endswith("refuses the key (status 401).")
+    assert trouble.endswith("refuses access (status 401).")
     assert "sk-" not in trouble + repr(wrong)
 
 

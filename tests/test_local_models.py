@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.models.embedders import EmbedderOptions, open_embedder
-from rag_core.models.embedders.local import LocalModel
-from rag_core.models.embedders.options import Prompts
+from rag_core.models import EmbedderOptions, Prompts, open_embedder
+from rag_core.models.folder import FolderModel
 from tests.model_packages import MAX_TOKENS, SentenceTransformer, install, model_folder
 
 PACKAGES = {"sentence-transformers": "sentence-transformers", "mlx": "mlx-embeddings"}
@@ -27,13 +26,13 @@ def folder(tmp_path: Path) -> Path:
     return model_folder(tmp_path / "my-model")
 
 
-def opened(name: str, **options: object) -> LocalModel:
+def opened(name: str, **options: object) -> FolderModel:
     embedder = open_embedder(name, EmbedderOptions(**options))  # type: ignore[arg-type]
-    assert isinstance(embedder, LocalModel)
+    assert isinstance(embedder, FolderModel)
     return embedder
 
 
-def seen(embedder: LocalModel) -> list[str]:
+def seen(embedder: FolderModel) -> list[str]:
     """What the model was given behind the probe."""
     return embedder._runner._model.seen[1:]  # type: ignore[attr-defined, no-any-return]
 
@@ -102,7 +101,7 @@ def test_a_folder_without_a_model_is_said_to_be_so(tmp_path: Path, provider: str
 def test_prompts_are_the_configured_ones_else_those_of_the_folder_else_the_known_ones(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def given(embedder: LocalModel) -> list[str]:
+    def given(embedder: FolderModel) -> list[str]:
         embedder.embed_query("why?")
         embedder.embed_documents(["Because."])
         return seen(embedder)

@@ -15,8 +15,7 @@ import pytest
 from ollama import Client, ResponseError
 
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
-from rag_core.models.embedders import EmbedderOptions, open_embedder
-from rag_core.models.embedders.options import Prompts
+from rag_core.models import EmbedderOptions, Prompts, open_embedder
 from tests.embedder_servers import Open
 from tests.ollama_server import Model, OllamaServer
 from tests.standin import Refusal, nobody, serving
@@ -62,7 +61,7 @@ def test_a_missing_model_names_the_command_that_gets_it(open_ollama: Open) -> No
 
 def test_a_server_that_is_not_there_is_said_to_be_so(ollama: OllamaServer) -> None:
     url = nobody()
-    with pytest.raises(Unreachable, match=f"Ollama at {url} does not answer") as caught:
+    with pytest.raises(Unreachable, match=f"Ollama at {url} is not running") as caught:
         open_embedder("ollama", EmbedderOptions(ollama_url=url))
     assert "`ollama_url`" in caught.value.suggestion
 
@@ -81,7 +80,7 @@ def test_text_never_follows_a_redirect(ollama: OllamaServer, open_ollama: Open) 
     embedder = open_ollama()
     with serving(OllamaServer()) as elsewhere:
         ollama.fail("/api/embed", *[Refusal(307, "", Location=f"{elsewhere.url}/api/embed")] * 9)
-        with pytest.raises(Unreachable, match="refuses access"):
+        with pytest.raises(Unreachable, match="redirects to another address"):
             embedder.embed_query("my secret")
         assert elsewhere.asked == []
 
@@ -173,7 +172,7 @@ def test_a_proxy_is_for_other_machines_only(ollama: OllamaServer, monkeypatch: p
 
 def test_a_host_that_the_package_cannot_read_is_named(ollama: OllamaServer) -> None:
     code = (
-        "from rag_core.models.embedders import open_embedder, EmbedderOptions\n"
+        "from rag_core.models import open_embedder, EmbedderOptions\n"
         "from rag_core.errors import EmbedderError\n"
         "try: open_embedder('ollama', EmbedderOptions())\n"
         "except EmbedderError as error: print(error)\n"

@@ -68,7 +68,7 @@ def test_ollama_without_a_model_that_can_embed_is_not_set_up(make: Make, ollama:
 def test_ollama_that_is_set_and_not_there_is_unreachable(make: Make) -> None:
     url = nobody()
     found = connection(make(ollama_url=url), "ollama")
-    assert (found.state, found.sentence) == ("unreachable", f"Nobody answers at {url}.")
+    assert (found.state, found.sentence) == ("unreachable", f"Ollama at {url} is not running.")
     assert "`ollama_url`" in found.next_step
 
 
@@ -195,10 +195,10 @@ def test_a_download_that_is_cancelled_ends_at_once_and_at_the_server(make: Make,
 
 def test_a_model_that_ollama_does_not_know_is_named(make: Make, fetching: Fetching) -> None:
     fetching.error = "pull model manifest: file does not exist"
-    with pytest.raises(ModelMissing, match="finds no model called 'nosuch'"):
+    with pytest.raises(ModelMissing, match="does not have the model 'nosuch'"):
         make(ollama_url=fetching.url).models.pull(OWNER, "nosuch")
     fetching.error = "write /x: no space left on device"
-    with pytest.raises(EmbedderError, match="could not fetch 'x': 'write /x: no space left on device'"):
+    with pytest.raises(EmbedderError, match="failed: 'write /x: no space left on device'"):
         make(ollama_url=fetching.url).models.pull(OWNER, "x")
 
 
@@ -210,5 +210,5 @@ def test_what_can_be_no_models_name_is_not_asked_for(make: Make, fetching: Fetch
 
 
 def test_a_download_needs_ollama(make: Make) -> None:
-    with pytest.raises(Unreachable, match="does not answer"):
+    with pytest.raises(Unreachable, match="is not running"):
         make(ollama_url=nobody()).models.pull(OWNER, "bge-m3")

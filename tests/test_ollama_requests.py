@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from rag_core.errors import EmbedderError, InvalidInput, Unreachable
-from rag_core.models.embedders import Embedder, EmbedderOptions, open_embedder, remote
-from rag_core.models.embedders.remote import MOST_TEXTS, TRIES
-from rag_core.models.embedders.turns import Turns, turns_at
+from rag_core.models import Embedder, EmbedderOptions, open_embedder, remote
+from rag_core.models.remote import MOST_TEXTS, TRIES, PriorityLock, lock_of
 from tests.embedder_servers import Open
 from tests.ollama_server import BUSY, EOF, Model, OllamaServer
 from tests.standin import Refusal, serving
@@ -93,13 +92,13 @@ def test_one_request_at_a_time_however_many_threads_and_models(
 
 
 def test_a_query_goes_before_passages_that_wait_longer() -> None:
-    turns, order = Turns(), []
+    turns, order = PriorityLock(), []
 
     def take(what: str) -> None:
-        with turns.take(question=what == "query"):
+        with turns.hold(question=what == "query"):
             order.append(what)
 
-    with turns.take(question=False):
+    with turns.hold(question=False):
         waiting = []
         for what in ("passages", "query"):
             waiting.append(threading.Thread(target=take, args=(what,)))
@@ -132,7 +131,10 @@ def test_a_query_does_not_wait_for_ever_for_its_turn(
     ollama: OllamaServer, awake: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "QUESTION_PATIENCE_S", 0.01)
-    with turns_at(ollama.url).take(question=False), pytest.raises(Unreachable, match="at work on documents"):
+    with (
+        lock_of(ollama.url).hold(question=False),
+        pytest.raises(Unreachable, match="busy embedding documents"),
+    ):
         awake.embed_query("now")
     assert awake.embed_query("now").shape == (768,)
 
@@ -298,7 +300,7 @@ def test_a_server_that_goes_away_is_tried_again_before_it_is_given_up(
         embedder.embed_query("awake")
         server.fail("/api/embed", Refusal(0, ""))  # the connection that is open breaks
     monkeypatch.setattr(remote, "_sleep", waits.append)
-    with pytest.raises(Unreachable, match="does not answer"):
+    with pytest.raises(Unreachable, match="is not running"):
         embedder.embed_documents(["one"])
     assert waits == [0.5, 0.5, 1.0, 2.0]
 

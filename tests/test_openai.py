@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachable
-from rag_core.models.embedders import Embedder, EmbedderOptions, open_embedder, remote
-from rag_core.models.embedders.remote import TRIES
+from rag_core.models import Embedder, EmbedderOptions, open_embedder, remote
+from rag_core.models.remote import TRIES
 from tests.openai_server import OpenAIServer
 from tests.standin import Refusal, nobody, serving
 
@@ -108,14 +108,14 @@ def test_without_an_address_nothing_is_asked(opened: Open) -> None:
 def test_a_missing_model_and_a_missing_server_are_told_apart(opened: Open) -> None:
     with pytest.raises(ModelMissing, match="does not have the model 'gone'"):
         opened("openai:gone")
-    with pytest.raises(Unreachable, match="does not answer"):
+    with pytest.raises(Unreachable, match="is not running"):
         opened(openai_url=nobody())
 
 
 def test_the_key_is_sent_and_a_refused_one_is_not_repeated(openai: OpenAIServer, opened: Open) -> None:
     openai.key = KEY
     assert opened(openai_key=KEY).identity.dimension == 384
-    with pytest.raises(Unreachable, match="refuses the key") as caught:
+    with pytest.raises(Unreachable, match="refuses access") as caught:
         opened(openai_key="sk-sesame-wrong")
     assert "sk-sesame-wrong" not in str(caught.value)
     assert "COMMONPLACE_EMBEDDING_API_KEY" in caught.value.suggestion
@@ -133,7 +133,7 @@ def test_a_key_in_what_the_server_says_is_not_shown(openai: OpenAIServer, opened
 def test_neither_text_nor_key_follows_a_redirect(openai: OpenAIServer, opened: Open) -> None:
     with serving(OpenAIServer()) as elsewhere:
         openai.fail("/embeddings", Refusal(308, "", Location=f"{elsewhere.url}/v1/embeddings"))
-        with pytest.raises(Unreachable, match="sends us elsewhere"):
+        with pytest.raises(Unreachable, match="redirects to another address"):
             opened(openai_key=KEY)
         assert elsewhere.asked == []
 

@@ -16,7 +16,7 @@ import pytest
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.index import outbox
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Filters

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rag_core.index import index
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store.identities import CANARY_TEXT
 from rag_core.types import OWNER
 from tests.index_page import finished, page, texts, until, with_folder
@@ -228,7 +228,7 @@ def test_a_run_of_another_process_is_seen_takes_what_is_asked_and_can_be_cancell
 _OTHER_PROCESS = textwrap.dedent(
     """
     import sys
-    from rag_core.models.embedders.hashing import Hashing
+    from rag_core.models.hashing import Hashing
     from rag_core.library import Library
     from rag_core.types import OWNER
 

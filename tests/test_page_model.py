@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import EmbedderError
-from rag_core.models.embedders import minilm_install
+from rag_core.models import minilm_install
 from rag_core.types import OWNER
 from tests.index_page import errors, finished, page, texts, until, with_folder
 from tests.pages import drawn, has_key, press

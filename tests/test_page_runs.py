@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.errors import EmbedderError
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.store.jobs import UNSAID
 from rag_core.types import OWNER, Vectors
@@ -71,7 +71,7 @@ def test_texts_that_were_refused_are_told_and_tried_again(
                 raise EmbedderError("The text is too long.", "Cut it.")
             return super().embed_documents(texts)
 
-    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: Picky())
+    monkeypatch.setattr("rag_core.models.registry.open_embedder", lambda name, model_dir: Picky())
     (notes / "a.md").write_text("It holds poison.\n")
     index(library(), STORE, notes)
     app = page()

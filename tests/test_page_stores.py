@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.access import REFUSAL
 from rag_core.library import Library, background
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.types import OWNER
 from tests.configured import configure

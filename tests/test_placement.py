@@ -320,7 +320,7 @@ def test_deleting_that_was_cut_off_between_index_and_bucket_is_ended_by_deleting
 
 
 def test_a_silent_index_holds_nobody_for_long(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.models.servers.patience.ANSWER_S", 0.2)
+    monkeypatch.setattr("rag_core.models.deadline.ANSWER_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         options = remote_zoo._shared.vector_options
@@ -424,7 +424,7 @@ def hurried(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Searches that always ask the index, and wait for it a fifth of a second."""
     monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
     monkeypatch.setattr("rag_core.vectors.remote.SEARCH_S", 0.2)
-    monkeypatch.setattr("rag_core.models.servers.patience._LONG_S", 0.1)
+    monkeypatch.setattr("rag_core.models.deadline._LONG_S", 0.1)
     return remote_zoo
 
 
@@ -445,7 +445,7 @@ def test_a_search_waits_for_a_silent_index_once_and_then_nobody_waits(
     assert hurried.search(OWNER, "badger", ["zoo"]).hits[0].document.path == "badger.md"
     assert asked(amazon) == before + 1
     amazon.faults = None
-    monkeypatch.setattr("rag_core.models.servers.patience._GIVEN_UP_S", 0.0)
+    monkeypatch.setattr("rag_core.models.deadline._OPEN_S", 0.0)
     assert hurried.search(OWNER, "badger", ["zoo"]).notices == ()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.reports import Privacy
 from rag_core.store import Store, privacy
 from rag_core.store import outbox as rows

@@ -10,7 +10,7 @@ import pytest
 
 from rag_core.errors import EmbedderError, NotFound
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.reports import Asked, Problem
 from rag_core.store.problems import shared_reason
 from rag_core.types import OWNER, Vectors
@@ -138,7 +138,7 @@ def test_texts_that_the_embedder_refused_are_told_with_their_files_and_can_be_tr
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = Picky()
-    monkeypatch.setattr("rag_core.models.embedders.shared.open_embedder", lambda name, model_dir: embedder)
+    monkeypatch.setattr("rag_core.models.registry.open_embedder", lambda name, model_dir: embedder)
     (notes / "a.md").write_text("It holds poison.\n")
     (notes / "b.md").write_text("It holds nothing bad.\n")
     index(library, "s", notes)

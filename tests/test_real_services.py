@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import Unreachable
-from rag_core.models.embedders import open_embedder
+from rag_core.models import open_embedder
 from tests.command import pytest_of_its_own
 from tests.ollama_server import Model, OllamaServer
 from tests.openai_server import OpenAIServer

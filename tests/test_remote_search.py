@@ -13,7 +13,7 @@ from rag_core.config import Settings
 from rag_core.index import outbox
 from rag_core.library import Library
 from rag_core.library.store_files import Opened, StoreFiles
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import identities
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Filters, Mode, Viewer

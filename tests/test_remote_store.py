@@ -12,7 +12,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.library import Library
-from rag_core.models.servers import patience
+from rag_core.models import deadline
 from rag_core.types import OWNER, Viewer
 from tests.command import Run
 from tests.configured import configure
@@ -89,7 +89,7 @@ def test_no_store_is_made_without_its_model(
 
 def test_no_store_is_made_while_the_server_is_away(make: Make) -> None:
     library = make(ollama_url=nobody())
-    with pytest.raises(Unreachable, match="does not answer"):
+    with pytest.raises(Unreachable, match="is not running"):
         library.create_store(OWNER, "t", "ollama")
     assert library.stores.names(OWNER) == []
 
@@ -184,7 +184,7 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     answer = away.search(OWNER, "subject1", ["s"])
     assert answer.hits[0].document.path == "01.md"
     [notice] = answer.notices
-    assert notice.message.startswith("Only words are searched in store 's'. Ollama at")
+    assert notice.message.startswith("Store 's' is searched by words only. Ollama at")
     assert away.stores.info(OWNER, "s").dimension == 768
 
 
@@ -209,7 +209,7 @@ def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
 ) -> None:
     write(notes)
     index(library, "s", notes)
-    monkeypatch.setattr(patience, "_LONG_S", 0.0)
+    monkeypatch.setattr(deadline, "_LONG_S", 0.0)
     ollama.fail("/api/embed", *[Refusal(503, {"error": "busy"})] * 9)
     library.search(OWNER, "subject1", ["s"])
     before = embeds(ollama)
@@ -414,7 +414,7 @@ def test_doctor_says_whether_servers_answer_and_where_text_goes(
     assert sentence("'ollama:")[0] == "note", "no store needs it"
     state, said = sentence("'openai:")
     assert state == "no"
-    assert "does not answer" in said
+    assert "is not running" in said
 
 
 def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Path) -> None:

@@ -23,7 +23,7 @@ from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
 from rag_core.index.repair import repair
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store, decisions, outbox
 from rag_core.types import OWNER
 from tests.conftest import index

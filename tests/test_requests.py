@@ -14,7 +14,7 @@ import rag_core.index.index
 from rag_core.errors import InUpkeep, StoreBusy, StoreError
 from rag_core.index.plan import make_plan
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store, lock
 from rag_core.store.sources import all_sources
 from rag_core.types import OWNER, Job

@@ -10,7 +10,7 @@ import pytest
 
 from rag_core.errors import InvalidInput, StoreBusy, Unreachable, VectorError
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.types import OWNER
 from tests.conftest import index

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rag_core.library import Library
-from rag_core.models.embedders.hashing import Hashing
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, Vectors
 from rag_core.vectors import Match, matrix

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import InvalidInput, RagError
-from rag_core.models.embedders import DEFAULT_EMBEDDER
+from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.reports import Connection
 from rag_core.types import Viewer
 from ui import hits

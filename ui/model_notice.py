@@ -8,8 +8,8 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import Cancelled
-from rag_core.models.embedders import DEFAULT_EMBEDDER
-from rag_core.models.embedders.minilm_install import install, is_installed
+from rag_core.models import DEFAULT_EMBEDDER
+from rag_core.models.minilm_install import install, is_installed
 from rag_core.types import StoreInfo
 from ui import work
 from ui.deps import library

@@ -15,7 +15,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library import Library
 from rag_core.library.portable import SUFFIX
-from rag_core.models.embedders import known_facts
+from rag_core.models import known_facts
 from rag_core.types import METRICS, StoreInfo, Viewer
 from ui import hits, store_facts, tasks
 from ui.deps import library

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 
 from rag_core.ask.passages import tokens
-from rag_core.models.chat import Message
+from rag_core.models import Message
 from rag_core.replies import Reference, Turn
 from rag_core.text.words import STOP_WORDS, fold, spaced_words
 

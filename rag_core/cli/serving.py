@@ -77,7 +77,7 @@ def model_install(source: Path | None) -> None:
 
     Does nothing when it is installed.
     """
-    from rag_core.models.embedders.minilm_install import install
+    from rag_core.models.minilm_install import install
 
     library = library_of_owner()
     folder = install(library.settings.model_dir, source, lambda message: click.echo(message, err=True))

@@ -12,8 +12,8 @@ from rag_core.errors import EmbedderError, InvalidInput, ModelMissing, Unreachab
 from rag_core.index import outbox
 from rag_core.index.job_log import JobLog
 from rag_core.index.priority import SearchPriority
-from rag_core.models.embedders import Embedder
-from rag_core.models.servers.addresses import host_of, leaves
+from rag_core.models import Embedder
+from rag_core.models.addresses import host_of, leaves
 from rag_core.store import Store, embeddings, identities, switch
 from rag_core.store import outbox as rows
 from rag_core.vectors import RemoteIndex

@@ -21,7 +21,7 @@ from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.index.embedding import Tools
 from rag_core.index.index import Limits, Runner
 from rag_core.index.priority import SearchPriority
-from rag_core.models.embedders import Embedder
+from rag_core.models import Embedder
 from rag_core.reports import Repair
 from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, sources
 from rag_core.store.connection import connect

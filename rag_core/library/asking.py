@@ -22,9 +22,9 @@ from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFo
 from rag_core.library.documents import Documents
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.models.chat import LLM, Call, LLMOptions, Message, Outcome, open_llm, server_of
-from rag_core.models.servers.addresses import host_of, leaves
-from rag_core.models.servers.ollama import OLLAMA_URL
+from rag_core.models import LLM, LLMOptions, Message, open_llm
+from rag_core.models.addresses import OLLAMA_URL, host_of, leaves
+from rag_core.models.chat import Call, Outcome, server_of, stream_answer
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
@@ -292,12 +292,10 @@ def _spoken(
     stop: threading.Event,
 ) -> Reply:
     """The reply with the model's answer, checked. Raises LLMError if the model never says anything."""
-    from rag_core.models.chat.talk import talk  # only now: it brings httpx
-
     call, checker = Call(), Checker(reply.references)
     trouble: LLMError | None = None
     try:
-        with closing(talk(llm, asked, options, stop, call)) as pieces:
+        with closing(stream_answer(llm, asked, options, stop, call)) as pieces:
             for piece in pieces:
                 checker.feed(piece)
                 on_text(checker.draft)

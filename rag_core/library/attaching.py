@@ -23,7 +23,7 @@ from rag_core.errors import EmbedderError, StoreError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
 from rag_core.extract.chunk import chunk_spec
 from rag_core.files import FileStat, display
-from rag_core.models.embedders import Embedder
+from rag_core.models import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
 from rag_core.store.documents import FileRecord, storable
 from rag_core.store.errors import blames_file, not_written

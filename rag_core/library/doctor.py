@@ -13,10 +13,10 @@ from pathlib import Path
 from rag_core.errors import RagError
 from rag_core.extensions import Catalogue, Extension
 from rag_core.extract import Worker, claims
-from rag_core.models.embedders import Embedder
-from rag_core.models.embedders.foreign import opener_of
-from rag_core.models.embedders.options import providers
-from rag_core.models.servers.addresses import destination
+from rag_core.models import Embedder
+from rag_core.models.addresses import destination
+from rag_core.models.embedder import providers
+from rag_core.models.foreign import opener_of
 from rag_core.reports import Person, Step, Tailscale
 from rag_core.types import StoreInfo
 from rag_core.vectors.foreign import ForeignBackend, backends

@@ -9,11 +9,20 @@ from functools import partial
 
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library.asking import llm_options
-from rag_core.library.connections import Check, Found, look
+from rag_core.library.connections import (
+    Check,
+    check_chat,
+    check_foreign,
+    check_program,
+    check_s3vectors,
+    run_checks,
+)
 from rag_core.library.service import Service
+from rag_core.models import full_name
+from rag_core.models.addresses import destination
 from rag_core.models.chat import server_of
-from rag_core.models.embedders.options import BUILT_IN, full_name, parse_name
-from rag_core.models.servers.addresses import destination
+from rag_core.models.check import Found
+from rag_core.models.embedder import BUILT_IN, parse_name
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
 from rag_core.types import OWNER, Viewer
 
@@ -30,14 +39,14 @@ class Models(Service):
 
         Amazon is asked only where a setting or a store names it, or with ``ask_all``.
         """
-        return look(self._checks(viewer, ask_all=ask_all))
+        return run_checks(self._checks(viewer, ask_all=ask_all))
 
     def of_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
         answer."""
-        from rag_core.library.connections import ollama  # only now: it brings httpx
+        from rag_core.models import ollama  # only now: it imports httpx
 
-        return ollama.installed(self._embedders.options.ollama_url)
+        return ollama.list_models(self._embedders.options.ollama_url)
 
     def pull(
         self, viewer: Viewer, model: str, report: Callable[[Pulling], None] = lambda _: None
@@ -48,7 +57,7 @@ class Models(Service):
         Raises InvalidInput for what can be no name, ModelMissing when there is no such model, another
         EmbedderError when Ollama does not answer or cannot fetch it.
         """
-        from rag_core.library.connections import ollama
+        from rag_core.models import ollama
 
         return ollama.pull(self._embedders.options.ollama_url, model, report)
 
@@ -92,7 +101,10 @@ class Models(Service):
     # --- what there is to look at -----------------------------------------------------------
 
     def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
-        from rag_core.library.connections import embedders, indexes
+        from rag_core.models.folder import check_package
+        from rag_core.models.minilm import check_built_in
+        from rag_core.models.ollama import check_ollama
+        from rag_core.models.openai import check_openai
 
         settings, options = self._settings, self._embedders.options
         used, models = self._used(viewer)
@@ -103,17 +115,20 @@ class Models(Service):
         wants_ollama = settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama")
         setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
         openai = partial(
-            embedders.openai_server, options.openai_url, options.openai_key, setting, models["openai"],
+            check_openai, options.openai_url, options.openai_key, setting, models["openai"],
             settings.config_file,
         )  # fmt: skip
-        folders = partial(embedders.sentence_transformers, models["sentence-transformers"], options.offline)
+        transformers, mlx = (
+            partial(check_package, provider, models[provider], offline=options.offline)
+            for provider in ("sentence-transformers", "mlx")
+        )
         looks: dict[str, tuple[str, str, Callable[[], Found]]] = {
-            "minilm": ("Built-in model", destination(""), partial(embedders.builtin, options.model_dir)),
+            "minilm": ("Built-in model", destination(""), partial(check_built_in, options.model_dir)),
             "ollama": (
                 "Ollama",
                 destination(options.ollama_url),
                 partial(
-                    embedders.ollama_server,
+                    check_ollama,
                     options.ollama_url,
                     models["ollama"],
                     settings.config_file,
@@ -121,21 +136,19 @@ class Models(Service):
                 ),
             ),
             "openai": ("OpenAI-compatible server", _goes(options.openai_url), openai),
-            "sentence-transformers": ("sentence-transformers", destination(""), folders),
-            "mlx": ("MLX", destination(""), partial(embedders.mlx, models["mlx"], options.offline)),
+            "sentence-transformers": ("sentence-transformers", destination(""), transformers),
+            "mlx": ("MLX", destination(""), mlx),
             "s3vectors": (
                 "Amazon S3 Vectors",
                 "goes to Amazon",
-                partial(
-                    indexes.s3vectors, s3, wanted=ask_amazon, own=partial(self._owners, used["s3vectors"])
-                ),
+                partial(check_s3vectors, s3, wanted=ask_amazon, own=partial(self._owners, used["s3vectors"])),
             ),
-            "qdrant": ("Qdrant", _goes(qdrant.url), partial(indexes.qdrant, qdrant, settings.config_file)),
-            "chroma": ("Chroma", _goes(chroma.url), partial(indexes.chroma, chroma, settings.config_file)),
+            "qdrant": ("Qdrant", _goes(qdrant.url), partial(check_program, qdrant, settings.config_file)),
+            "chroma": ("Chroma", _goes(chroma.url), partial(check_program, chroma, settings.config_file)),
         }
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]
-            looks[provider] = provider, _FOREIGN, partial(embedders.foreign, names, self._embedders.get)
+            looks[provider] = provider, _FOREIGN, partial(check_foreign, names, self._embedders.get)
         checks = [
             Check(key, name, "vectors" if key in _INDEXES else "embedder", goes, act, tuple(used[key]))
             for key, (name, goes, act) in looks.items()
@@ -143,10 +156,8 @@ class Models(Service):
         return [*checks, self._chat_check()]
 
     def _chat_check(self) -> Check:
-        from rag_core.library.connections.chat import chat_model
-
         name, options = self._settings.llm, llm_options(self._settings)
-        act = partial(chat_model, name, options, self._settings.config_file)
+        act = partial(check_chat, name, options, self._settings.config_file)
         goes = _goes(server_of(name, options)) if name else "goes nowhere, as no model is chosen"
         return Check("chat", "Model that answers", "llm", goes, act, chosen=name is not None)
 

@@ -12,8 +12,8 @@ from rag_core.index.embedding import withholds_private
 from rag_core.library import attaching
 from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
-from rag_core.models.embedders import Embedder, full_name
-from rag_core.models.servers.patience import answered
+from rag_core.models import Embedder, full_name
+from rag_core.models.deadline import ask_index
 from rag_core.reports import VECTOR_INDEX, Finding, Health
 from rag_core.store import Store, identities, switch
 from rag_core.store import outbox as rows
@@ -92,7 +92,7 @@ class Placement(Service):
             address = address_of(backend, store.name, self._shared.vector_options, beside)
         if address:
             remote = self._stores.own_remote(store, address, embedder.identity.dimension)
-            answered(remote.owner, remote.server or address)
+            ask_index(remote.owner, remote.server or address)
             with store.decide() as db:  # first: a failure must not lose track of the index
                 switch.retire(db, address)
             remote.prepare(store.id)
@@ -147,7 +147,7 @@ class Placement(Service):
         is not one of ours, EmbedderError when its embedder is not available here.
         """
         try:
-            remote: RemoteIndex = answered(partial(existing, address, self._shared.vector_options), address)
+            remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)
         except Refused as error:
             raise none_there(address, is_copy=True) if error.is_absence else error from None
         name = name or attaching.maker_at(remote, address).name
@@ -216,7 +216,7 @@ class Placement(Service):
             remote = self._stores.target(store)
             if remote is None:
                 return Health(name, now(), (), (), 0.0)
-            answered(remote.owner, remote.server or name)
+            ask_index(remote.owner, remote.server or name)
             remote.prepare(store.id)
             found = outbox.heal(store, remote, private=not withholds_private(store, remote.server))
         return Health(name, now(), (VECTOR_INDEX,), tuple(_findings(found)), 0.0)
@@ -230,7 +230,7 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
             return ()
         with store.read() as db:
             is_copy, address = switch.is_attached(db), rows.address(db)
-        owner = answered(remote.owner, remote.server or address)
+        owner = ask_index(remote.owner, remote.server or address)
         if is_copy:
             absent = str(none_there(address, is_copy=True))
             return () if owner else (Finding(VECTOR_INDEX, "note", absent, 1),)
@@ -259,7 +259,7 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
         try:
             for address in found:
                 remote = stores.remote(store, address, 1)
-                answered(remote.owner, remote.server or address)
+                ask_index(remote.owner, remote.server or address)
                 remote.drop(store.id)
         except (VectorError, InvalidInput) as error:
             command = f"commonplace store delete {store.name} --leave-index"

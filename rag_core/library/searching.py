@@ -14,7 +14,7 @@ from rag_core.extract.chunk import estimate_tokens
 from rag_core.library.freshness import file_states_soon
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
-from rag_core.models.embedders import DEFAULT_EMBEDDER
+from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.search.query import asked, is_pasted
 from rag_core.search.rank import calibration_for
 from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
@@ -124,7 +124,7 @@ class Searching(Service):
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local, None, calibration)
         try:
-            with self._embedders.soon(embedder):
+            with self._embedders.guard(embedder):
                 identity_id, vector = self._query_vector(opened, embedder, query.text)
             index = self._stores.index(opened)
         except (EmbedderError, VectorError, InvalidInput) as error:

@@ -13,10 +13,8 @@ from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
 from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
-from rag_core.models.embedders import EmbedderOptions, known_facts
-from rag_core.models.embedders.options import Prompts
-from rag_core.models.embedders.shared import SharedEmbedders
-from rag_core.models.servers.ollama import OLLAMA_URL
+from rag_core.models import EmbedderOptions, Prompts, SharedEmbedders, known_facts
+from rag_core.models.addresses import OLLAMA_URL
 from rag_core.store import Store, about, switch
 from rag_core.store.errors import for_viewer
 from rag_core.types import Metric, StoreInfo, Viewer
@@ -72,7 +70,7 @@ class Shared:
     def embedder_missing(self, name: str) -> RagError | None:
         """The error that keeps the embedder ``name`` from being used now; None if it works."""
         try:
-            with self.embedders.soon(name):
+            with self.embedders.guard(name):
                 self.embedders.get(name)
         except (EmbedderError, InvalidInput) as error:
             return error

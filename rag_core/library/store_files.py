@@ -17,7 +17,7 @@ from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
 from rag_core.library.access_list import AccessList
 from rag_core.messages import say
-from rag_core.models.servers.patience import Patience
+from rag_core.models.deadline import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.errors import for_viewer
@@ -52,7 +52,7 @@ class StoreFiles:
         self._busy_timeout_s = busy_timeout_s
         self._open_remote = open_remote
         self._remotes: dict[tuple[str, int], RemoteIndex] = {}
-        self._patience = Patience()
+        self._breaker = CircuitBreaker()
         self._lock = threading.RLock()
         self._opened: dict[str, Opened] = {}
 
@@ -135,7 +135,7 @@ class StoreFiles:
         if not address or active is None:
             return opened.local
         remote = self.remote(opened.store, address, active.identity.dimension)
-        return WithDeadline(remote, remote.server or address, self._patience, absent)
+        return WithDeadline(remote, remote.server or address, self._breaker, absent)
 
     def target(self, store: Store) -> RemoteIndex | None:
         """The remote vector index that the jobs of a store fill; None if there is none or nothing to send.

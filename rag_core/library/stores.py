@@ -22,8 +22,9 @@ from rag_core.library.portable import Exported, Report
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.sources import Sources
 from rag_core.library.store_files import no_store
-from rag_core.models.embedders import dimension_of, full_name, reading_limit, with_dimension
-from rag_core.models.servers.patience import answered
+from rag_core.models import full_name
+from rag_core.models.deadline import ask_index
+from rag_core.models.registry import facts_of, with_dimension
 from rag_core.reports import Status
 from rag_core.store import Store, jobs, outbox, sources
 from rag_core.store.file import generation
@@ -155,12 +156,12 @@ class Stores(Service):
             raise InvalidInput(f"There is no metric called {metric!r}.", f"Use {', '.join(METRICS)}.")
         embedder = with_dimension(embedder or self._settings.embedder, dimension, self._embedders.get)
         sizes = self._settings.chunk_sizes, dict(self._settings.chunking)
-        spec = chunk_spec(reading_limit(embedder, self._embedders.get), *sizes)
+        spec = chunk_spec(facts_of(embedder, self._embedders.get).max_tokens, *sizes)
         backend = backend or self._settings.backend
         address = address_of(backend, name, self._shared.vector_options)
-        number = dimension_of(embedder, self._embedders.get) if address else 0
+        number = facts_of(embedder, self._embedders.get).dimension if address else 0
         if address:
-            answered(
+            ask_index(
                 self._shared.open_remote(address, number, metric).owner, address
             )  # before anything is made
         facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}

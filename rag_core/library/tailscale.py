@@ -23,7 +23,7 @@ from functools import partial
 from typing import IO, Any
 
 from rag_core.config.keys import LOGIN_NAME
-from rag_core.models.background import in_background
+from rag_core.models.deadline import in_background
 from rag_core.reports import Tailscale, TailscaleState
 
 TIMEOUT_S = 4.0

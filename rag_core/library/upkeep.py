@@ -18,7 +18,8 @@ from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
 from rag_core.library.sharing import Sharing
 from rag_core.library.stores import Stores
-from rag_core.models.embedders import DEFAULT_EMBEDDER, asks_others, full_name
+from rag_core.models import DEFAULT_EMBEDDER, full_name
+from rag_core.models.registry import asks_others
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store.health import check
 from rag_core.types import Viewer

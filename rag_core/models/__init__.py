@@ -1,1 +1,22 @@
-"""Models and how they are reached: embedders, chat models, servers."""
+"""Models: embedders turn texts into vectors, chat models answer questions. One file a provider."""
+
+from rag_core.models.chat import LLM, LLMOptions, Message
+from rag_core.models.embedder import DEFAULT_EMBEDDER, Embedder, EmbedderOptions, full_name
+from rag_core.models.families import Prompts
+from rag_core.models.registry import Facts, SharedEmbedders, known_facts, open_embedder, open_llm
+
+__all__ = [
+    "DEFAULT_EMBEDDER",
+    "LLM",
+    "Embedder",
+    "EmbedderOptions",
+    "Facts",
+    "LLMOptions",
+    "Message",
+    "Prompts",
+    "SharedEmbedders",
+    "full_name",
+    "known_facts",
+    "open_embedder",
+    "open_llm",
+]

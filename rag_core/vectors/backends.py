@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.messages import say
-from rag_core.models.servers.addresses import destination as destination_of
+from rag_core.models.addresses import destination as destination_of
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
 from rag_core.vectors.builtin import BUILT_IN

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from rag_core.errors import RagError, VectorError
 from rag_core.extensions import Catalogue, Extension, catalogue, plain_name
-from rag_core.models.servers.addresses import silence_about
+from rag_core.models.addresses import silence_about
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import (
     EVERYTHING,

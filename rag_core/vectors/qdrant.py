@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import VectorError
-from rag_core.models.servers.addresses import straight_to
+from rag_core.models.addresses import straight_to
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Receipt, VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition, whole

@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
-from rag_core.models.servers.addresses import shown
-from rag_core.models.servers.patience import Patience, within
+from rag_core.models.addresses import shown
+from rag_core.models.deadline import CircuitBreaker, with_deadline
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import (
     EVERYTHING,
@@ -286,10 +286,10 @@ class Batch(NamedTuple):
 class WithDeadline:
     """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
 
-    def __init__(self, index: RemoteIndex, server: str, patience: Patience, absent: VectorError) -> None:
+    def __init__(self, index: RemoteIndex, server: str, breaker: CircuitBreaker, absent: VectorError) -> None:
         self._index = index
         self._server = server
-        self._patience = patience
+        self._breaker = breaker
         self._absent = absent
         self._left = SEARCH_S
 
@@ -297,9 +297,9 @@ class WithDeadline:
         """See VectorIndex.search. Raises VectorsUnreachable at the deadline, and at once after another search
         got no answer."""
         started = time.monotonic()
-        with self._patience.asking(self._server):
+        with self._breaker.guard(self._server):
             try:
-                return within(self._left, partial(self._index.search, query, k, filters))
+                return with_deadline(self._left, partial(self._index.search, query, k, filters))
             except Refused as error:
                 raise self._absent if error.is_absence else error from None
             except TimeoutError:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import InvalidInput, VectorError
-from rag_core.models.servers.addresses import destination, host_of, is_loopback
+from rag_core.models.addresses import destination, host_of, is_loopback
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, Receipt, VectorRecord, payload
 from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value, whole

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.extensions import install_line
-from rag_core.models.servers.addresses import destination, server_name, shown, whole_url
+from rag_core.models.addresses import destination, server_name, shown, whole_url
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3

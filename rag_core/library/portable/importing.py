@@ -21,7 +21,7 @@ from rag_core.errors import InvalidInput, StoreError
 from rag_core.files import MANY_FILES, display, doubt, preview
 from rag_core.library.portable.archive import Packed, Report, Transfer, Unfit, is_of_the_disk, refusing
 from rag_core.library.portable.exporting import forget_runs, one_file
-from rag_core.models.embedders import known_facts
+from rag_core.models import known_facts
 from rag_core.store import Store, migrations, schema, switch
 from rag_core.store.errors import not_written
 from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation

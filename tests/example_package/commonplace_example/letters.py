@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from rag_core.errors import ModelMissing
-from rag_core.models.embedders import EmbedderOptions
+from rag_core.models import EmbedderOptions
 from rag_core.types import EmbedderIdentity, Vectors
 
 
 class Letters:
-    """See rag_core.models.embedders.Embedder."""
+    """See rag_core.models.Embedder."""
 
     identity = EmbedderIdentity(
         provider="example", model="letters", digest="1", dimension=256, prompts="none"

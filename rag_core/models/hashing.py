@@ -1,9 +1,8 @@
 """A deterministic embedder without a model, for tests and demos.
 
-Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask
-Learning"): every word and every character trigram of a word adds +1 or -1 times its weight
-to one of ``dimension`` buckets; a hash chooses bucket and sign. Texts that share words, or
-word forms such as *index* and *indexing*, come out near each other. It knows no synonyms.
+Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"): every word
+and every character trigram adds +1 or -1 times its weight to one of ``dimension`` buckets; a hash chooses
+bucket and sign. Texts that share words or word forms are near each other. It knows no synonyms.
 """
 
 from __future__ import annotations
@@ -24,15 +23,12 @@ MAX_TOKENS = 256
 WORD_WEIGHT = 1.0
 TRIGRAM_WEIGHT = 0.35
 
-# A character of a script without spaces, up to 24 letters or digits, or one other sign.
+# One CJK character, up to 24 letters or digits, or one other sign.
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{1,24}|[^\w\s]|_")
 
 
 class Hashing:
-    """Word and trigram counts hashed into ``dimension`` buckets; see the module.
-
-    Raises InvalidInput when ``dimension`` is not in 8–4096.
-    """
+    """The embedder of this module. Raises InvalidInput when ``dimension`` is not in 8–4096."""
 
     max_tokens = MAX_TOKENS
     server = ""
@@ -55,10 +51,8 @@ class Hashing:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of length 1, float32, shape (len(texts), dimension), in order."""
-        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
-        for row, text in zip(vectors, texts, strict=True):
-            row[:] = self.embed_query(text)
-        return vectors
+        rows = [self.embed_query(text) for text in texts]
+        return np.array(rows, np.float32).reshape(len(texts), self.identity.dimension)
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of ``text``, shape (dimension,); without words, the first unit vector."""

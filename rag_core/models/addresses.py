@@ -1,5 +1,4 @@
-"""The addresses of servers: whose they are, how they are written, and whether text that goes there leaves
-this machine."""
+"""The addresses of servers: whether text sent there leaves this machine, and how they are written."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
 
-# --- where text goes --------------------------------------------------------------------
+OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 def host_of(url: str) -> str:
@@ -27,17 +26,17 @@ def is_loopback(url: str) -> bool:
 
 
 def leaves(url: str) -> bool:
-    """Whether text that the server gets leaves this machine; '' is no server."""
+    """Whether text sent to the server leaves this machine; '' is no server."""
     return bool(url) and not is_loopback(url)
 
 
 def destination(url: str) -> str:
-    """Where the text goes that the server gets, in words."""
+    """Where text sent to the server goes, in words."""
     return f"goes to {host_of(url)}" if leaves(url) else "stays on this machine"
 
 
 class Straight(TypedDict):
-    """What makes an HTTP client of httpx go straight to a server."""
+    """Arguments of an HTTP client of httpx that goes straight to a server."""
 
     follow_redirects: bool
     trust_env: bool
@@ -45,41 +44,34 @@ class Straight(TypedDict):
 
 
 def straight_to(url: str) -> Straight:
-    """Text goes where it was configured to go, and nowhere else: no redirect is followed, and what stays on
-    this machine goes through nobody else's proxy. Where nothing is encrypted, no certificates are read."""
+    """The arguments that let text go to ``url`` and nowhere else: no redirect is followed, and text for this
+    machine goes through no proxy. Without encryption, no certificates are read."""
     local = is_loopback(url)
     plain = local and urlsplit(url).scheme == "http"
     return Straight(follow_redirects=False, trust_env=not local, verify=not plain)
 
 
 def silence_about(server: object) -> str:
-    """Why ``server`` does not tell where text goes, as the end of a sentence; '' if it does: it is '' itself
-    where text stays in this process, or a server's address."""
-    if isinstance(server, str) and (not server or _is_address(server)):
+    """Why ``server`` does not tell where text goes, as the end of a sentence; '' if it does: as '' where text
+    stays in this process, or as an address."""
+    try:
+        parts = urlsplit(server) if isinstance(server, str) else None
+    except ValueError:
+        parts = None
+    if server == "" or (parts and parts.scheme in ("http", "https") and parts.hostname):
         return ""
     return "does not say where texts go (server): '' for this machine, or an address like https://example.org"
 
 
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
-# --- how they are written ---------------------------------------------------------------
-
-
 def with_version(url: str) -> str:
-    """The address of a server of OpenAI's protocol, ``/v1`` put behind one that has no path."""
+    """The address of a server of OpenAI's protocol; ``/v1`` is added to one without a path."""
     return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
 
 
 def server_name(url: str, port: int) -> str:
-    """``HOST:PORT`` of ``url``, with its path behind; ``port`` is where the server is that names none.
+    """``HOST:PORT`` and path of ``url``; ``port`` is the default.
 
-    Raises InvalidInput for what is no address, or holds a user or password.
+    Raises InvalidInput for a malformed address, or one with a user or password.
     """
     parts = urlsplit(url)
     try:
@@ -101,5 +93,5 @@ def whole_url(url: str, port: int) -> str:
 
 
 def shown(address: str) -> str:
-    """``address`` at the beginning of a sentence, unless a password or key may stand in it."""
+    """``address`` at the beginning of a sentence, unless it may hold a password or key."""
     return "What is given" if "@" in address or "?" in address else repr(address[:200])

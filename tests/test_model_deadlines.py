@@ -7,47 +7,47 @@ import threading
 import pytest
 
 from rag_core.errors import EmbedderError, Unreachable, VectorsUnreachable
-from rag_core.models.servers import patience
-from rag_core.models.servers.patience import Patience, within
+from rag_core.models import deadline
+from rag_core.models.deadline import CircuitBreaker, with_deadline
 
 
 @pytest.fixture(autouse=True)
 def every_wait_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "_LONG_S", 0.0)
+    monkeypatch.setattr(deadline, "_LONG_S", 0.0)
 
 
-def fail(known: Patience, server: str, error: Exception) -> None:
-    with pytest.raises(type(error)), known.asking(server):
+def fail(known: CircuitBreaker, server: str, error: Exception) -> None:
+    with pytest.raises(type(error)), known.guard(server):
         raise error
 
 
 @pytest.mark.parametrize("error", [Unreachable("Nobody.", "Wait."), VectorsUnreachable("Nobody.", "Wait.")])
 def test_what_was_waited_for_in_vain_is_not_asked_again(error: Unreachable | VectorsUnreachable) -> None:
-    known = Patience()
+    known = CircuitBreaker()
     fail(known, "far", error)
-    with pytest.raises(type(error), match="Nobody") as again, known.asking("far"):
+    with pytest.raises(type(error), match="Nobody") as again, known.guard("far"):
         pytest.fail("it was asked")
     assert again.value.suggestion == "Wait."
-    with known.asking("near"):
+    with known.guard("near"):
         pass
 
 
 def test_after_a_while_or_when_it_is_renewed_it_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Patience()
+    known = CircuitBreaker()
     fail(known, "far", Unreachable("Nobody.", ""))
-    known.renew("far")
+    known.reset("far")
     fail(known, "far", Unreachable("Nobody, again.", ""))
-    monkeypatch.setattr(patience, "_GIVEN_UP_S", 0.0)
-    with known.asking("far"):
+    monkeypatch.setattr(deadline, "_OPEN_S", 0.0)
+    with known.guard("far"):
         pass
 
 
 def test_what_failed_at_once_or_for_another_reason_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Patience()
+    known = CircuitBreaker()
     fail(known, "far", EmbedderError("Too long.", ""))
-    monkeypatch.setattr(patience, "_LONG_S", 60.0)
+    monkeypatch.setattr(deadline, "_LONG_S", 60.0)
     fail(known, "far", Unreachable("Refused.", ""))
-    with known.asking("far"):
+    with known.guard("far"):
         pass
 
 
@@ -59,12 +59,12 @@ def test_what_takes_too_long_is_left_to_itself() -> None:
         ended.set()
 
     with pytest.raises(TimeoutError):
-        within(0.01, act)
+        with_deadline(0.01, act)
     go_on.set()
     assert ended.wait(5)
 
 
 def test_what_is_soon_there_is_given_or_raised() -> None:
-    assert within(5, lambda: 7) == 7
+    assert with_deadline(5, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        within(5, lambda: 1 // 0)
+        with_deadline(5, lambda: 1 // 0)

@@ -14,12 +14,12 @@ import numpy as np
 
 from rag_core.errors import EmbedderError
 from rag_core.extensions import Extension
-from rag_core.models.embedders.options import EmbedderName, EmbedderOptions, providers
-from rag_core.models.servers.addresses import silence_about
+from rag_core.models.addresses import silence_about
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, providers
 from rag_core.types import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:
-    from rag_core.models.embedders import Embedder
+    from rag_core.models.embedder import Embedder
 
 MOST_NUMBERS = 16_384
 """Numbers in one vector."""

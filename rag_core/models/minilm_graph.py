@@ -1,12 +1,12 @@
 """Builds the ONNX graph of all-MiniLM-L6-v2 from its safetensors weights.
 
-The network is BERT (Devlin et al. 2018) with mean pooling and a vector scaled to length 1,
-as the model's config.json and modules.json say. One text at a time goes in, so there is no
-mask and everything but attention is two-dimensional: (tokens, hidden).
+The network is BERT (Devlin et al. 2018) with mean pooling and a vector scaled to length 1, as the model's
+config.json and modules.json say. One text at a time goes in, so there is no mask and everything but
+attention is two-dimensional: (tokens, hidden).
 
-The int8 kind is a quarter of the size and twice as fast. Weights are quantised once, per
-output channel; activations while running, per token: one scale for a whole text would let
-a single outlier token blur all others (mean cosine to fp32 0.9935 instead of 0.9976).
+The int8 kind is a quarter of the size and twice as fast. Weights are quantised once, per output channel;
+activations at run time, per token: with one scale for a whole text, an outlier token would blur all others
+(mean cosine to fp32 0.9935 instead of 0.9976).
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.models.embedders.minilm import DIMENSION, MODEL_NAME, Kind
+from rag_core.models.minilm import DIMENSION, MODEL_NAME, Kind
 
 # config.json: num_hidden_layers, num_attention_heads, layer_norm_eps.
 LAYERS = 6
 HEADS = 12
 EPSILON = 1e-12
 
-# LayerNormalization came with opset 17. onnxruntime 1.20 reads this and much newer, so the
-# pair is pinned low. com.microsoft holds onnxruntime's own operators.
+# Opset 17 brought LayerNormalization; onnxruntime 1.20 and later read it. CONTRIB is onnxruntime's own.
 OPSET = 17
 IR_VERSION = 8
 CONTRIB = "com.microsoft"
@@ -60,9 +59,9 @@ def build_graph(weights: Weights, kind: Kind) -> bytes:
     for layer in range(LAYERS):
         x = network.attention(x, f"encoder.layer.{layer}.attention.")
         x = network.feed_forward(x, f"encoder.layer.{layer}.")
-    mean = network.graph.add("ReduceMean", x, axes=[0], keepdims=1)
-    network.graph.add("LpNormalization", mean, outputs=["embedding"], axis=1, p=2)
-    return network.graph.serialise()
+    mean = network.add("ReduceMean", x, axes=[0], keepdims=1)
+    network.add("LpNormalization", mean, outputs=["embedding"], axis=1, p=2)
+    return network.serialise()
 
 
 def quantise(matrix: Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
@@ -72,10 +71,13 @@ def quantise(matrix: Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArra
     return values.astype(np.int8), scales
 
 
-class _Graph:
-    """Collects nodes and constants; every operator's result is a name to pass on."""
+class _Network:
+    """The blocks of BERT, collected as nodes and constants. Every operator returns the name of its result;
+    ``prefix`` begins the names of a block's weights."""
 
-    def __init__(self) -> None:
+    def __init__(self, weights: Weights, kind: Kind) -> None:
+        self._weights = weights
+        self._kind = kind
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
 
@@ -83,16 +85,15 @@ class _Graph:
         from onnx import numpy_helper
 
         name = f"constant_{len(self._constants)}"
-        self._constants.append(
-            numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape), name)
-        )
+        array = np.ascontiguousarray(value).reshape(value.shape)
+        self._constants.append(numpy_helper.from_array(array, name))
         return name
 
     def integers(self, *values: int) -> str:
         return self.constant(np.array(values, np.int64))
 
     def add(self, operator: str, *inputs: str, outputs: list[str] | None = None, **attributes: Any) -> str:
-        """Append a node, give back its first output. Its domain goes by the operator's name."""
+        """Append a node and return its first output. ``operator`` may name its domain: DOMAIN/NAME."""
         from onnx import helper
 
         name = f"{operator}_{len(self._nodes)}"
@@ -111,94 +112,76 @@ class _Graph:
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
         return bytes(model.SerializeToString())
 
-
-class _Network:
-    """The blocks of BERT. ``prefix`` is where a block's weights are found by name."""
-
-    def __init__(self, weights: Weights, kind: Kind) -> None:
-        self.graph = _Graph()
-        self._weights = weights
-        self._kind = kind
-
     def embeddings(self, ids: str) -> str:
         """Word + position + segment (always the first), normalised."""
-        g, w = self.graph, self._weights
+        w = self._weights
         positions = (
             w["embeddings.position_embeddings.weight"] + w["embeddings.token_type_embeddings.weight"][0]
         )
-        flat = g.add("Reshape", ids, g.integers(-1))
+        flat = self.add("Reshape", ids, self.integers(-1))
         words = self._look_up(w["embeddings.word_embeddings.weight"], flat)
-        count = g.add("Shape", flat)
-        used = g.add("Slice", g.constant(positions), g.integers(0), count, g.integers(0))
-        return self._norm(g.add("Add", words, used), "embeddings.")
+        count = self.add("Shape", flat)
+        used = self.add("Slice", self.constant(positions), self.integers(0), count, self.integers(0))
+        return self._norm(self.add("Add", words, used), "embeddings.")
 
     def attention(self, x: str, prefix: str) -> str:
         """Self-attention over all tokens of the text, added to ``x`` and normalised."""
-        g = self.graph
         parts = [self._dense(f"{prefix}self.{name}.") for name in ("query", "key", "value")]
         matrix, bias = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
-        joined = g.add("Unsqueeze", self._linear(x, matrix, bias), g.integers(0))
+        joined = self.add("Unsqueeze", self._linear(x, matrix, bias), self.integers(0))
         names = [f"{prefix}{name}" for name in ("query", "key", "value")]
-        g.add("Split", joined, g.integers(*[DIMENSION] * 3), outputs=names, axis=2)
-        mixed = g.add(f"{CONTRIB}/MultiHeadAttention", *names, num_heads=HEADS)
-        flat = g.add("Squeeze", mixed, g.integers(0))
-        return self._add_and_norm(
-            x, self._linear(flat, *self._dense(f"{prefix}output.dense.")), f"{prefix}output."
-        )
+        self.add("Split", joined, self.integers(*[DIMENSION] * 3), outputs=names, axis=2)
+        mixed = self.add(f"{CONTRIB}/MultiHeadAttention", *names, num_heads=HEADS)
+        return self._output(x, self.add("Squeeze", mixed, self.integers(0)), prefix)
 
     def feed_forward(self, x: str, prefix: str) -> str:
         """Two dense layers with GELU between, added to ``x`` and normalised."""
         wide = self._linear(x, *self._dense(f"{prefix}intermediate.dense."))
-        bent = self.graph.add(f"{CONTRIB}/Gelu", wide)
-        return self._add_and_norm(
-            x, self._linear(bent, *self._dense(f"{prefix}output.dense.")), f"{prefix}output."
-        )
+        return self._output(x, self.add(f"{CONTRIB}/Gelu", wide), prefix)
+
+    def _output(self, x: str, y: str, prefix: str) -> str:
+        """The output layer of a block: a dense layer over ``y``, added to ``x`` and normalised."""
+        dense = self._linear(y, *self._dense(f"{prefix}output.dense."))
+        return self._norm(self.add("Add", x, dense), f"{prefix}output.")
 
     def _dense(self, prefix: str) -> tuple[Array, Array]:
         """(matrix, bias) of a dense layer, the matrix as (inputs, outputs)."""
         return self._weights[f"{prefix}weight"].T, self._weights[f"{prefix}bias"]
 
-    def _add_and_norm(self, x: str, y: str, prefix: str) -> str:
-        return self._norm(self.graph.add("Add", x, y), prefix)
-
     def _norm(self, x: str, prefix: str) -> str:
-        scale = self.graph.constant(self._weights[f"{prefix}LayerNorm.weight"])
-        bias = self.graph.constant(self._weights[f"{prefix}LayerNorm.bias"])
-        return self.graph.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=EPSILON)
+        scale = self.constant(self._weights[f"{prefix}LayerNorm.weight"])
+        bias = self.constant(self._weights[f"{prefix}LayerNorm.bias"])
+        return self.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=EPSILON)
 
     def _look_up(self, table: Array, ids: str) -> str:
         from onnx import TensorProto
 
-        g = self.graph
         if self._kind == "fp32":
-            return g.add("Gather", g.constant(table), ids)
+            return self.add("Gather", self.constant(table), ids)
         values, scales = quantise(table, axis=1)
-        rows = g.add("Cast", g.add("Gather", g.constant(values), ids), to=TensorProto.FLOAT)
-        return g.add("Mul", rows, g.add("Gather", g.constant(scales), ids))
+        rows = self.add("Cast", self.add("Gather", self.constant(values), ids), to=TensorProto.FLOAT)
+        return self.add("Mul", rows, self.add("Gather", self.constant(scales), ids))
 
     def _linear(self, x: str, matrix: Array, bias: Array) -> str:
-        g = self.graph
-        product = (
-            g.add("MatMul", x, g.constant(matrix)) if self._kind == "fp32" else self._int8_product(x, matrix)
-        )
-        return g.add("Add", product, g.constant(bias))
+        exact = self._kind == "fp32"
+        product = self.add("MatMul", x, self.constant(matrix)) if exact else self._int8_product(x, matrix)
+        return self.add("Add", product, self.constant(bias))
 
     def _int8_product(self, x: str, matrix: Array) -> str:
         """``x @ matrix`` in integers. Activations are uint8 around 128 with one scale per token."""
-        g = self.graph
         values, scales = quantise(matrix, axis=0)
-        highest = g.add("ReduceMax", x, axes=[1], keepdims=0)
-        lowest = g.add("ReduceMin", x, axes=[1], keepdims=0)
-        largest = g.add("Max", highest, g.add("Neg", lowest), g.constant(np.float32(1e-12)))
-        steps = g.add("Mul", largest, g.constant(np.float32(1 / 127)))
-        centre = g.add("Expand", g.constant(np.array([128], np.uint8)), g.add("Shape", steps))
-        product = g.add(
+        highest = self.add("ReduceMax", x, axes=[1], keepdims=0)
+        lowest = self.add("ReduceMin", x, axes=[1], keepdims=0)
+        largest = self.add("Max", highest, self.add("Neg", lowest), self.constant(np.float32(1e-12)))
+        steps = self.add("Mul", largest, self.constant(np.float32(1 / 127)))
+        centre = self.add("Expand", self.constant(np.array([128], np.uint8)), self.add("Shape", steps))
+        product = self.add(
             f"{CONTRIB}/MatMulIntegerToFloat",
-            g.add("QuantizeLinear", x, steps, centre, axis=0),
-            g.constant(values),
-            g.constant(np.float32(1)),
-            g.constant(scales[0]),
-            g.constant(np.uint8(128)),
-            g.constant(np.zeros(matrix.shape[1], np.int8)),
+            self.add("QuantizeLinear", x, steps, centre, axis=0),
+            self.constant(values),
+            self.constant(np.float32(1)),
+            self.constant(scales[0]),
+            self.constant(np.uint8(128)),
+            self.constant(np.zeros(matrix.shape[1], np.int8)),
         )
-        return g.add("Mul", product, g.add("Unsqueeze", steps, g.integers(1)))
+        return self.add("Mul", product, self.add("Unsqueeze", steps, self.integers(1)))

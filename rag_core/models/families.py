@@ -1,7 +1,7 @@
-"""What is known of embedding models by their names: the prompts they learnt, and what they read.
+"""Known families of embedding models: their prompts, how many tokens they read, and which scripts.
 
-Servers add no prompt, and without it a model finds far less. The prompts are those of the models' own
-cards, as the mteb benchmark uses them.
+Servers add no prompt, and without it a model finds far less. The prompts come from the models' own cards,
+as the mteb benchmark uses them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,19 @@ import json
 import re
 from dataclasses import dataclass
 
-from rag_core.models.embedders.options import NO_PROMPTS, Prompts
 
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The text put in front of a question and in front of a passage. A model learnt one, both or none."""
+
+    query: str = ""
+    document: str = ""
+
+
+NO_PROMPTS = Prompts()
+
+_LETTERS = re.compile(r"[^\W\d_]")
+_LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _PASSAGES = "Represent this sentence for searching relevant passages: "
 _NOMIC = Prompts("search_query: ", "search_document: ")
 _QWEN = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
@@ -20,10 +31,10 @@ _QWEN = "Instruct: Given a web search query, retrieve relevant passages that ans
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models that are alike. ``pattern`` is looked for in the name, in lower case.
+    """Models with the same manners. ``pattern`` is searched in the model's name, in lower case.
 
-    ``latin``: they learnt texts in Latin script only. ``shortens``: the first numbers of a vector are a
-    vector of their own (Matryoshka), so a smaller dimension can be asked for.
+    ``max_tokens``: 0 where it is unknown. ``latin``: trained on Latin script only. ``shortens``: the first
+    numbers of a vector are a vector themselves (Matryoshka), so a smaller dimension can be requested.
     """
 
     pattern: str
@@ -54,17 +65,23 @@ FAMILIES: tuple[Family, ...] = (  # the first that fits
     Family(r"multilingual-e5-(small|base|large)(?!-instruct)", 512, Prompts("query: ", "passage: ")),
     Family("text-embedding-3-(small|large)", 8191, shortens=True),
     Family("text-embedding-ada-002", 8191),
+    Family("", 0, shortens=True),  # an unknown model
 )
 
 
-def family_of(model: str) -> Family | None:
-    """What is known of a model by its name, such as ``embeddinggemma:300m`` or ``BAAI/bge-m3``."""
+def family_of(model: str) -> Family:
+    """The family of a model by its name, such as ``embeddinggemma:300m`` or ``BAAI/bge-m3``."""
     name = model.lower().replace("_", "-")
-    return next((family for family in FAMILIES if re.search(family.pattern, name)), None)
+    return next(family for family in FAMILIES if re.search(family.pattern, name))
 
 
-def scheme(prompts: Prompts) -> str:
-    """What stands for the prompts in an embedder's identity: vectors depend on that of the passages."""
+def prompt_scheme(prompts: Prompts) -> str:
+    """The part of an embedder's identity that stands for its passage prompt; vectors depend on that."""
     if not prompts.document:
         return "none"
     return hashlib.sha256(json.dumps(prompts.document).encode()).hexdigest()[:8]
+
+
+def is_latin(text: str) -> bool:
+    """Whether at least half of the letters are Latin. To a model trained on them, other scripts are noise."""
+    return text.isascii() or 2 * len(_LATIN.findall(text)) >= len(_LETTERS.findall(text))

@@ -1,0 +1,299 @@
+"""Live checks of what stores may use: models, servers, packages, vector services.
+
+Nothing here writes, raises, or shows a key. Only what a setting or store names is asked, except for Ollama at
+its usual address on this computer.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rag_core.errors import (
+    EmbedderError,
+    InvalidInput,
+    LLMError,
+    RagError,
+    Unreachable,
+    VectorError,
+    VectorsUnreachable,
+)
+from rag_core.extensions import install_line
+from rag_core.models import LLMOptions, Message, open_llm
+from rag_core.models.addresses import destination, leaves
+from rag_core.models.chat import Call, stream_answer
+from rag_core.models.check import Found, Unanswered, listed, package_version, printable, written
+from rag_core.models.deadline import in_background
+from rag_core.models.registry import Open
+from rag_core.models.server import CHECK_S, Server, probe
+from rag_core.reports import Connection, ConnectionKind, ConnectionState
+from rag_core.vectors.chroma import ChromaOptions, ChromaService
+from rag_core.vectors.qdrant import QdrantOptions, QdrantService
+from rag_core.vectors.s3vectors import S3Options, S3Service
+from rag_core.vectors.service import Program, Refused
+from rag_core.wording import GET_A_MODEL
+
+WITHIN_S = 5.0
+"""Seconds for all checks together."""
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something to look at. ``goes`` says where text sent to it goes, ``used_by`` which stores need it;
+    ``chosen``: a setting names it."""
+
+    key: str
+    name: str
+    kind: ConnectionKind
+    goes: str
+    look: Callable[[], Found]
+    used_by: tuple[str, ...] = ()
+    chosen: bool = False
+
+
+def run_checks(checks: Sequence[Check], within_s: float = WITHIN_S) -> list[Connection]:
+    """What each check finds, in order; they run at the same time. One that fails or takes longer than
+    ``within_s`` says so."""
+    futures = [in_background(f"checking {check.key}", check.look) for check in checks]
+    wait(futures, within_s)
+    connections = []
+    for check, future in zip(checks, futures, strict=True):
+        found = asdict(_found(future, within_s))
+        found["goes"] = found["goes"] or check.goes
+        connections.append(
+            Connection(check.key, check.name, check.kind, used_by=check.used_by, chosen=check.chosen, **found)
+        )
+    return connections
+
+
+def _found(future: Future[Found], within_s: float) -> Found:
+    if not future.done():
+        sentence = f"It did not answer within {within_s:g} seconds."
+        return Found("unreachable", sentence, "Check the address and the network, then check again.")
+    match future.exception():
+        case None:
+            return future.result()
+        case Unanswered() as unanswered:
+            return unanswered.found
+        case RagError() as error:
+            return Found("unreachable", error.message, error.next_step)
+        case error:
+            _LOG.error("a check of a connection ended with an error", exc_info=error)
+            return Found("unreachable", "It could not be checked.", "The log says why.")
+
+
+def check_foreign(names: Sequence[str], opened: Open) -> Found:
+    """Embedders of an installed package that stores need, opened."""
+    try:
+        servers = [opened(name).server for name in dict.fromkeys(names)]
+    except EmbedderError as error:
+        state: ConnectionState = "unreachable" if isinstance(error, Unreachable) else "not set up"
+        return Found(state, error.message, error.suggestion)
+    away = next((server for server in servers if leaves(server)), "")
+    return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))
+
+
+# --- the model that answers -------------------------------------------------------------
+
+CHAT_S = 3.5
+"""Seconds to wait for the model's answer. If it must be loaded, that goes on meanwhile."""
+
+_LONGEST_S = 120.0
+_ENOUGH = 16  # tokens; their text does not matter
+_ASKED = (Message("user", "Answer with one word: yes."),)
+
+
+def check_chat(
+    name: str | None, options: LLMOptions, config_file: Path | None, within_s: float = CHAT_S
+) -> Found:
+    """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
+
+    No note is sent. The server is asked with the options of an answer: others would load the model again.
+    """
+    able = in_background("listing models that chat", lambda: _chat_models(options))
+    found = _answering(name, options, within_s) if name else None
+    try:
+        models = tuple(filter(printable, able.result(0.5 if name else within_s)))
+    except TimeoutError:
+        models = ()
+    if found:
+        if found.state == "unreachable" and models and name not in models:
+            found = replace(found, state="not set up")  # the server is there, without this model
+        return replace(found, models=models)
+    step = (
+        written("llm", models[0], config_file)
+        if models
+        else f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
+    )
+    there = f"These could: {listed(models)}." if models else "None was found at Ollama or another server."
+    return Found(
+        "not set up",
+        f"No model is chosen to answer questions. {there}",
+        f"{step[:1].upper()}{step[1:]}, or set COMMONPLACE_LLM.",
+        models=models,
+    )
+
+
+def _answering(name: str, options: LLMOptions, within_s: float) -> Found:
+    brief = replace(options, max_tokens=_ENOUGH, timeout_s=min(_LONGEST_S, options.timeout_s))
+    began = time.perf_counter()
+
+    def answer() -> float:
+        call = Call()
+        for _ in stream_answer(llm, _ASKED, brief, threading.Event(), call):
+            pass
+        return time.perf_counter() - began
+
+    try:
+        llm = open_llm(name, brief)
+        seconds = in_background("asking the model that answers", answer).result(within_s)
+    except TimeoutError:
+        sentence = f"{name!r} did not answer within {within_s:g} seconds. It may still be loading."
+        return Found("unreachable", sentence, "Check again in a moment.")
+    except InvalidInput as error:
+        return Found("not set up", error.message, error.suggestion)
+    except LLMError as error:
+        return Found("unreachable", error.message, error.next_step)
+    return Found("ready", f"{name!r} answers in {seconds:.1f} s.")
+
+
+def _chat_models(options: LLMOptions) -> list[str]:
+    """The names of the models that chat: Ollama's, then all of the other server, as the protocol does not
+    tell what a model is for."""
+    from rag_core.models.ollama import list_models
+    from rag_core.models.openai import list_model_names, server_at
+
+    names: list[str] = []
+    with suppress(EmbedderError):
+        names += [f"ollama:{each.called}" for each in list_models(options.ollama_url) if each.chats]
+    if options.openai_url:
+        server = server_at(options.openai_url, "chat_base_url")
+        with suppress(Unanswered):
+            names += [f"openai:{each}" for each in list_model_names(server, options.openai_key) or []]
+    return names
+
+
+# --- Amazon S3 Vectors ------------------------------------------------------------------
+
+_METHODS: Mapping[str, str] = {
+    "env": "the environment",
+    "shared-credentials-file": "the shared credentials file",
+    "config-file": "the AWS configuration",
+    "sso": "single sign-on",
+    "login": "`aws login`",
+}
+"""Where botocore finds credentials without asking another program or the network → in words."""
+
+_CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."
+
+
+def check_s3vectors(options: S3Options, *, wanted: bool, own: Callable[[], Sequence[str]]) -> Found:
+    """The service, asked once for a bucket; unless ``wanted``, only this computer's AWS configuration is
+    read. ``own`` asks for the indexes of stores: credentials may reach them that must not list buckets."""
+    client = S3Service(replace(options, timeout=CHECK_S))
+    try:
+        place, method = _configured(options)
+        at_hand = f"credentials from {method} are at hand" if method else "no credentials are at hand"
+        if not place:
+            return Found("not set up", f"No region is set; {at_hand}.", _CONFIGURE)
+        goes = destination(client.endpoint)
+        if not wanted:
+            sentence = "No store or setting uses it, so it was not asked."
+            step = say("ask_amazon") if method else _CONFIGURE
+            said = f"{sentence} For {place}, {at_hand}."
+            return Found("not set up", said, step, goes, unasked=bool(method))
+        try:
+            client.call("list_vector_buckets", 1, maxResults=1)
+        except Refused as error:
+            if not error.code.startswith("AccessDenied") or not own():
+                raise
+    except VectorsUnreachable as error:
+        return Found("unreachable", error.message, "Check the network and the region.")
+    except Refused as error:
+        advice = "Check the credentials, the profile and the region."
+        if error.code.startswith("AccessDenied"):
+            advice = "Allow s3vectors:ListVectorBuckets to the credentials; stores work without that, too."
+        return Found("refused", error.message, advice)
+    except VectorError as error:
+        return Found("not set up", error.message, _CONFIGURE)
+    credentials = f"credentials from {method or 'the role of this computer'}"
+    return Found("ready", f"It answers for {place}, with {credentials}.", goes=goes)
+
+
+def _configured(options: S3Options) -> tuple[str, str]:
+    """Region and profile in words ('' without a region), and where credentials are that need no request
+    ('': nowhere). Raises VectorError when the AWS configuration cannot be read."""
+    from botocore.exceptions import BotoCoreError
+    from botocore.session import Session
+
+    try:
+        session = Session(profile=options.profile or None)
+        region = options.region or session.get_config_variable("region")
+        resolver = session.get_component("credential_provider")
+        for provider in [each.METHOD for each in resolver.providers if each.METHOD not in _METHODS]:
+            resolver.remove(provider)
+        credentials = resolver.load_credentials()
+    except (BotoCoreError, ValueError) as error:
+        raise VectorError(f"The AWS configuration cannot be used: {str(error).rstrip('.')}.") from None
+    profile = f", profile {session.profile!r}" if session.profile else ""
+    place = f"region {region}{profile}" if region else ""
+    return place, _METHODS[credentials.method] if credentials else ""
+
+
+# --- Qdrant and Chroma ------------------------------------------------------------------
+
+
+def check_program(options: QdrantOptions | ChromaOptions, config_file: Path | None = None) -> Found:
+    """Qdrant or Chroma: the server, or the folder without one, and the package that talks to it."""
+    kind: type[Program[Any]] = QdrantService if isinstance(options, QdrantOptions) else ChromaService
+    package = package_version(kind.package, kind.module)
+    install = f"Run {install_line(kind.extra)}"
+    if not options.url:
+        return _without_server(kind, package, install, options.path, config_file)
+    start = f"Start it, or set `{kind.url_setting}` to where it is."
+    server = Server(kind.name, options.url, start, kind.access)
+    if isinstance(options, QdrantOptions):
+        _, said = probe(server, "/")
+        known = isinstance(said, dict) and "qdrant" in str(said.get("title", "")).lower()
+        number = said.get("version") if known else None
+        if known:
+            probe(server, "/collections", options.api_key)
+    else:
+        _, said = probe(server, "/api/v2/heartbeat")
+        known = isinstance(said, dict) and "nanosecond heartbeat" in said
+        number = probe(server, "/api/v2/version")[1] if known else None
+    if not known:
+        wanted = kind.name if isinstance(options, QdrantOptions) else "Chroma 1.0 or newer"
+        return Found("unreachable", f"What answers at {options.url} is not {wanted}.", start)
+    here = (
+        f"{kind.name} {number[:40] if isinstance(number, str) else ''}".strip() + f" at {options.url} answers"
+    )
+    if package:
+        return Found("ready", f"{here}.")
+    return Found("not set up", f"{here}; the package {kind.package!r} is not installed.", f"{install}.")
+
+
+def _without_server(
+    kind: type[Program[Any]], package: str, install: str, folder: Path | None, config_file: Path | None
+) -> Found:
+    here = f"The package {kind.package!r} {f'{package} is' if package else 'is not'} installed"
+    if folder is not None:
+        sentence = f"{here}; its folder is {str(folder)!r}, for one process at a time."
+        return Found(
+            "ready" if package else "not set up",
+            sentence,
+            "" if package else f"{install}.",
+            goes=destination(""),
+        )
+    step = f"{written(kind.url_setting, kind.example, config_file)}."
+    step = f"{step[:1].upper()}{step[1:]}" if package else f"{install}, then {step}"
+    return Found("not set up", f"{here}; no server is set.", step)

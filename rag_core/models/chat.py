@@ -1,0 +1,214 @@
+"""Models that answer questions: their names and options, a request under way, and streaming an answer.
+
+A model gets messages and gives text, piece by piece. It gets no tools, and nothing that it says is executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from rag_core.errors import InvalidInput
+from rag_core.models.addresses import OLLAMA_URL
+from rag_core.models.server import Failure, Server
+
+if TYPE_CHECKING:
+    import httpx
+
+LONGEST = 200_000
+"""Characters read of one answer: a server may ignore the limit in tokens."""
+
+_TRIES = 3
+_LOOK_S = 0.05
+_THINKS, _THOUGHT = "<think>", "</think>"
+
+Outcome = Literal["", "done", "too long", "stopped", "out of time"]
+"""How a request ended: '' before its end and when the server hung up, *done*, *too long* (in tokens);
+*stopped* and *out of time* are ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class LLMOptions:
+    """The owner's settings for models that answer.
+
+    ``context`` is how many tokens a model reads and writes together, ``max_tokens`` how many of them it may
+    write; ``timeout_s`` is for a whole answer; ``retry_s`` is the wait before a busy server is asked again,
+    doubled each time.
+    """
+
+    ollama_url: str = OLLAMA_URL
+    openai_url: str = ""
+    openai_key: str = field(default="", repr=False)
+    temperature: float = 0.2
+    max_tokens: int = 1024
+    context: int = 8192
+    timeout_s: float = 300.0
+    retry_s: float = 0.5
+
+
+class LLMName(NamedTuple):
+    """``PROVIDER:MODEL``."""
+
+    provider: Literal["ollama", "openai"]
+    model: str
+
+
+class LLM(Protocol):
+    """A model on a server."""
+
+    server: Server
+
+    def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
+        """The answer, in pieces that are not empty; what the model only thinks may be among them. ``call``
+        is told how it ended. Raises Failure."""
+
+
+def parse_llm(name: str) -> LLMName:
+    """The parts of a model's name. Raises InvalidInput for a malformed one."""
+    provider, _, model = name.partition(":")
+    if provider not in ("ollama", "openai") or not model.strip():
+        raise InvalidInput(
+            f"There is no model called {name[:80]!r}.", "Use 'ollama:MODEL' or 'openai:MODEL'."
+        )
+    return LLMName("ollama" if provider == "ollama" else "openai", model)
+
+
+def server_of(name: str, options: LLMOptions) -> str:
+    """The address that text for the model ``name`` goes to. Raises InvalidInput for a malformed name."""
+    return options.ollama_url if parse_llm(name).provider == "ollama" else options.openai_url
+
+
+class Call:
+    """A request under way, which can be cut from another thread.
+
+    A model may be silent for minutes while it loads, and nothing else ends a read of its stream. So the
+    socket is shut down: the server notices at once and stops working, too.
+    """
+
+    def __init__(self) -> None:
+        self.outcome: Outcome = ""
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it was ended from here."""
+        return self.outcome in ("stopped", "out of time")
+
+    def end(self, outcome: Outcome) -> None:
+        """Note how it ended, unless it was cut before."""
+        with self._lock:
+            self.outcome = self.outcome if self.cut_off else outcome
+
+    def cut(self, outcome: Literal["stopped", "out of time"]) -> None:
+        """End it now, whatever it waits for."""
+        with self._lock:
+            self.outcome = outcome
+            for each in self._sockets:
+                _shut(each)
+
+    def hook(self, request: httpx.Request) -> None:
+        """For ``event_hooks["request"]`` of httpx: learn which socket the request is sent over."""
+
+        def trace(event: str, info: dict[str, Any]) -> None:
+            if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+                found = info["return_value"].get_extra_info("socket")
+                with self._lock:
+                    self._sockets.append(found)
+                    if self.cut_off:
+                        _shut(found)
+
+        request.extensions["trace"] = trace
+
+    @contextmanager
+    def limited(self, seconds: float, stop: threading.Event) -> Iterator[None]:
+        """Cut it when ``stop`` is set or the seconds are over, as long as this block runs."""
+        over, end = threading.Event(), time.monotonic() + seconds
+
+        def watch() -> None:
+            while not over.wait(_LOOK_S):
+                if stop.is_set() or time.monotonic() > end:
+                    self.cut("stopped" if stop.is_set() else "out of time")
+                    return
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+
+def _shut(each: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # closed already, or replaced by one with TLS
+        each.shutdown(socket.SHUT_RDWR)
+
+
+def stream_answer(
+    llm: LLM, messages: Sequence[Message], options: LLMOptions, stop: threading.Event, call: Call
+) -> Generator[str]:
+    """The model's answer, piece by piece, until its end, ``stop`` or the time limit; ``call`` tells which.
+
+    A busy server is asked again as long as it has said nothing. Raises LLMError.
+    """
+    with call.limited(options.timeout_s, stop):
+        for attempt in range(_TRIES):
+            left = LONGEST
+            try:
+                for piece in _spoken(llm.chat(messages, call)):
+                    if call.cut_off:
+                        return
+                    yield piece[:left]
+                    left -= len(piece)
+                    if left <= 0:
+                        call.end("too long")
+                        return
+                if not call.outcome:
+                    raise Failure("crashed", "it hung up")
+            except Failure as failure:
+                if call.cut_off:
+                    return
+                if failure.kind != "busy" or attempt == _TRIES - 1:
+                    raise llm.server.error(failure) from None
+                stop.wait(failure.backoff_s(attempt, options.retry_s))
+            else:
+                return
+
+
+def _spoken(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces without what a model thinks first, between its marks."""
+    held = ""
+    thinking: bool | None = None
+    for piece in pieces:
+        if thinking is False:
+            yield piece
+            continue
+        held += piece
+        begun = held.lstrip()
+        if thinking is None and len(begun) < len(_THINKS) and _THINKS.startswith(begun):
+            continue
+        thinking = begun.startswith(_THINKS)
+        if thinking:
+            _, end, held = held.partition(_THOUGHT)
+            thinking = not end
+            held = held if end else begun
+        if not thinking and held:
+            yield held
+            held = ""
+    if thinking is None and held:
+        yield held

@@ -1,0 +1,61 @@
+"""What a live check of a model, server or package finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from rag_core.messages import Message
+from rag_core.reports import ConnectionState
+
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a check found; see `Connection`. ``goes`` is set where only the check can tell it."""
+
+    state: ConnectionState
+    sentence: str
+    next_step: str | Message = ""
+    goes: str = ""
+    embedders: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    unasked: bool = False
+
+
+class Unanswered(Exception):
+    """Ends a check with what it ``found``."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.sentence)
+        self.found = found
+
+
+def written(setting: str, example: str, config_file: Path | None) -> str:
+    """How to set a setting, as the end of a sentence with a line that can be copied."""
+    return f"write `{setting}: {example}` into {config_file or 'config.yaml'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names in a sentence, at most four of them."""
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
+
+
+def printable(name: str) -> bool:
+    """Whether a name fits into a line without spaces."""
+    return not any(char.isspace() or not char.isprintable() for char in name)
+
+
+def package_version(package: str, module: str) -> str:
+    """The version of an installed package, '' if it is not installed. It is not imported."""
+    if find_spec(module) is None:
+        return ""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(of unknown version)"

@@ -1,0 +1,164 @@
+"""What an embedder is: the protocol, its name, and the options it is opened with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_core.errors import InvalidInput
+from rag_core.extensions import Catalogue, catalogue, plain_name
+from rag_core.models.addresses import OLLAMA_URL
+from rag_core.models.families import Prompts
+from rag_core.types import EmbedderIdentity, Vectors
+
+DEFAULT_EMBEDDER = "minilm"
+OLLAMA_MODEL = "embeddinggemma"
+
+BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx"})
+"""The providers that no package can replace."""
+
+_SHAPE = re.compile(r"(?P<provider>[a-z][a-z0-9-]*)(?::(?P<model>[^\x00-\x1f\x7f]{1,300}))?")
+_WITH_DIMENSION = re.compile(r"(?P<model>.+)@(?P<dimension>[1-9][0-9]{0,4})")
+_KNOWN = "'minilm' (built in), 'ollama:MODEL', 'openai:MODEL', 'sentence-transformers:FOLDER', 'mlx:FOLDER'"
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1. A text has the same vector alone and in any batch.
+
+    One embedder may be used from several threads at once.
+    """
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """What the vectors depend on."""
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are read; the rest is ignored."""
+
+    @property
+    def server(self) -> str:
+        """The address of the server that receives the texts; '' if they stay in this process."""
+
+    def count_tokens(self, text: str) -> int:
+        """The number of tokens in ``text``, special tokens included. It is exact where the tokenizer is
+        available, otherwise an estimate that is rather too high."""
+
+    def reads(self, text: str) -> bool:
+        """Whether the model was trained on the script of most of ``text``; other vectors are noise."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors for passages, shape (len(texts), dimension), in order.
+
+        Raises ModelMissing or Unreachable when no text can be embedded now, another EmbedderError when
+        one of the texts may be the cause.
+        """
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector for a question, shape (dimension,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderName:
+    """``PROVIDER:MODEL@DIMENSION``; the dimension is None where the model decides."""
+
+    provider: str
+    model: str = ""
+    dimension: int | None = None
+
+    def __str__(self) -> str:
+        model = f":{self.model}" if self.model else ""
+        return f"{self.provider}{model}" + (f"@{self.dimension}" if self.dimension else "")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderOptions:
+    """The owner's settings for embedders.
+
+    ``context`` is how many tokens a server's model may read, None for the known number of its family.
+    ``prompts`` maps embedder names to prompts. ``retry_s`` is the wait before the first retry of a request;
+    it doubles for each further one.
+    """
+
+    model_dir: Path = Path()
+    ollama_url: str = OLLAMA_URL
+    openai_url: str = ""
+    openai_key: str = field(default="", repr=False)
+    timeout_s: float = 300.0
+    context: int | None = None
+    prompts: tuple[tuple[str, Prompts], ...] = ()
+    device: str | None = None
+    offline: bool = True
+    retry_s: float = 0.5
+
+    def prompts_of(self, name: EmbedderName) -> Prompts | None:
+        """The configured prompts of an embedder, whatever its dimension."""
+        for written, prompts in self.prompts:
+            known = parse_name(written)
+            if (known.provider, known.model) == (name.provider, name.model):
+                return prompts
+        return None
+
+
+@cache
+def providers() -> Catalogue:
+    """The providers that installed packages add, by name."""
+    return catalogue("embedders", plain_name(BUILT_IN))
+
+
+def parse_name(name: str) -> EmbedderName:
+    """The parts of an embedder's name. Raises InvalidInput for an unknown provider or a malformed name."""
+    shape = _SHAPE.fullmatch(name)
+    provider, model = (shape["provider"], shape["model"] or "") if shape else ("", "")
+    match provider, model:
+        case "minilm", "":
+            return EmbedderName(provider)
+        case "hashing", dimension if not dimension or re.fullmatch(r"[0-9]{1,9}", dimension):
+            return EmbedderName(provider, dimension)
+        case "ollama", "":
+            return EmbedderName(provider, OLLAMA_MODEL)
+        case (("ollama" | "openai"), model) if model and not re.search(r"\s", model):
+            if cut := _WITH_DIMENSION.fullmatch(model):
+                return EmbedderName(provider, cut["model"], int(cut["dimension"]))
+            return EmbedderName(provider, model)
+        case provider, model if model and (
+            provider in ("sentence-transformers", "mlx") or provider in providers().by_key
+        ):
+            return EmbedderName(provider, model)
+    foreign = model and provider not in BUILT_IN
+    raise InvalidInput(
+        f"There is no embedder called {name[:80]!r}.",
+        f"{'No installed package adds it. ' if foreign else ''}Use {_KNOWN} or 'hashing' (for tests).",
+    )
+
+
+def full_name(name: str) -> str:
+    """The canonical name of an embedder: ``ollama`` becomes ``ollama:embeddinggemma``.
+
+    Raises InvalidInput like ``parse_name``.
+    """
+    return str(parse_name(name))
+
+
+def dimension_error(model: str, wanted: int, possible: int) -> InvalidInput:
+    """The error for a dimension that a model cannot give."""
+    return InvalidInput(
+        f"The model {model!r} cannot give vectors of {wanted} numbers.",
+        f"Use {possible}, or leave the dimension away.",
+    )
+
+
+def unit_rows(found: npt.NDArray[np.float64]) -> Vectors | None:
+    """The rows of ``found`` scaled to length 1, float32; None where a row is zero or not finite."""
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        return None
+    vectors: Vectors = (found / lengths).astype(np.float32)
+    return vectors

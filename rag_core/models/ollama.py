@@ -1,0 +1,411 @@
+"""Ollama, on this machine or another, through its own package: embedding, chat, its models, and a live check.
+
+The server adds no prompt, embeds one text after the other, fails a whole request for one bad text without
+naming it, and cuts a long text silently unless that is forbidden. `Remote` handles all that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import shlex
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_core.errors import EmbedderError, LLMError
+from rag_core.messages import say
+from rag_core.models.addresses import host_of, is_loopback
+from rag_core.models.chat import Call, LLMOptions, Message
+from rag_core.models.check import Found, Unanswered, listed, written
+from rag_core.models.deadline import in_background
+from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
+from rag_core.models.families import family_of
+from rag_core.models.remote import Remote
+from rag_core.models.server import (
+    CHECK_S,
+    QUESTION_S,
+    Failure,
+    Server,
+    asked,
+    connection_to,
+    failure_of,
+    probe,
+)
+from rag_core.reports import OllamaModel, Pulling
+from rag_core.wording import duration, plural, size
+
+if TYPE_CHECKING:
+    from ollama import ChatResponse, Client, EmbedResponse
+
+CONTEXT = 2048
+"""How many tokens a model is asked to read where it could read more. No passage needs more, and the memory
+that a model takes grows with it."""
+
+KEEP_ALIVE_S = 1800
+"""How long a model stays in the server's memory. A number: the text "-1" would be an error."""
+
+_LEAST_DIMENSION = 32
+_CRASHED = ("eof", "do embedding request", "connection reset", "connection refused", "forcibly closed")
+_AT_ONCE = 8
+_SILENCE_S = 600.0  # a large model is compared with its digest without any progress
+_LOOK_S = 0.2
+_WINDOW_S = 5.0
+_STEPS = {
+    "pulling manifest": "Asking which parts it has",
+    "verifying sha256 digest": "Checking what was fetched",
+    "writing manifest": "Finishing",
+    "success": "Done",
+}
+
+Report = Callable[[Pulling], None]
+"""Called several times a second during a download; what it raises ends that."""
+
+
+class Ollama:
+    """A server and one of its models. Raises EmbedderError (LLMError where it ``answers``) when the package
+    cannot be used."""
+
+    def __init__(self, url: str, model: str = "", *, answers: bool = False) -> None:
+        where = "" if is_loopback(url) else f" on {host_of(url)}"
+        self.server = Server(
+            "Ollama",
+            url,
+            start="Start it (`ollama serve`), or set `ollama_url` to where it is.",
+            allow="Set OLLAMA_API_KEY, or allow this computer there.",
+            model=model,
+            fetch=f"Run `ollama pull {shlex.quote(model)}`{where}.",
+            timeout="llm_timeout_s" if answers else "embedding_timeout_s",
+            answers=answers,
+        )
+        try:
+            import ollama
+        except ValueError:  # it reads OLLAMA_HOST when it is imported
+            raise (LLMError if answers else EmbedderError)(
+                f"The package 'ollama' cannot read OLLAMA_HOST, which is {os.environ.get('OLLAMA_HOST')!r}.",
+                "Write it like http://[::1]:11434, or set `ollama_url` instead.",
+            ) from None
+        self._package = ollama
+
+    def client(self, read_s: float, call: Call | None = None) -> Client:
+        """A client of the server; it is to be closed."""
+        hooks = {"request": [call.hook] if call else []}
+        url = self.server.url
+        return self._package.Client(url, **connection_to(url, read_s), event_hooks=hooks)
+
+    @contextmanager
+    def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
+        """Turn what the package raises into a Failure, without the texts that were ``sent``."""
+        try:
+            with asked("what answers there is not Ollama"):
+                yield
+        except self._package.ResponseError as error:
+            raise self._failure(error.status_code, str(error.error), sent) from None
+
+    def _failure(self, status: int, said: str, sent: Sequence[str]) -> Failure:
+        """What an error of the server means. Amid an answer its status is -1; 400 may be a crash."""
+        words, model = said.lower(), self.server.model.lower()
+        missing = status == 404 and "not found" in words and model and model in words
+        if missing or "file does not exist" in words:
+            return Failure("no model")
+        if status == 404:
+            return Failure("no access", "status 404")
+        if "does not support chat" in words:
+            return Failure("no chat")
+        failure = failure_of(status, said, sent=sent)
+        if failure.kind not in ("failed", "refused"):
+            return failure
+        if "nan or inf" in words or "value: nan" in words:
+            return Failure("refused", "the model gives no numbers for the text (NaN)")
+        if "context length" in words:
+            return Failure("too long", failure.reason)
+        crashed = any(sign in words for sign in _CRASHED)
+        return Failure("crashed", failure.reason) if crashed else failure
+
+
+# --- embedding --------------------------------------------------------------------------
+
+
+def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
+    """The embedder ``ollama:MODEL``, after asking the server for the model.
+
+    Raises EmbedderError without a usable package, ModelMissing when the server lacks the model, Unreachable
+    when it does not answer, InvalidInput for a dimension that the model cannot give.
+    """
+    backend = _Embedding(name, options)
+    with backend.server.explained():
+        digest, dimension, context = backend.about()
+    family = family_of(name.model)
+    shortened = family.shortens and _LEAST_DIMENSION <= (name.dimension or 0) < dimension
+    if name.dimension not in (None, dimension) and not shortened:
+        raise dimension_error(name.model, name.dimension or 0, dimension)
+    backend.context = min(context, family.max_tokens or context, options.context or CONTEXT)
+    return Remote(backend, name, options, family, dimension=dimension, context=backend.context, digest=digest)
+
+
+class _Embedding(Ollama):
+    """A model that embeds; see remote.Backend. ``context`` is how many tokens of a text it is to read."""
+
+    stays_loaded_s = KEEP_ALIVE_S / 2
+    context = CONTEXT
+
+    def __init__(self, name: EmbedderName, options: EmbedderOptions) -> None:
+        super().__init__(options.ollama_url, name.model)
+        self._dimension = name.dimension
+        self._patient = self.client(options.timeout_s)
+        self._brisk = self.client(min(QUESTION_S, options.timeout_s))
+        for client in (self._patient, self._brisk):
+            weakref.finalize(self, client.close)
+
+    def about(self) -> tuple[str, int, int]:
+        """The digest, dimension and context length of the model."""
+        model = self.server.model
+        with self.explained():
+            facts: Mapping[str, Any] = self._brisk.show(model).modelinfo or {}
+            models = self._brisk.list().models
+        dimension, context = _sizes(facts)
+        if not dimension or not context:
+            raise EmbedderError(
+                f"{self.server.called} does not say what the model {model!r} is.",
+                "Update Ollama, or choose another model.",
+            )
+        digest = next((each.digest for each in models if each.model in (model, f"{model}:latest")), None)
+        told = sorted((key, value) for key, value in facts.items() if isinstance(value, str | int | float))
+        return digest or hashlib.sha256(repr(told).encode()).hexdigest(), dimension, context
+
+    def load(self) -> None:
+        """See Backend.load. An empty input embeds nothing."""
+        with self.explained():
+            self._embed(self._patient, "")
+
+    def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
+        """See Backend.embed."""
+        with self.explained(texts):
+            return self._embed(self._brisk if question else self._patient, texts).embeddings
+
+    def _embed(self, client: Client, given: str | Sequence[str]) -> EmbedResponse:
+        """Always with the same options: others would load the model again. A text must fit into one batch,
+        which is 2048 tokens unless it is set."""
+        return client.embed(
+            self.server.model,
+            given,
+            truncate=False,
+            options={"num_ctx": self.context, "num_batch": self.context},
+            keep_alive=KEEP_ALIVE_S,
+            dimensions=self._dimension,
+        )
+
+
+# --- chat -------------------------------------------------------------------------------
+
+
+class OllamaChat(Ollama):
+    """A model that answers; see LLM."""
+
+    def __init__(self, model: str, options: LLMOptions) -> None:
+        super().__init__(options.ollama_url, model, answers=True)
+        self._options = options
+
+    def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
+        """See LLM.chat. Always with the same options: others would load the model again. Thoughts and calls
+        of tools are left out."""
+        options = self._options
+        client = self.client(options.timeout_s, call)
+        with closing(client), self.explained([message.content for message in messages]):
+            parts: Iterator[ChatResponse] = client.chat(
+                self.server.model,
+                [{"role": message.role, "content": message.content} for message in messages],
+                stream=True,
+                options={
+                    "temperature": options.temperature,
+                    "num_predict": options.max_tokens,
+                    "num_ctx": options.context,  # otherwise the beginning is cut silently
+                },
+                keep_alive=KEEP_ALIVE_S,
+            )
+            for part in parts:
+                if part.message.content:
+                    yield part.message.content
+                if part.done:
+                    call.end("too long" if part.done_reason == "length" else "done")
+
+
+# --- its models -------------------------------------------------------------------------
+
+
+def list_models(url: str) -> list[OllamaModel]:
+    """The models of the server, those that can embed first. Raises EmbedderError."""
+    ollama = Ollama(url)
+    with ollama.server.explained(), closing(ollama.client(CHECK_S)) as client, ollama.explained():
+        models = [model for model in client.list().models if model.model]
+        loaded = {model.model for model in client.ps().models}
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            shown = list(pool.map(lambda each: client.show(each.model or ""), models))
+    found = []
+    for model, about in zip(models, shown, strict=True):
+        facts: Mapping[str, Any] = about.modelinfo or {}
+        can = about.capabilities
+        if can is None:  # a server too old to tell
+            pools = any(name.endswith(".pooling_type") for name in facts)
+            can = ["embedding" if pools else "completion"]
+        dimension, context = _sizes(facts)
+        found.append(
+            OllamaModel(
+                name=model.model or "",
+                embeds="embedding" in can,
+                chats="completion" in can,
+                dimension=dimension if "embedding" in can else 0,
+                context=context,
+                size_bytes=int(model.size or 0),
+                loaded=model.model in loaded,
+                digest=model.digest or "",
+            )
+        )
+    return sorted(found, key=lambda model: (not model.embeds, model.name))
+
+
+def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
+    """The dimension and the context length that a model tells; 0 for what it does not tell."""
+    kind = facts.get("general.architecture", "")
+    found = (facts.get(f"{kind}.{key}") for key in ("embedding_length", "context_length"))
+    dimension, context = (value if isinstance(value, int) else 0 for value in found)
+    return dimension, context
+
+
+def pull(url: str, model: str, report: Report) -> OllamaModel:
+    """Have the server download a model, and tell what it is.
+
+    A download that ``report`` ends by raising goes on from there the next time. Raises InvalidInput for a
+    malformed name, ModelMissing when there is no such model, another EmbedderError when the download fails.
+    """
+    name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model
+    ollama = Ollama(url, name)
+    parts: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    stop = threading.Event()
+
+    def fetch() -> None:
+        try:
+            with closing(ollama.client(_SILENCE_S)) as client, ollama.explained():
+                for part in client.pull(name, stream=True):
+                    if stop.is_set():
+                        return
+                    parts.put(part)
+        finally:
+            parts.put(None)
+
+    ended = in_background("downloading a model", fetch)
+    download = _Download()
+    try:
+        report(download.progress())
+        while download.take(parts):
+            report(download.progress())
+    finally:
+        stop.set()
+    try:
+        ended.result()
+        if not download.succeeded:
+            raise Failure("failed", f"the download of {name!r} stopped half way")
+        found = next((each for each in list_models(url) if each.name == _tagged(name)), None)
+        if found is None:
+            raise Failure("failed", f"it does not list {name!r} after the download")
+    except Failure as failure:
+        error = ollama.server.error(failure)
+        if failure.kind == "no model":
+            error = type(error)(error.message, "Look it up at ollama.com/library.")
+        raise error from None
+    return found
+
+
+class _Download:
+    """The bytes of a download, which comes in layers, and its rate in the last seconds."""
+
+    def __init__(self) -> None:
+        self.succeeded = False
+        self._status = "pulling manifest"
+        self._layers: dict[str, tuple[int, int]] = {}
+        self._there = 0  # bytes that an earlier try had downloaded
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def take(self, parts: queue.SimpleQueue[Any]) -> bool:
+        """Count all that has come, or wait a moment for more; False when no more comes."""
+        try:
+            part = parts.get(timeout=_LOOK_S)
+            while part is not None:
+                self._status = part.status or ""
+                self.succeeded = self._status == "success"
+                if part.digest and part.total:
+                    if part.digest not in self._layers:
+                        self._there += part.completed or 0
+                    self._layers[part.digest] = (part.completed or 0, part.total)
+                part = parts.get_nowait()
+        except queue.Empty:
+            return True
+        return False
+
+    def progress(self) -> Pulling:
+        """How far it is at this moment."""
+        done = sum(done for done, _ in self._layers.values())
+        total = sum(total for _, total in self._layers.values())
+        now = time.monotonic()
+        self._samples.append((now, done - self._there))
+        while now - self._samples[0][0] > _WINDOW_S:
+            self._samples.popleft()
+        first, before = self._samples[0]
+        rate = max(done - self._there - before, 0) / (now - first) if now > first else 0.0
+        if self._status in _STEPS or not total:
+            return Pulling(_STEPS.get(self._status, "Fetching"), done, total)
+        said = f"{size(done)} of {size(total)}"
+        if not rate:
+            return Pulling(said, done, total)
+        eta = (total - done) / rate
+        return Pulling(f"{said} · {size(round(rate))}/s · {duration(eta)} left", done, total, rate, eta)
+
+
+def _tagged(model: str) -> str:
+    """The name of a model as the server lists it, with its tag."""
+    return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
+
+
+# --- live check -------------------------------------------------------------------------
+
+
+def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, wanted: bool) -> Found:
+    """The version of the server and its models that can embed; stores need the ``needed`` ones. Unless it is
+    ``wanted``, its absence is no fault."""
+    server = Ollama(url).server
+    try:
+        status, said = probe(server, "/api/version")
+    except Unanswered as error:
+        if wanted or error.found.state != "unreachable":
+            raise
+        elsewhere = written("ollama_url", "http://HOST:11434", config_file)
+        step = "Get it from https://ollama.com/download and start it; if it is on another computer,"
+        return Found("not set up", error.found.sentence, f"{step} {elsewhere}.")
+    number = said.get("version") if isinstance(said, dict) else None
+    if status != 200 or not isinstance(number, str):
+        return Found("unreachable", f"What answers at {url} is not Ollama.", server.start)
+    models = list_models(url)
+    here = f"Ollama {number[:40]} at {url}"
+    able = [model for model in models if model.embeds]
+    names = tuple(model.embedder for model in able)
+    there = {model.name for model in models}
+    missing = [name for name in dict.fromkeys(needed) if _tagged(name) not in there]
+    if missing or not able:
+        sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
+        if missing:
+            sentence = f"{here} lacks {', '.join(map(repr, missing))}, which a store needs."
+        model = missing[0] if missing else OLLAMA_MODEL
+        return Found("not set up", sentence, say("pull_model", model=model), embedders=names)
+    described = [
+        f"{model.called} ({model.dimension:,} numbers, {model.context:,} tokens"
+        f"{', loaded' if model.loaded else ''})"
+        for model in able
+    ]
+    return Found("ready", f"{here} can embed with {listed(described)}.", embedders=names)

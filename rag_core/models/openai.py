@@ -1,0 +1,248 @@
+"""Servers of OpenAI's protocol (llama.cpp, LM Studio, vLLM, hosted services): embedding, chat, a live check.
+
+The protocol tells neither the dimension nor the context length of a model, and promises neither the length
+of a vector nor that it is the same model tomorrow: the dimension is asked for, and a canary is compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_core.errors import InvalidInput
+from rag_core.models.addresses import with_version
+from rag_core.models.chat import Call, LLMOptions, Message
+from rag_core.models.check import Found, listed, printable, written
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
+from rag_core.models.families import family_of
+from rag_core.models.remote import Remote
+from rag_core.models.server import QUESTION_S, Failure, Server, asked, failure_of, http_client, probe, quoted
+
+if TYPE_CHECKING:
+    import httpx
+
+CONTEXT = 512
+"""How many tokens a server is trusted to read: llama.cpp takes no more unless it is configured to, and the
+protocol does not tell."""
+
+_PROBE = "How many numbers does a vector have?"
+_NEWER_LIMIT = "max_completion_tokens"
+_TOO_LONG = re.compile(
+    r"too (long|large)|context (length|size|window)|maximum (context|input)|max_?(model_?|seq_?)?len"
+    r"|physical batch|token limit|exceeds? "
+)
+
+
+def server_at(url: str, setting: str, model: str = "") -> Server:
+    """The server whose address is the ``setting`` embedding_base_url or chat_base_url."""
+    answers = setting == "chat_base_url"
+    return Server(
+        "The server",
+        with_version(url),
+        start=f"Start it, or set `{setting}` to where it is.",
+        allow=f"Set COMMONPLACE_{'CHAT' if answers else 'EMBEDDING'}_API_KEY, best in .env.",
+        model=model,
+        fetch=f"Check the model's name and `{setting}`.",
+        timeout="llm_timeout_s" if answers else "embedding_timeout_s",
+        answers=answers,
+    )
+
+
+def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
+    """What an error of the server means."""
+    status, said = answer.status_code, _said_by(answer)
+    if status == 404:
+        return Failure("no model")
+    try:
+        wait_s = max(0.0, float(answer.headers.get("retry-after", "")))
+    except ValueError:
+        wait_s = 0.0
+    failure = failure_of(status, said, key, sent=sent, wait_s=wait_s)
+    too_long = status == 413 or _TOO_LONG.search(said.lower())
+    if failure.kind in ("failed", "refused"):
+        kind = "too long" if too_long else failure.kind
+        return Failure(kind, f"status {status}, {failure.reason}")
+    return failure
+
+
+def _said_by(answer: httpx.Response) -> str:
+    """The message of an error, which every server wraps in its own way."""
+    try:
+        said = answer.json()
+    except ValueError:
+        return answer.text
+    for name in ("error", "message", "detail"):
+        if isinstance(said, dict) and name in said:
+            said = said[name]
+    return said if isinstance(said, str) else str(said)
+
+
+# --- embedding --------------------------------------------------------------------------
+
+
+def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
+    """The embedder ``openai:MODEL`` at the configured address, after one vector from it.
+
+    Raises InvalidInput without an address, Unreachable when nothing answers there or the key is refused,
+    ModelMissing when the server lacks the model, EmbedderError when it gives no vector.
+    """
+    if not options.openai_url:
+        raise InvalidInput(
+            f"The embedder {str(name)!r} needs the address of its server.",
+            "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.",
+        )
+    backend = _Embedding(name, options)
+    with backend.server.explained():
+        found = len(backend.embed([_PROBE], question=False)[0])
+    if name.dimension and found < name.dimension:
+        raise dimension_error(name.model, name.dimension, found)
+    family = family_of(name.model)
+    context = options.context or min(family.max_tokens or CONTEXT, CONTEXT)
+    return Remote(backend, name, options, family, dimension=found, context=context)
+
+
+class _Embedding:
+    """A model that embeds; see remote.Backend."""
+
+    stays_loaded_s = math.inf
+
+    def __init__(self, name: EmbedderName, options: EmbedderOptions) -> None:
+        self.server = server_at(options.openai_url, "embedding_base_url", name.model)
+        self._name = name
+        self._key = options.openai_key
+        self._patient = http_client(self.server.url, self._key, options.timeout_s)
+        self._brisk = http_client(self.server.url, self._key, min(QUESTION_S, options.timeout_s))
+        for client in (self._patient, self._brisk):
+            weakref.finalize(self, client.close)
+
+    def load(self) -> None:
+        """See Backend.load. The protocol has no way to load a model."""
+
+    def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
+        """See Backend.embed. Servers may give the vectors in any order, or without their numbers."""
+        body: dict[str, Any] = {"model": self._name.model, "input": list(texts), "encoding_format": "float"}
+        if self._name.dimension:
+            body["dimensions"] = self._name.dimension
+        with asked("its answer holds no vectors"):
+            client = self._brisk if question else self._patient
+            answer = client.post(f"{self.server.url}/embeddings", json=body)
+            if answer.status_code != 200:
+                raise _failure(answer, self._key, texts)
+            data = answer.json()["data"]
+            rows: dict[int, list[float]] = {
+                int(each.get("index", at)): each["embedding"] for at, each in enumerate(data)
+            }
+            if sorted(rows) != list(range(len(texts))) or len(data) != len(texts):
+                raise Failure("failed", f"it gave {len(data)} vectors for {len(texts)} texts")
+            return [rows[at] for at in range(len(texts))]
+
+
+# --- chat -------------------------------------------------------------------------------
+
+
+class OpenAIChat:
+    """A model that answers; see LLM."""
+
+    def __init__(self, model: str, options: LLMOptions) -> None:
+        self.server = server_at(options.openai_url, "chat_base_url", model)
+        self._options = options
+
+    def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
+        """See LLM.chat. What the model only thinks is left out."""
+        options = self._options
+        body: dict[str, Any] = {
+            "model": self.server.model,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "temperature": options.temperature,
+            "max_tokens": options.max_tokens,
+            "stream": True,
+        }
+        client = http_client(self.server.url, options.openai_key, options.timeout_s, call.hook)
+        sent = [message.content for message in messages]
+        with client, asked("its answer is not one of a chat"):
+            with self._post(client, body) as answer:
+                newer = answer.status_code == 400 and _NEWER_LIMIT in _said_by(answer)
+                if not newer:
+                    yield from self._pieces(answer, call, sent)
+                    return
+            body[_NEWER_LIMIT] = body.pop("max_tokens")
+            del body["temperature"]  # the models that want the one refuse the other
+            with self._post(client, body) as answer:
+                yield from self._pieces(answer, call, sent)
+
+    @contextmanager
+    def _post(self, client: httpx.Client, body: dict[str, Any]) -> Iterator[httpx.Response]:
+        with client.stream("POST", f"{self.server.url}/chat/completions", json=body) as answer:
+            if answer.status_code != 200 or "json" in answer.headers.get("content-type", ""):
+                answer.read()
+            yield answer
+
+    def _pieces(self, answer: httpx.Response, call: Call, sent: Sequence[str]) -> Iterator[str]:
+        """The pieces of an answer. Raises Failure for an error instead of it, or in the middle."""
+        key = self._options.openai_key
+        if answer.status_code != 200:
+            raise _failure(answer, key, sent)
+        for event in _events(answer, call):
+            if "error" in event:
+                error = event["error"]
+                said = str(error.get("message", error) if isinstance(error, dict) else error)
+                raise Failure("failed", quoted(said, key, sent=sent))
+            for choice in event["choices"][:1]:  # the last event may have none
+                piece = (choice.get("delta") or choice.get("message") or {}).get("content")
+                if piece:
+                    yield str(piece)
+                if choice.get("finish_reason"):
+                    call.end("too long" if choice["finish_reason"] == "length" else "done")
+
+
+def _events(answer: httpx.Response, call: Call) -> Iterator[dict[str, Any]]:
+    """The events of a stream; the one answer of a server that does not stream."""
+    if "json" in answer.headers.get("content-type", ""):
+        yield answer.json()
+        return
+    for line in answer.iter_lines():
+        name, _, value = line.partition(":")
+        if name != "data":  # comments, names of events and blank lines
+            continue
+        if value.strip() == "[DONE]":
+            call.end(call.outcome or "done")
+            return
+        yield json.loads(value)
+
+
+# --- live check -------------------------------------------------------------------------
+
+
+def list_model_names(server: Server, key: str) -> list[str] | None:
+    """The models that the server lists; None where it lists none. Raises Unanswered."""
+    status, said = probe(server, "/models", key)
+    data = said.get("data") if isinstance(said, dict) else None
+    if status != 200 or not isinstance(data, list):
+        return None
+    names = (each.get("id") for each in data if isinstance(each, dict))
+    return [name[:200] for name in names if isinstance(name, str) and name and printable(name)]
+
+
+def check_openai(url: str, key: str, setting: str, needed: Sequence[str], config_file: Path | None) -> Found:
+    """The server at ``url``, which the ``setting`` gives, and its models; stores ask for the ``needed`` ones.
+    A name that it does not list is only mentioned: some servers take any."""
+    if not url:
+        step = written("embedding_base_url", "http://127.0.0.1:1234/v1", config_file)
+        return Found("not set up", "No address is set.", f"{step[:1].upper()}{step[1:]}.")
+    server = server_at(url, setting)
+    models = list_model_names(server, key)
+    here = f"{server.called} (`{setting}`) answers {'with' if key else 'without'} a key"
+    if models is None:
+        return Found("ready", f"{here}, and does not list its models.")
+    if not models:
+        return Found("not set up", f"{here}, and has no model.", "Load a model there that can embed.")
+    missing = [name for name in dict.fromkeys(needed) if name not in models]
+    lacks = f" It does not list {', '.join(map(repr, missing))}, which a store asks for." if missing else ""
+    names = tuple(f"openai:{name}" for name in models)
+    return Found("ready", f"{here}; it lists {listed(models)}.{lacks}", embedders=names)

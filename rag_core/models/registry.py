@@ -1,0 +1,206 @@
+"""Models by name: opening them, what is known of embedders without opening them, and sharing those."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from rag_core.errors import InvalidInput
+from rag_core.models.chat import LLM, LLMOptions, parse_llm
+from rag_core.models.deadline import CircuitBreaker
+from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
+from rag_core.types import Vectors
+
+_VECTORS = 256
+
+Open = Callable[[str], Embedder]
+"""Opens an embedder by its name."""
+
+
+def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
+    """The embedder called ``name``: ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL``,
+    ``openai:MODEL`` (both with ``@DIMENSION``), ``sentence-transformers:FOLDER``, ``mlx:FOLDER``, or
+    ``PROVIDER:MODEL`` of an installed package.
+
+    A server is asked for its model. Raises InvalidInput for an unknown name, ModelMissing when the weights
+    are not installed, Unreachable when the server does not answer, another EmbedderError when the package
+    is not installed.
+    """
+    parsed = parse_name(name)
+    match parsed.provider:
+        case "minilm":
+            from rag_core.models.minilm import MiniLM
+
+            return MiniLM(options.model_dir)
+        case "hashing":
+            from rag_core.models.hashing import Hashing
+
+            return Hashing(int(parsed.model)) if parsed.model else Hashing()
+        case "ollama":
+            from rag_core.models.ollama import open_ollama
+
+            return open_ollama(parsed, options)
+        case "openai":
+            from rag_core.models.openai import open_openai
+
+            return open_openai(parsed, options)
+        case "sentence-transformers" | "mlx":
+            from rag_core.models.folder import open_folder
+
+            return open_folder(parsed, options)
+        case _:
+            from rag_core.models.foreign import open_foreign
+
+            return open_foreign(parsed, options)
+
+
+class Facts(NamedTuple):
+    """What a new store must know of its embedder."""
+
+    dimension: int
+    max_tokens: int
+
+
+def known_facts(name: str) -> Facts | None:
+    """The facts of an embedder that are known before its model is installed; None where only its server or
+    its files can tell.
+
+    Raises InvalidInput for an unknown name.
+    """
+    match parse_name(name).provider:
+        case "minilm":
+            from rag_core.models.minilm import DIMENSION, MAX_TOKENS
+
+            return Facts(DIMENSION, MAX_TOKENS)
+        case "hashing":
+            return _told_by(open_embedder(name, EmbedderOptions()))
+        case _:
+            return None
+
+
+def facts_of(name: str, opened: Open) -> Facts:
+    """The facts of an embedder; it is ``opened`` where they are not known.
+
+    Raises InvalidInput for an unknown name, otherwise like ``open_embedder``.
+    """
+    return known_facts(name) or _told_by(opened(name))
+
+
+def _told_by(embedder: Embedder) -> Facts:
+    return Facts(embedder.identity.dimension, embedder.max_tokens)
+
+
+def asks_others(name: str) -> bool:
+    """Whether the embedder needs a server or a package that may be missing; False for an unknown name."""
+    try:
+        return known_facts(name) is None
+    except InvalidInput:
+        return False
+
+
+def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
+    """The full name of the embedder with vectors of ``dimension`` numbers; None: the model's own number.
+    It is ``opened`` if need be.
+
+    Raises InvalidInput when the model cannot give that many, otherwise like ``facts_of``.
+    """
+    parsed = parse_name(name)
+    if dimension is None or dimension == facts_of(str(parsed), opened).dimension:
+        return str(parsed)
+    if name == "hashing":
+        chosen = f"hashing:{dimension}"
+    elif parsed.provider in ("ollama", "openai") and parsed.dimension is None:
+        chosen = f"{parsed}@{dimension}"
+    else:
+        raise dimension_error(name, dimension, facts_of(name, opened).dimension)
+    facts_of(chosen, opened)
+    return chosen
+
+
+def open_llm(name: str, options: LLMOptions) -> LLM:
+    """The model called ``name``; its server is not asked yet.
+
+    Raises InvalidInput for a malformed name or without an address, LLMError where Ollama's package cannot
+    be used.
+    """
+    provider, model = parse_llm(name)
+    if provider == "ollama":
+        from rag_core.models.ollama import OllamaChat  # only now: these import httpx
+
+        return OllamaChat(model, options)
+    if not options.openai_url:
+        raise InvalidInput(
+            f"The model {name!r} needs the address of its server.",
+            "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.",
+        )
+    from rag_core.models.openai import OpenAIChat
+
+    return OpenAIChat(model, options)
+
+
+class SharedEmbedders:
+    """The embedders of one process: each is opened once, and the vectors of recent queries are remembered.
+
+    A failed opening is tried again by the next call. Safe to share between threads.
+    """
+
+    def __init__(self, options: EmbedderOptions) -> None:
+        self.options = options
+        self._lock = threading.Lock()
+        self._opening: dict[str, threading.Lock] = {}
+        self._open: dict[str, Embedder] = {}
+        self._vectors: OrderedDict[tuple[str, str, str], Vectors] = OrderedDict()
+        self._breaker = CircuitBreaker()
+
+    def get(self, name: str) -> Embedder:
+        """The embedder called ``name``. Raises like ``open_embedder``."""
+        with self._lock:
+            opening = self._opening.setdefault(name, threading.Lock())
+        with opening:
+            if name not in self._open:
+                self._open[name] = open_embedder(name, self.options)
+            return self._open[name]
+
+    def known(self, name: str) -> Embedder | None:
+        """The embedder called ``name`` if it is already open."""
+        return self._open.get(name)
+
+    def renewed(self, name: str) -> Embedder:
+        """Like ``get``, but a server is asked again for its model: for a run, not for a search."""
+        known = self._open.get(name)
+        if known is not None and known.server:
+            with self._lock:
+                self._open.pop(name, None)
+                self._vectors.clear()
+        embedder = self.get(name)
+        self._breaker.reset(name)
+        return embedder
+
+    def guard(self, name: str) -> AbstractContextManager[None]:
+        """Around what a search does with an embedder: see ``CircuitBreaker.guard``."""
+        return self._breaker.guard(name)
+
+    def query_vector(self, embedder: Embedder, text: str) -> Vectors:
+        """``embedder.embed_query(text)``, remembered for recent queries."""
+        key = "question", str(embedder.identity), text
+        return self._remembered(key, lambda: embedder.embed_query(text))
+
+    def passage_vector(self, embedder: Embedder, text: str) -> Vectors:
+        """The vector of ``text`` as a passage, remembered like that of a query."""
+        key = "passage", str(embedder.identity), text
+        return self._remembered(key, lambda: embedder.embed_documents([text])[0])
+
+    def _remembered(self, key: tuple[str, str, str], embed: Callable[[], Vectors]) -> Vectors:
+        with self._lock:
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
+                return self._vectors[key]
+        vector = embed()
+        with self._lock:
+            self._vectors[key] = vector
+            while len(self._vectors) > _VECTORS:
+                self._vectors.popitem(last=False)
+        return vector

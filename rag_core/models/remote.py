@@ -1,0 +1,276 @@
+"""An embedder whose model is on a server, whatever protocol the server speaks.
+
+One request at a time, in parts that a server can take, with retries where they help. A text that the server
+finds too long is shortened, as the server itself would do without telling.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from rag_core.errors import Unreachable
+from rag_core.extract.chunk import estimate_tokens
+from rag_core.models.deadline import in_background
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
+from rag_core.models.families import Family, is_latin, prompt_scheme
+from rag_core.models.server import Failure, Server
+from rag_core.types import EmbedderIdentity, Vectors
+
+TRIES = 4
+QUESTION_TRIES = 2
+QUESTION_PATIENCE_S = 10.0
+"""Seconds that a search waits for a model to load or for its turn; then it goes by words."""
+
+MOST_TEXTS = 64
+"""Texts in one request: hosted servers refuse more, and larger requests are not faster."""
+
+MOST_TOKENS = 16_384
+_LEAST_TOKENS = 1024
+_REQUEST_S = 3.0  # a question waits behind one request, so none should take longer
+_CAUTION = 1.25  # tokens are only estimated
+_CHARACTERS_A_TOKEN = 8  # hardly any text has more
+_SHORTER = 0.8
+_SHORTEST = 32
+_CRASHING = 2000  # characters: some builds crash on longer texts that they should be able to read
+_SPECIAL_TOKENS = 4
+
+T = TypeVar("T")
+_sleep = time.sleep
+
+
+class Backend(Protocol):
+    """A server with one model. Every method may raise Failure, or EmbedderError where no retry would help."""
+
+    server: Server
+    stays_loaded_s: float
+    """How long an unused model stays in memory; infinite where the server decides."""
+
+    def load(self) -> None:
+        """Bring the model into memory, however long that takes."""
+
+    def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
+        """The vectors of the texts as they are, in order. A ``question`` has a shorter time limit."""
+
+
+class PriorityLock:
+    """One request at a time for all threads of this process; a question goes before waiting documents.
+
+    Servers embed one text after the other anyway, and some give wrong vectors or errors for several at once.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._taken = False
+        self._questions = 0
+
+    @contextmanager
+    def hold(self, *, question: bool, timeout_s: float | None = None) -> Iterator[None]:
+        """Hold the lock. Raises TimeoutError when it is not free within ``timeout_s``."""
+        with self._changed:
+            self._questions += question
+            try:
+                free = self._changed.wait_for(
+                    lambda: not self._taken and (question or not self._questions), timeout_s
+                )
+            finally:
+                self._questions -= question
+            if not free:
+                self._changed.notify_all()
+                raise TimeoutError
+            self._taken = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken = False
+                self._changed.notify_all()
+
+
+_LOCKS: dict[str, PriorityLock] = {}
+_lock = threading.Lock()
+
+
+def lock_of(url: str) -> PriorityLock:
+    """The lock of a server, the same for all its models."""
+    with _lock:
+        return _LOCKS.setdefault(url, PriorityLock())
+
+
+class Remote:
+    """An embedder whose model is on a server. ``context`` is how many tokens the model reads, prompt
+    included; ``digest`` is '' where the server does not tell it."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        name: EmbedderName,
+        options: EmbedderOptions,
+        family: Family,
+        *,
+        dimension: int,
+        context: int,
+        digest: str = "",
+    ) -> None:
+        self._prompts = options.prompts_of(name) or family.prompts
+        model = name.model.removesuffix(":latest") if name.provider == "ollama" else name.model
+        scheme = prompt_scheme(self._prompts)
+        self.identity = EmbedderIdentity(name.provider, model, digest, name.dimension or dimension, scheme)
+        self.server = backend.server.url
+        self.max_tokens = context - _SPECIAL_TOKENS - _tokens(self._prompts.document)
+        self._backend = backend
+        self._latin = family.latin
+        self._most_characters = context * _CHARACTERS_A_TOKEN
+        self._retry_s = options.retry_s
+        self._requests = lock_of(self.server)
+        self._lock = threading.Lock()
+        self._loading: Future[None] | None = None
+        self._used = -math.inf  # when the model was last known to be in memory
+        self._room = MOST_TOKENS // 2  # tokens that one request may hold
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate, rather too high: no server counts tokens."""
+        return _tokens(text)
+
+    def reads(self, text: str) -> bool:
+        """See Embedder.reads."""
+        return not self._latin or is_latin(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """See Embedder.embed_documents."""
+        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
+        if len(texts):
+            self._wake(None)
+        done = 0
+        for part in self._parts([self._readable(text) for text in texts]):
+            vectors[done : done + len(part)] = self._embedded(part, question=False)
+            done += len(part)
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """See Embedder.embed_query. It goes before documents that wait."""
+        self._wake(QUESTION_PATIENCE_S)
+        vector: Vectors = self._embedded([self._readable(text)], question=True)[0]
+        return vector
+
+    # --- requests -------------------------------------------------------------------------
+
+    def _readable(self, text: str) -> str:
+        """``text`` as any server takes it: no lone surrogate, no NUL, not empty, and not far longer than the
+        model reads."""
+        clean = text[: self._most_characters].encode("utf-8", "replace").decode().replace("\0", " ")
+        return clean if clean.strip() else "."
+
+    def _parts(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """The texts, in parts for one request each."""
+        part: list[str] = []
+        tokens = 0
+        for text in texts:
+            more = _tokens(text)
+            if part and (tokens + more > self._room or len(part) == MOST_TEXTS):
+                yield part
+                part, tokens = [], 0
+            part.append(text)
+            tokens += more
+        if part:
+            yield part
+
+    def _embedded(self, texts: list[str], *, question: bool) -> Vectors:
+        """The vectors of one request. A single text that is too long, or that some builds crash on, is
+        shortened; several are split."""
+        crashes = 0
+        while True:
+            try:
+                return self._retried(partial(self._request, texts, question=question), question=question)
+            except Failure as failure:
+                size = len(texts[0])
+                crashes += failure.kind == "crashed"
+                if failure.kind == "too long" and len(texts) > 1:
+                    halves = texts[: len(texts) // 2], texts[len(texts) // 2 :]
+                    return np.concatenate([self._embedded(half, question=question) for half in halves])
+                if failure.kind == "too long" and size > _SHORTEST:
+                    texts = [texts[0][: int(size * _SHORTER)]]
+                elif crashes == 1 and len(texts) == 1 and failure.kind == "crashed":
+                    _sleep(self._retry_s)  # the server starts the model anew
+                elif crashes == 2 and size > _CRASHING and failure.kind == "crashed":
+                    _sleep(self._retry_s)
+                    texts = [texts[0][:_CRASHING]]
+                else:
+                    raise self._backend.server.error(failure) from None
+
+    def _request(self, texts: Sequence[str], *, question: bool) -> Vectors:
+        prompt = self._prompts.query if question else self._prompts.document
+        with self._turn(question=question):
+            started = time.monotonic()
+            rows = self._backend.embed([prompt + text for text in texts], question=question)
+            self._used = time.monotonic()
+        if not question:
+            pace = sum(map(_tokens, texts)) / max(self._used - started, 1e-6)
+            self._room = int(min(MOST_TOKENS, max(_LEAST_TOKENS, pace * _REQUEST_S)))
+        dimension = self.identity.dimension
+        if len(rows) != len(texts) or any(len(row) < dimension for row in rows):
+            raise Failure("refused", f"it gave {len(rows)} vectors for {len(texts)} texts, or shorter ones")
+        vectors = unit_rows(np.array([row[:dimension] for row in rows], np.float64))
+        if vectors is None:
+            raise Failure("refused", "the model gave no numbers for it")
+        return vectors
+
+    @contextmanager
+    def _turn(self, *, question: bool) -> Iterator[None]:
+        try:
+            with self._requests.hold(question=question, timeout_s=QUESTION_PATIENCE_S if question else None):
+                yield
+        except TimeoutError:
+            raise Unreachable(
+                f"{self._backend.server.called} is busy embedding documents.", "Search again in a moment."
+            ) from None
+
+    def _retried(self, send: Callable[[], T], *, question: bool) -> T:
+        """What ``send`` returns, tried again where that may help."""
+        tries = QUESTION_TRIES if question else TRIES
+        for attempt in range(tries):
+            try:
+                return send()
+            except Failure as failure:
+                if attempt == tries - 1 or failure.kind not in ("away", "busy", "failed"):
+                    raise
+                _sleep(failure.backoff_s(attempt, self._retry_s))
+        raise AssertionError("the last try returns or raises")
+
+    def _wake(self, timeout_s: float | None) -> None:
+        """Wait until the model is in memory. Loading goes on after a timeout: a server whose connection is
+        closed starts again from the beginning."""
+        with self._lock:
+            if time.monotonic() - self._used < self._backend.stays_loaded_s:
+                return
+            if self._loading is None or self._loading.done():
+                self._loading = in_background("loading a model", self._load)
+            loading = self._loading
+        try:
+            with self._backend.server.explained():
+                loading.result(timeout_s)
+        except TimeoutError:
+            raise Unreachable(
+                f"{self._backend.server.called} is still loading the model {self.identity.model!r}.",
+                "Search again in a moment.",
+            ) from None
+
+    def _load(self) -> None:
+        def load() -> None:
+            with self._turn(question=False):
+                self._backend.load()
+
+        self._retried(load, question=False)
+        self._used = time.monotonic()
+
+
+def _tokens(text: str) -> int:
+    return math.ceil(_CAUTION * estimate_tokens(text))

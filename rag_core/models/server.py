@@ -1,0 +1,211 @@
+"""One way to speak to a server of models: clients, what went wrong, retries, errors, and a live check.
+
+The texts that are sent are notes. A server may repeat them in an error, so its words are quoted with care.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from rag_core.errors import EmbedderError, LLMError, ModelMissing, Unreachable
+from rag_core.models.addresses import is_loopback, straight_to
+from rag_core.models.check import Found, Unanswered
+from rag_core.reports import ConnectionState
+
+if TYPE_CHECKING:
+    import httpx
+
+Kind = Literal[
+    "away", "busy", "slow", "failed", "no access", "redirects", "no model", "no chat", "too long",
+    "crashed", "refused",
+]  # fmt: skip
+
+_CONNECT_S = 5.0
+QUESTION_S = 15.0
+"""Seconds to wait for the vector of a question."""
+
+CHECK_S = 3.0
+_MOST_BYTES = 2_000_000
+_LONGEST_WAIT_S = 30.0
+_QUOTED = 160
+_PIECE = 12  # so many characters in a row are repeated, not a coincidence
+_WORD = 4  # a shorter text appears in many answers
+
+
+class Failure(Exception):
+    """What a server said instead of an answer; ``reason`` is the end of a sentence.
+
+    *away*: nothing answers. *busy*: try again, after ``wait_s`` if it tells. *failed*: its own error. *slow*:
+    no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the cause.
+    """
+
+    def __init__(self, kind: Kind, reason: str = "", wait_s: float = 0.0) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self.wait_s = wait_s
+
+    def backoff_s(self, attempt: int, retry_s: float) -> float:
+        """Seconds to wait before the next attempt, counted from 0: twice as long each time."""
+        return min(_LONGEST_WAIT_S, max(self.wait_s, retry_s * float(2**attempt)))
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server as errors name it. ``start``, ``allow`` and ``fetch`` say what to do when it does not answer,
+    refuses access, or lacks the ``model``."""
+
+    name: str
+    url: str
+    start: str
+    allow: str = ""
+    model: str = ""
+    fetch: str = ""
+    timeout: str = "embedding_timeout_s"
+    answers: bool = False
+    """Whether its model answers questions; otherwise it embeds."""
+
+    @property
+    def called(self) -> str:
+        """Its name in a sentence."""
+        return f"{self.name} at {self.url}"
+
+    def error(self, failure: Failure) -> EmbedderError | LLMError:
+        """The error that the owner sees when nothing more is tried."""
+        called, model, reason, its_log = self.called, self.model, failure.reason, "Look at the server's log."
+        away = f"{called} {'is not running' if is_loopback(self.url) else 'does not answer'}."
+        hint = "Ask again, or look at its log." if self.answers else "Its words are found."
+        broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"
+        message, suggestion = {
+            "away": (away, self.start),
+            "busy": (f"{called} is too busy: {reason}.", "Try again later."),
+            "slow": (f"{called} did not answer in time.", f"Try again, or set `{self.timeout}` higher."),
+            "failed": (f"{called} failed: {reason}.", its_log),
+            "no access": (f"{called} refuses access ({reason}).", self.allow),
+            "redirects": (
+                f"{called} redirects to another address ({reason}).",
+                "Set that one if you trust it.",
+            ),
+            "no model": (f"{called} does not have the model {model!r}.", self.fetch),
+            "no chat": (f"The model {model!r} of {called} cannot chat.", "Choose another as `llm`."),
+            "too long": (f"The model {model!r} finds the text too long.", hint),
+            "crashed": (f"{broken}.", hint),
+            "refused": (f"{called} refuses: {reason}.", its_log),
+        }[failure.kind]
+        if self.answers:
+            return LLMError(message, suggestion)
+        if failure.kind == "no model":
+            return ModelMissing(message, suggestion)
+        unreachable = failure.kind in ("away", "busy", "no access", "redirects")
+        return (Unreachable if unreachable else EmbedderError)(message, suggestion)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn a Failure into its error."""
+        try:
+            yield
+        except Failure as failure:
+            raise self.error(failure) from None
+
+
+# --- HTTP -------------------------------------------------------------------------------
+
+
+def http_client(
+    url: str, key: str = "", read_s: float = CHECK_S, hook: Callable[[httpx.Request], None] | None = None
+) -> httpx.Client:
+    """A client that sends ``key`` and nothing else to ``url``; ``hook`` sees every request."""
+    import httpx
+
+    return httpx.Client(
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        **connection_to(url, read_s),
+        event_hooks={"request": [hook] if hook else []},
+    )
+
+
+def connection_to(url: str, read_s: float) -> dict[str, Any]:
+    """The arguments of a client of httpx that goes straight to ``url``."""
+    import httpx
+
+    return {"timeout": httpx.Timeout(read_s, connect=min(_CONNECT_S, read_s)), **straight_to(url)}
+
+
+@contextmanager
+def asked(answer: str) -> Iterator[None]:
+    """Turn what httpx and JSON raise into a Failure, without the texts that were sent. ``answer`` says what
+    was expected: "its answer holds no vectors"."""
+    import httpx
+
+    try:
+        yield
+    except (httpx.ConnectError, httpx.ConnectTimeout, ConnectionError):
+        raise Failure("away") from None
+    except httpx.TimeoutException:
+        raise Failure("slow") from None
+    except httpx.HTTPError:  # the connection was there, and broke
+        raise Failure("crashed", "it hung up") from None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise Failure("failed", answer) from None
+
+
+def failure_of(status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Failure:
+    """What an HTTP status means on every server."""
+    if 300 <= status < 400:
+        return Failure("redirects", f"status {status}")
+    if status in (401, 403):
+        return Failure("no access", f"status {status}")
+    reason = quoted(said, *secrets, sent=sent)
+    if status in (429, 503):
+        return Failure("busy", reason, wait_s)
+    return Failure("refused" if 400 <= status < 500 else "failed", reason)
+
+
+def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
+    """What a server said, as the end of a sentence: one short line without ``secrets``; nothing where it
+    repeats a piece of the texts that were ``sent``."""
+    for secret in filter(None, secrets):
+        said = said.replace(secret, "…")
+    line = " ".join(said.split())
+    short = line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…"
+    for text in (" ".join(text.split()) for text in sent):
+        size = min(_PIECE, len(text))
+        if size >= _WORD and any(short[at : at + size] in text for at in range(len(short) - size + 1)):
+            return "it repeats what it was sent"
+    return repr(short) if short else "it says nothing"
+
+
+# --- live check -------------------------------------------------------------------------
+
+
+def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
+    """The status and the JSON (None for anything else) that the server gives for ``path``. Raises Unanswered
+    when it does not answer, refuses access, redirects or fails."""
+    try:
+        with (
+            asked("its answer cannot be read"),
+            http_client(server.url, key) as client,
+            client.stream("GET", f"{server.url}{path}") as answer,
+        ):
+            data = b""
+            for part in answer.iter_bytes():
+                data += part
+                if len(data) > _MOST_BYTES:
+                    return answer.status_code, None
+        status = answer.status_code
+        failure = failure_of(status, "")
+        if status >= 300 and failure.kind != "refused":
+            raise Failure(failure.kind, f"status {status}")
+    except Failure as failure:
+        error = server.error(failure)
+        refused = failure.kind in ("no access", "redirects")
+        state: ConnectionState = "refused" if refused else "unreachable"
+        raise Unanswered(Found(state, error.message, error.suggestion)) from None
+    try:
+        return answer.status_code, json.loads(data)
+    except ValueError:
+        return answer.status_code, None

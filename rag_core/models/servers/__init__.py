@@ -1,1 +1,0 @@
-"""What embedders and models that answer have in common: they ask a server, which may say no."""
