@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rag_core import extensions
-from rag_core.extract import claims
+from rag_core.extract import chunkers, filetypes
 from rag_core.models.embedders import options
 from rag_core.vectors import foreign
 
@@ -82,7 +82,7 @@ def _forget() -> None:
     """Let everything be looked for again, as in a new process."""
     invalidate_caches()
     for remembered in (
-        extensions.installed, extensions._imported, claims.packages, claims.claims, options.providers,
+        extensions._entry_points, filetypes.packages, chunkers.installed_chunkers, options.providers,
         foreign.backends,
     ):  # fmt: skip
         remembered.cache_clear()

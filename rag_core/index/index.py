@@ -26,7 +26,7 @@ from rag_core.errors import (
 )
 from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
 from rag_core.extract.chunk import cut
-from rag_core.extract.naming import title_of_name
+from rag_core.extract.filetypes import title_of_name
 from rag_core.files import display, read_bytes
 from rag_core.index.courtesy import Courtesy
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index

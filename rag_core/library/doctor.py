@@ -10,16 +10,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rag_core.errors import RagError
+from rag_core.errors import EmbedderError, ExtractError, RagError
 from rag_core.extensions import Extension
-from rag_core.extract import Worker, claims
+from rag_core.extract import Worker
+from rag_core.extract.chunkers import installed_chunkers
+from rag_core.extract.filetypes import added_type, packages
 from rag_core.models.embedders import Embedder
-from rag_core.models.embedders.foreign import opener_of
 from rag_core.models.embedders.options import providers
 from rag_core.models.servers.addresses import destination
 from rag_core.reports import Person, Step, Tailscale
 from rag_core.types import StoreInfo
-from rag_core.vectors.foreign import ForeignBackend, backends
+from rag_core.vectors.foreign import backend_of, backends
 from rag_core.wording import plural, size
 
 _OLDEST_PYTHON = (3, 11)
@@ -34,20 +35,24 @@ def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Ste
 def extensions(timeout_s: float) -> list[Step]:
     """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
     with Worker(timeout_s) as worker:
-        found = [
-            *(_extension(each, _reads(each), worker.load) for each in claims.packages().all),
-            *(_extension(each, f"adds the embedders '{each.name}:…'", opener_of) for each in providers().all),
+        return [
             *(
-                _extension(each, f"adds the vector index {each.name!r}", ForeignBackend)
-                for each in backends().all
+                _extension(each, f"reads files ending in {suffix!r} as {added_type(each)}", worker.load)
+                for suffix, each in packages().items()
+            ),
+            *(
+                _extension(each, f"adds the chunker {name!r}", lambda each: each.load(ExtractError))
+                for name, each in installed_chunkers().items()
+            ),
+            *(
+                _extension(each, f"adds the embedders '{name}:…'", lambda each: each.load(EmbedderError))
+                for name, each in providers().items()
+            ),
+            *(
+                _extension(each, f"adds the vector index {name!r}", backend_of)
+                for name, each in backends().items()
             ),
         ]
-    return list(dict.fromkeys(found))  # what two packages claim is said once
-
-
-def _reads(extension: Extension) -> str:
-    file_type, _, suffix = extension.name.partition(".")
-    return f"reads files ending in '.{suffix}' as {file_type}"
 
 
 def _extension(extension: Extension, adds: str, load: Callable[[Extension], object]) -> Step:
@@ -55,7 +60,7 @@ def _extension(extension: Extension, adds: str, load: Callable[[Extension], obje
         load(extension)
     except RagError as error:
         return Step("no", str(error))
-    return Step("ok", f"The package {extension} {adds} ({extension.group}).")
+    return Step("ok", f"The package {extension} {adds} (commonplace.{extension.kind}).")
 
 
 def _python() -> Step:

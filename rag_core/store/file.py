@@ -271,8 +271,11 @@ class Store:
 
 def _spec(meta: dict[str, str]) -> ChunkSpec:
     sizes = json.loads(meta["chunk_sizes"])
+    chunkers = json.loads(meta.get("chunkers", "{}"))
     return ChunkSpec(
-        int(meta["max_tokens"]), {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()}
+        int(meta["max_tokens"]),
+        {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()},
+        {str(file_type): str(name) for file_type, name in chunkers.items()},
     )
 
 
@@ -401,6 +404,7 @@ def _write_new(
             "metric": metric,
             "max_tokens": str(spec.max_tokens),
             "chunk_sizes": json.dumps(spec.sizes),
+            "chunkers": json.dumps(spec.chunkers),
             **facts,
         }
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())

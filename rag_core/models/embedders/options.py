@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from rag_core.errors import InvalidInput
-from rag_core.extensions import Catalogue, catalogue, plain_name
+from rag_core.extensions import Extension, catalogue
 from rag_core.models.servers.ollama import OLLAMA_URL
 
 OLLAMA_MODEL = "embeddinggemma"
@@ -75,9 +75,9 @@ class EmbedderName:
 
 
 @cache
-def providers() -> Catalogue:
+def providers() -> dict[str, Extension]:
     """The providers that installed packages bring, by name."""
-    return catalogue("embedders", plain_name(BUILT_IN))
+    return catalogue("embedders", BUILT_IN)
 
 
 def parse_name(name: str) -> EmbedderName:
@@ -100,7 +100,7 @@ def parse_name(name: str) -> EmbedderName:
             )
         case (("sentence-transformers" | "mlx"), model) if model:
             return EmbedderName(provider, model)
-        case provider, model if model and provider in providers().by_key:
+        case provider, model if model and provider in providers():
             return EmbedderName(provider, model)
         case _:
             foreign = model and provider not in BUILT_IN
