@@ -17,13 +17,10 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import Any, Literal
 
 from rag_core.errors import RagError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
 
 API_VERSION = 1
 """The version of the four contracts; raised when one changes so that older packages would fail."""
@@ -122,11 +119,13 @@ def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
 
     ``trouble`` is set where a name is malformed, in ``built_in``, or claimed by two packages.
     """
+    from importlib.metadata import entry_points  # only now: it is slow to import
+
     shape, said = _SHAPES.get(kind, _PLAIN_SHAPE)
     found: dict[str, Extension] = {}
     entries = [
         Extension(kind, entry.name, entry.dist.name, entry.dist.version, entry.value)
-        for entry in _entry_points().select(group=f"commonplace.{kind}")
+        for entry in entry_points(group=f"commonplace.{kind}")
         if entry.dist is not None  # it never is of an installed package
     ]
     for each in sorted(entries, key=lambda each: (each.name, each.package)):
@@ -143,14 +142,6 @@ def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
             trouble = f"The packages {other} and {each} both add {key!r} to commonplace.{kind}."
         found[key] = replace(each, trouble=trouble)
     return found
-
-
-@cache
-def _entry_points() -> EntryPoints:
-    """All entry points of all packages, read once in a process."""
-    from importlib.metadata import entry_points  # only now: it is slow to import
-
-    return entry_points()
 
 
 def _short(error: BaseException) -> str:

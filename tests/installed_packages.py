@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import extensions
 from rag_core.extract import chunkers, filetypes
 from rag_core.models.embedders import options
 from rag_core.vectors import foreign
@@ -82,7 +81,7 @@ def _forget() -> None:
     """Let everything be looked for again, as in a new process."""
     invalidate_caches()
     for remembered in (
-        extensions._entry_points, filetypes.packages, chunkers.installed_chunkers, options.providers,
+        filetypes.packages, chunkers.installed_chunkers, options.providers,
         foreign.backends,
     ):  # fmt: skip
         remembered.cache_clear()

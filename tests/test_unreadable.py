@@ -436,7 +436,7 @@ def test_a_source_that_goes_away_during_the_scan_keeps_its_documents(
     with monkeypatch.context() as patch:
         patch.setattr("os.scandir", unplug)
         job = index(library, "s")
-    assert job.message.startswith(f"The folder {str(notes)!r} went away while it was looked through.")
+    assert job.message.startswith(f"The folder {str(notes)!r} disappeared while it was scanned.")
     assert job.counts == {"failed": 1}
     assert len(paths(library)) == 3
 

@@ -8,7 +8,6 @@ backtracks: the work is linear in the text, whatever the text is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -70,19 +69,10 @@ _TAG = re.compile(
 _NOT_A_NAME = re.compile(r"[\d/-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What the scan of a Markdown text found, in order. Tags are as written, repeated ones too."""
-
-    headings: list[Heading]
-    tags: list[str]
-    links: list[Link]
-
-
 def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
     front = frontmatter.read(text)
-    outline = scan(text, front.body)
+    outline = _scan(text, front.body)
     segments = sections(outline.headings, front.body, len(text), marked=True)
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
@@ -127,18 +117,18 @@ def _property_links(text: str, end: int) -> list[Link]:
     return found
 
 
-def scan(text: str, start: int = 0) -> Outline:
-    """The headings, tags and links of ``text`` from offset ``start`` (the end of front matter)."""
+def _scan(text: str, start: int) -> _Scanner:
+    """The headings, tags and links of ``text`` from offset ``start`` (the end of front matter), in order."""
     scanner = _Scanner(text)
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     position = start
     for line in text[start:].split(newline):
         scanner.line(line, position)
         position += len(line) + 1
-    return Outline(scanner.headings, scanner.tags, scanner.links)
+    return scanner
 
 
-def plain(heading: str) -> str:
+def _plain(heading: str) -> str:
     """The text of a heading without its inline markup: links by label, no emphasis, no code marks, and no
     tags at its end."""
     heading = _without_tags(heading[: 5 * HEADING_LIMIT].replace("\0", ""))
@@ -265,13 +255,13 @@ class _Scanner:
     def _is_heading(self, line: str, start: int) -> bool:
         atx = _ATX.match(line)
         if atx:
-            name = plain(_CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT]))
+            name = _plain(_CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT]))
             if name:
                 self.headings.append(Heading(start, len(atx[1]), name))
             return bool(name)
         if self._paragraph < 0 or not _SETEXT.match(line) or start - self._paragraph > 2 * HEADING_LIMIT:
             return False
-        name = plain(self._text[self._paragraph : start])
+        name = _plain(self._text[self._paragraph : start])
         self.headings.append(Heading(self._paragraph, 1 if "=" in line else 2, name))
         return True
 

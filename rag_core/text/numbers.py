@@ -97,12 +97,12 @@ class Number:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """What is counted of it."""
+        """Its index terms."""
         return (*self.wholes, *self.parts)
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """The numbers and dates of ``text`` (in NFC) that signs, spaces or words part."""
+    """The numbers and dates of ``text`` (in NFC) that contain signs, spaces or words."""
     if not _DIGIT.search(text):
         return
     for run in _DIGITS_AND_SIGNS.finditer(text):
@@ -158,7 +158,7 @@ def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> da
 
 
 def _may_end_with_year(before: str) -> bool:
-    """Whether the last word before a year is a month or a day; most years stand behind other words."""
+    """Whether the word before a year may be a month or a day. A quick test: for most years it is not."""
     words = before.replace("-", " ").split()
     last = words[-1].strip(".,") if words else ""
     return bool(_A_DAY.match(last)) or _plain(last) in _MONTHS or last in ("de", "del")

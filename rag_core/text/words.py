@@ -97,7 +97,7 @@ def bigrams(run: str) -> list[str]:
 
 
 def units(words: Iterable[str]) -> list[str]:
-    """What is counted of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
+    """The index terms of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
     found: dict[str, None] = {}
     for word in words:
         found.update(dict.fromkeys(bigrams(word) if is_unspaced(word) else [word]))
@@ -136,7 +136,7 @@ def _extra_of(word: str) -> Iterator[str]:
 
 
 def _as_indexed(word: str) -> str:
-    """What ``unicode61`` makes of a word; of a decomposed one it loses the marks."""
+    """A word as ``unicode61`` indexes it: a decomposed one loses its marks."""
     if not unicodedata.is_normalized("NFC", word):
         return ""
     return _without_accents(unicodedata.normalize("NFD", word.lower()))
@@ -169,8 +169,8 @@ def query_words(text: str) -> tuple[str, ...]:
 
 
 def typed_words(text: str) -> dict[str, list[str]]:
-    """The words of a query as they were typed, each once and with what is counted of it: a number with its
-    signs, a name in code whole."""
+    """The words of a query as typed, each once and with its index terms: a number keeps its signs, a name
+    in code stays whole."""
     text = _readable(text)
     places = [(each.span, list(each.parts)) for each in figures(text)]
     places += [(match.span(), [match[0].lower()]) for match in _SNAKE.finditer(text)]
@@ -255,7 +255,7 @@ def _composed(text: str) -> str:
 
 
 def is_spaced_word(text: str) -> bool:
-    """Whether ``text`` is one word, which the index knows whole."""
+    """Whether ``text`` is a single index term."""
     return _SPACED_WORD.fullmatch(text) is not None
 
 
