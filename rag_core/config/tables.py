@@ -32,7 +32,7 @@ STORE = {
     "folders": "folders",
 }
 FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
-"""The names that may stand in each table, and which of ours they mean."""
+"""The names allowed in each table, and the names we use for them."""
 
 _ELSEWHERE = {
     "data_dir": "The environment variable COMMONPLACE_HOME says where everything is kept.",
@@ -47,7 +47,7 @@ _WRITTEN_ELSEWHERE: Mapping[str, tuple[re.Pattern[str], str]] = {
     "llm_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"openai:\g<0>"),
     "store_type": (re.compile(r"chromadb", re.IGNORECASE), "chroma"),
 }
-"""The values that other tools write behind their names, and what they are here."""
+"""Values as other tools write them, and our values for them."""
 
 
 def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
@@ -69,8 +69,8 @@ def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
 
 
 def meant(name: str, value: Any) -> Any:
-    """What ``value`` means behind ``name`` in config.yaml, or as the value of that variable. A model without
-    a provider is one of the server that the other tool asks."""
+    """``value`` of the setting or variable ``name``, as we write it where another tool writes it otherwise. A
+    model without a provider gets the one of the server that the other tool asks."""
     shape, here = _WRITTEN_ELSEWHERE.get(name.removeprefix(PREFIX).lower(), (None, ""))
     if shape and isinstance(value, Text) and shape.fullmatch(value):
         return Text(shape.sub(here, value), value.origin)
@@ -244,8 +244,8 @@ def _folder(written: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStore:
-    """A store that is made when the app starts, unless it is there; where ``embedder`` or ``backend`` is None
-    it gets that of the settings."""
+    """A store that is made when the app starts, unless it exists. An ``embedder`` or ``backend`` of None is
+    that of the settings."""
 
     name: StoreName
     embedder: Embedder | None = None
