@@ -228,7 +228,7 @@ def test_extractor_timeout_is_how_long_a_package_may_take_for_a_file(
     [failed] = index(configured("extractor_timeout_s: 1\n"), "late", notes).results
     assert "took more than 1 seconds for this file (the setting `extractor_timeout_s`)" in failed.message
     [failed] = index(configured("extractor_timeout_s: 60\n"), "in-time", notes).results
-    assert "did not read this file" in failed.message
+    assert "gave a value of type int instead of Extracted" in failed.message
 
 
 # --- vector indexes ---------------------------------------------------------------------

@@ -130,7 +130,7 @@ def test_a_claimed_suffix_is_no_longer_one_that_is_hardly_text(install: Install)
         ("document(metadata={'x': 'y' * 70_000})", "metadata takes more than 64,000 characters"),
         ("document(links=(Link('wikilink', 'x', '', '', 11),))", "a link does not lie in the text"),
         ("document(links=(Link('pointer', 'x', '', '', 1),))", "document.links.0.type: Input should be"),
-        ("None", "gave a NoneType instead of Extracted"),
+        ("None", "gave a value of type NoneType instead of Extracted"),
     ],
 )
 def test_a_document_that_a_store_could_not_keep_fails_its_file(

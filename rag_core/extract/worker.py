@@ -274,7 +274,9 @@ def _answered(request: bytes) -> bytes:
         with extension.errors(ExtractError, "reading this file"):
             found = read(data, PurePosixPath(file))
             if not isinstance(found, Extracted):
-                raise extension.failed(ExtractError, f"gave a {type(found).__name__} instead of Extracted")
+                raise extension.failed(
+                    ExtractError, f"gave a value of type {type(found).__name__} instead of Extracted"
+                )
             return _to_json(_Answer(found))
     except RagError as error:
         return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))
