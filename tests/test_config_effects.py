@@ -176,7 +176,7 @@ def test_no_size_makes_passages_longer_than_the_embedder_reads(configured: OpenL
 def test_a_store_keeps_its_sizes_and_embedder_when_the_settings_change(configured: OpenLibrary) -> None:
     configured("embedder: hashing:64\nchunk_size: 300\n").create_store(OWNER, "a")
     library = configured("embedder: hashing:32\nchunk_size: 600\n")
-    assert library.store_info(OWNER, "a").embedder == "hashing:64"
+    assert library.stores.info(OWNER, "a").embedder == "hashing:64"
     assert sizes(library, "a")["markdown"] == [300, 60]
 
 
@@ -260,62 +260,62 @@ def declared(notes: Path, extra: str = "", include: str = "**/*.md") -> str:
 
 def test_declared_stores_are_made_with_their_folders(configured: OpenLibrary, notes: Path) -> None:
     library = configured(declared(notes))
-    said = library.make_declared(OWNER)
+    said = library.stores.make_declared(OWNER)
     assert said == [
         "Made store 'zoo'. The Index page, or `commonplace index --store zoo`, reads its folders.",
         "Made store 'empty'.",
     ]
-    [source] = library.store_info(OWNER, "zoo").sources
+    [source] = library.stores.info(OWNER, "zoo").sources
     assert (source.root, source.include, source.exclude) == (str(notes), ("**/*.md",), ("old/**",))
-    assert library.store_info(OWNER, "zoo").embedder == "hashing"
-    assert library.store_info(OWNER, "empty").sources == ()
+    assert library.stores.info(OWNER, "zoo").embedder == "hashing"
+    assert library.stores.info(OWNER, "empty").sources == ()
 
 
 def test_making_declared_stores_again_changes_and_says_nothing(configured: OpenLibrary, notes: Path) -> None:
     library = configured(declared(notes))
-    library.make_declared(OWNER)
-    before = library.generations(OWNER)
-    assert library.make_declared(OWNER) == []
-    assert library.generations(OWNER) == before
+    library.stores.make_declared(OWNER)
+    before = library.stores.generations(OWNER)
+    assert library.stores.make_declared(OWNER) == []
+    assert library.stores.generations(OWNER) == before
 
 
 def test_what_the_owner_added_to_a_declared_store_is_no_difference(
     configured: OpenLibrary, notes: Path, tmp_path: Path
 ) -> None:
     library = configured(declared(notes))
-    library.make_declared(OWNER)
+    library.stores.make_declared(OWNER)
     (tmp_path / "more").mkdir()
     library.add_source(OWNER, "zoo", tmp_path / "more", ["**/*"])
     library.add_source(OWNER, "zoo", notes, ["**/*.txt"])
-    assert library.make_declared(OWNER) == []
+    assert library.stores.make_declared(OWNER) == []
 
 
 def test_a_changed_declaration_changes_nothing_and_is_said(
     configured: OpenLibrary, notes: Path, tmp_path: Path
 ) -> None:
-    configured(declared(notes)).make_declared(OWNER)
+    configured(declared(notes)).stores.make_declared(OWNER)
     yaml = declared(notes, f", {tmp_path}", "**/*.txt").replace("zoo: {", "Zoo: {embedder: hashing:64, ")
     library = configured(yaml)
-    before = library.store_info(OWNER, "zoo")
-    [said] = library.make_declared(OWNER)
+    before = library.stores.info(OWNER, "zoo")
+    [said] = library.stores.make_declared(OWNER)
     assert said == (
         "Store 'zoo' is there without what is declared: the embedder 'hashing:64' (it has 'hashing'),"
         f" the patterns of {str(notes)!r}, the folder {str(tmp_path)!r}. It stays as it is."
     )
-    assert library.store_info(OWNER, "zoo") == before
+    assert library.stores.info(OWNER, "zoo") == before
 
 
 def test_a_declared_store_whose_folder_is_missing_waits_for_it(
     configured: OpenLibrary, notes: Path, tmp_path: Path
 ) -> None:
     library = configured(declared(notes, f", {tmp_path / 'disk'}"))
-    said = library.make_declared(OWNER)
+    said = library.stores.make_declared(OWNER)
     assert "'zoo' could not be made" in said[0]
     assert str(tmp_path / "disk") in said[0]
-    assert library.store_names(OWNER) == ["empty"]
+    assert library.stores.names(OWNER) == ["empty"]
     (tmp_path / "disk").mkdir()
-    assert len(library.make_declared(OWNER)) == 1
-    assert len(library.store_info(OWNER, "zoo").sources) == 2
+    assert len(library.stores.make_declared(OWNER)) == 1
+    assert len(library.stores.info(OWNER, "zoo").sources) == 2
 
 
 def test_a_declared_store_whose_patterns_match_nothing_waits_for_a_file(
@@ -323,11 +323,11 @@ def test_a_declared_store_whose_patterns_match_nothing_waits_for_a_file(
 ) -> None:
     (notes / "a.txt").write_text("A.", "utf-8")
     library = configured(declared(notes))
-    said = library.make_declared(OWNER)
+    said = library.stores.make_declared(OWNER)
     assert f"No file below {str(notes)!r} matches '**/*.md'. Its files end in .txt." in said[0]
-    assert library.store_names(OWNER) == ["empty"]
+    assert library.stores.names(OWNER) == ["empty"]
     (notes / "a.md").write_text("A.", "utf-8")
-    assert "Made store 'zoo'." in library.make_declared(OWNER)[0]
+    assert "Made store 'zoo'." in library.stores.make_declared(OWNER)[0]
 
 
 def test_a_declared_folder_that_another_one_takes_whole_is_not_lacking(
@@ -337,9 +337,9 @@ def test_a_declared_folder_that_another_one_takes_whole_is_not_lacking(
     (notes / "inner" / "a.md").write_text("A.", "utf-8")
     inner = f", {{root: {notes / 'inner'}, include: ['**/*.md']}}"
     library = configured(declared(notes, inner).replace(", exclude: [old/**]", ""))
-    library.make_declared(OWNER)
-    assert [each.root for each in library.store_info(OWNER, "zoo").sources] == [str(notes)]
-    assert library.make_declared(OWNER) == []
+    library.stores.make_declared(OWNER)
+    assert [each.root for each in library.stores.info(OWNER, "zoo").sources] == [str(notes)]
+    assert library.stores.make_declared(OWNER) == []
 
 
 def test_serve_makes_declared_stores_before_it_serves(

@@ -41,7 +41,7 @@ def sentences(library: Library, state: str) -> list[str]:
     """What ``doctor`` says of packages."""
     return [
         step.sentence
-        for step in library.doctor(OWNER)
+        for step in library.upkeep.doctor(OWNER)
         if step.state == state and step.sentence.startswith("The package")
     ]
 
@@ -93,7 +93,7 @@ def test_files_of_a_claimed_suffix_are_read_by_the_package_and_found(
     (notes / "heron.fountain").write_text(SCRIPT, "utf-8")
     job = index(library, "s", notes)
     assert (job.state, job.message) == ("done", "")
-    [document] = library.documents(OWNER, "s")
+    [document] = library.documents.all(OWNER, "s")
     assert (document.file_type, document.title) == ("screenplay", "The Heron")
     hit = library.search(OWNER, "reeds", ["s"]).hits[0]
     assert (hit.anchor_type, hit.anchor_ref) == ("scene", "EXT. RIVER - DAY")
@@ -108,7 +108,7 @@ def test_doctor_names_who_reads_a_file(example_package: None, library: Library, 
         (notes / name).write_text(SCRIPT, "utf-8")
     index(library, "s", notes)
     told = {
-        name: " ".join(step.sentence for step in library.explain_file(OWNER, str(notes / name))[0].steps)
+        name: " ".join(step.sentence for step in library.upkeep.explain(OWNER, str(notes / name))[0].steps)
         for name in ("heron.fountain", "heron.md")
     }
     assert (
@@ -122,8 +122,8 @@ def test_a_store_can_have_an_embedder_and_a_vector_index_of_packages(
 ) -> None:
     monkeypatch.setenv("EXAMPLE_SHELF", str(tmp_path / "shelf"))
     (notes / "heron.md").write_text("# Heron\n\nIt waits.", "utf-8")
-    assert "shelf" in library.backends(OWNER)
-    assert library.backends(OWNER)["shelf"] == "stays on this machine"
+    assert "shelf" in library.placement.backends(OWNER)
+    assert library.placement.backends(OWNER)["shelf"] == "stays on this machine"
     library.create_store(OWNER, "s", "example:letters", backend="shelf")
     job = index(library, "s", notes)
     assert (job.state, job.message, job.texts_embedded) == ("done", "", 1)
@@ -158,14 +158,14 @@ def test_a_chunker_of_a_package_cuts_the_files_of_a_type(
     (notes / "poem.md").write_text(POEM, "utf-8")
     (notes / "poem.txt").write_text(POEM, "utf-8")
     index(library, "s", notes)
-    chunks = library.document(OWNER, "s", "poem.md").chunks
+    chunks = library.documents.get(OWNER, "s", "poem.md").chunks
     assert [(chunk.content, chunk.heading_path) for chunk in chunks] == [
         ("# Heron", ("Heron",)),
         ("It waits\nby the lamp.", ("Heron",)),
         ("## Boat", ("Heron", "Boat")),
         ("It drifts\npast the reeds.", ("Heron", "Boat")),
     ]
-    assert len(library.document(OWNER, "s", "poem.txt").chunks) == 1, "other types are cut as before"
+    assert len(library.documents.get(OWNER, "s", "poem.txt").chunks) == 1, "other types are cut as before"
     check_library(library, "s")
 
 
@@ -276,7 +276,7 @@ def test_a_package_that_cannot_be_used_costs_only_its_own_names(
     for name in ("a.foo", "b.md"):
         (notes / name).write_text("A heron waits.", "utf-8")
     job = index(library, "s", notes)
-    results = {result.source_file: result for result in library.job(OWNER, "s", job.id).results}
+    results = {result.source_file: result for result in library.jobs.get(OWNER, "s", job.id).results}
     assert results["b.md"].outcome == "added"
     assert results["a.foo"].outcome == "failed"
     who = "The package 'broken' 1, which adds 'foo.foo' to commonplace.extractors, "
@@ -389,7 +389,7 @@ def test_private_notes_stay_here_when_a_package_says_that_its_texts_leave(
     job = index(library, "s", notes)
     assert job.texts_embedded == 1
     assert "1 private text is not sent to example.org" in job.message
-    assert any("text goes to example.org" in step.sentence for step in library.doctor(OWNER))
+    assert any("text goes to example.org" in step.sentence for step in library.upkeep.doctor(OWNER))
 
 
 # --- vector indexes ---------------------------------------------------------------------

@@ -260,7 +260,7 @@ def test_a_run_keeps_the_last_good_text_of_a_file_that_a_package_fails_on(
     reader("{}[secret]", version="2")
     job = index(library, "s")
     assert job.counts["failed"] == 1
-    [document] = library.documents(OWNER, "s")
+    [document] = library.documents.all(OWNER, "s")
     assert (document.state, "failed in reading this file (KeyError)" in document.reason) == ("failed", True)
     assert library.search(OWNER, "heron", ["s"]).hits
     check_library(library, "s")
@@ -278,8 +278,8 @@ def test_files_are_read_again_when_a_package_comes_changes_or_goes(
             db.execute("UPDATE documents SET scanned_ns = scanned_ns + 10000000000")
         store.close()
         counts = index(library, "s").counts
-        document = next(each for each in library.documents(OWNER, "s") if each.path == "a.foo")
-        [passage] = library.document(OWNER, "s", "a.foo").chunks
+        document = next(each for each in library.documents.all(OWNER, "s") if each.path == "a.foo")
+        [passage] = library.documents.get(OWNER, "s", "a.foo").chunks
         return {name: count for name, count in counts.items() if count}, document.file_type, passage.content
 
     index(library, "s", notes)
@@ -292,6 +292,6 @@ def test_files_are_read_again_when_a_package_comes_changes_or_goes(
     [information] = (tmp_path / "packages").glob("reader*/entry_points.txt")
     information.unlink()
     extended(tmp_path / "packages")
-    told = library.explain_file(OWNER, str(notes / "a.foo"))[0].steps
+    told = library.upkeep.explain(OWNER, str(notes / "a.foo"))[0].steps
     assert any(step.sentence == "The next run has it read again, by Commonplace itself." for step in told)
     assert run() == ({"reread": 1, "unchanged": 1}, "text", "plain words")

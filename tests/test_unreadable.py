@@ -77,7 +77,9 @@ def test_a_file_that_may_not_be_read_keeps_its_text_and_recovers(
     assert "a.md" in result.message
     assert found(library, "zebra sleeps") == ["a.md"]
     assert keys(library, "s", "a.md") == before
-    state = {document.path: (document.state, document.reason) for document in library.documents(OWNER, "s")}
+    state = {
+        document.path: (document.state, document.reason) for document in library.documents.all(OWNER, "s")
+    }
     assert state["a.md"] == ("failed", result.message)
     check_library(library, "s")
 
@@ -134,7 +136,7 @@ def test_a_source_that_may_not_be_listed_at_all_is_said_and_keeps_its_documents(
 
     job = index(library, "s")
     with pytest.raises(InvalidInput) as refused:
-        library.plans(OWNER, "s")
+        library.sources.plans(OWNER, "s")
 
     plain_notes.chmod(0o700)
     message = f"The folder {str(plain_notes)!r} cannot be read: permission denied."
@@ -157,7 +159,7 @@ def test_a_file_that_becomes_binary_is_skipped_with_the_reason_and_loses_its_tex
     assert (result.outcome, result.status) == ("skipped", "success")
     assert "not text" in result.message
     assert found(library, "zebra") == []
-    [document] = library.documents(OWNER, "s")
+    [document] = library.documents.all(OWNER, "s")
     assert (document.state, document.reason, document.chunks) == ("skipped", result.message, 0)
     assert contents(library, "s") == fresh_contents(library, notes)
     check_library(library, "s")
@@ -173,7 +175,7 @@ def test_a_skipped_file_is_not_read_again_until_it_changes(library: Library, not
     job = index(library, "s")
     assert (job.counts, job.total_files) == ({"unchanged": 0, "still_skipped": 1, "added": 1}, 2)
     assert index(library, "s").counts == {"unchanged": 1, "still_skipped": 1}
-    [plan] = library.plans(OWNER, "s")
+    [plan] = library.sources.plans(OWNER, "s")
     assert (plan.counts()["unchanged"], plan.counts()["still_skipped"]) == (1, 1)
     (notes / "a.md").write_text("The zebra sleeps.\n")
     assert outcomes(index(library, "s")) == {"a.md": "changed"}
@@ -242,14 +244,14 @@ def test_a_full_disk_is_not_put_down_to_the_file(library: Library, notes: Path) 
     (notes / "a.md").write_text("".join(f"The zebra number {n} sleeps. " for n in range(10_000)))
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    library.request_index(OWNER, "s")
-    db = library._stores.open(OWNER, "s").store._writer._connected()
+    library.jobs.request(OWNER, "s")
+    db = library._shared.stores.open(OWNER, "s").store._writer._connected()
 
     def fill(job: Job) -> None:
         if job.progress.phase == "reading":
             db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
 
-    job = library.run(OWNER, "s", fill)
+    job = library.jobs.run(OWNER, "s", fill)
 
     assert job is not None
     assert (job.state, job.failed, job.results) == ("failed", 0, ())
@@ -264,13 +266,13 @@ def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes:
     note.write_text("The zebra sleeps.\n")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    library.request_index(OWNER, "s")
+    library.jobs.request(OWNER, "s")
 
     def edit(job: Job) -> None:
         if job.progress.phase == "embedding":
             note.write_text("The hyena sleeps.\n")
 
-    library.run(OWNER, "s", edit)
+    library.jobs.run(OWNER, "s", edit)
 
     assert outcomes(index(library, "s")) == {"a.md": "changed"}
     assert found(library, "hyena") == ["a.md"]
@@ -302,7 +304,7 @@ def test_a_source_that_is_gone_is_said_and_keeps_its_documents(
 
     job = index(library, "s")
     with pytest.raises(InvalidInput) as refused:
-        library.plans(OWNER, "s")
+        library.sources.plans(OWNER, "s")
 
     assert outcomes(job) == {str(notes): "failed", "other/b.md": "added"}
     assert refused.value.message == f"The folder {str(notes)!r} does not exist."
@@ -352,9 +354,9 @@ def test_a_stray_file_where_a_disk_was_does_not_have_its_documents_forgotten(
     assert f"Nothing is left in {str(notes)!r} of the 30 documents that it held." in job.message
     assert "`commonplace source remove 1 --store s`" in job.message
     with pytest.raises(StoreError, match="Nothing is left"):
-        library.plans(OWNER, "s")
-    library.request_file(OWNER, "s", "7.md")
-    again = library.run(OWNER, "s")
+        library.sources.plans(OWNER, "s")
+    library.jobs.request_file(OWNER, "s", "7.md")
+    again = library.jobs.run(OWNER, "s")
     assert again is not None
     assert "Nothing is left" in again.message
     assert contents(library, "s") == with_disk
@@ -374,8 +376,8 @@ def test_the_owner_may_say_that_the_files_of_an_emptied_folder_are_gone(
     (notes / "new.md").write_text("A new beginning.\n")
     assert "Nothing is left" in index(library, "s").message
 
-    library.remove_source(OWNER, "s", 1)
-    library.run(OWNER, "s")
+    library.sources.remove(OWNER, "s", 1)
+    library.jobs.run(OWNER, "s")
     assert paths(library) == []
     assert outcomes(index(library, "s", notes)) == {"new.md": "added"}
     check_library(library, "s")
