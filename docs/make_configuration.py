@@ -52,6 +52,7 @@ TABLES = """
 ```yaml
 chunking:                   # file type: sizes in characters, for stores made from now on
   markdown: {chunk_size: 700, chunk_overlap: 100}
+  text: {chunk_size: 1000, chunker: stanzas}   # a package cuts these; see docs/extending.md
 
 prompts:                    # embedder: what is put in front, where the model's own is not known or not right
   ollama:my-model: {query: 'query: ', document: 'passage: '}

@@ -110,11 +110,12 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpec:
-    """How large chunks may be; pinned in the store when it is created. ``sizes`` maps a file type to (size,
-    overlap) in characters, ``max_tokens`` is what the embedder reads of one text."""
+    """How documents are cut, pinned in a store: by file type (size, overlap) in characters, and the chunker
+    of a package; ``max_tokens`` is what the embedder reads of one text."""
 
     max_tokens: int
     sizes: dict[str, tuple[int, int]]
+    chunkers: dict[str, str] = field(default_factory=dict)
 
 
 def embedded_text(prefix: str, text: str) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import extensions
-from rag_core.extract import claims
+from rag_core.extract import chunkers, filetypes
 from rag_core.models import embedder
 from rag_core.vectors import foreign
 
@@ -82,7 +81,7 @@ def _forget() -> None:
     """Let everything be looked for again, as in a new process."""
     invalidate_caches()
     for remembered in (
-        extensions.installed, extensions._imported, claims.packages, claims.claims, embedder.providers,
+        filetypes.packages, chunkers.installed_chunkers, embedder.providers,
         foreign.backends,
     ):  # fmt: skip
         remembered.cache_clear()

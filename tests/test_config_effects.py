@@ -222,13 +222,13 @@ def test_busy_timeout_is_how_long_to_wait_for_another_writer(configured: OpenLib
 def test_extractor_timeout_is_how_long_a_package_may_take_for_a_file(
     configured: OpenLibrary, notes: Path, install: Install
 ) -> None:
-    reads = "import time\n\ndef read(data, path):\n    time.sleep(2)\n    return 0\n"
+    reads = "import time\n\nAPI_VERSION = 1\n\ndef read(data, path):\n    time.sleep(2)\n    return 0\n"
     install("reader", "1", {"extractors": {"letter.foo": "made_up_reader:read"}}, reads)
     (notes / "a.foo").write_text("It is late.")
     [failed] = index(configured("extractor_timeout_s: 1\n"), "late", notes).results
     assert "took more than 1 seconds for this file (the setting `extractor_timeout_s`)" in failed.message
     [failed] = index(configured("extractor_timeout_s: 60\n"), "in-time", notes).results
-    assert "did not read this file" in failed.message
+    assert "gave a value of type int instead of Extracted" in failed.message
 
 
 # --- vector indexes ---------------------------------------------------------------------

@@ -175,7 +175,7 @@ def settings_of(home: Path) -> None:
         ),
         (
             "chunking:\n  yaml: 500\n",
-            "yaml is '500', which is not a table of chunk_size and chunk_overlap [config.yaml:2].",
+            "yaml is '500', which is not a table of chunk_size, chunk_overlap and chunker [config.yaml:2].",
         ),
         ("chunking: 500\n", "chunking is '500', which is not a table of file types [config.yaml:1]."),
     ],

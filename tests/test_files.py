@@ -407,7 +407,7 @@ def test_a_pattern_needs_the_current_folder_only_where_it_starts_there(
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert split_glob(f"{tmp_path}/*.md") == (tmp_path, "*.md")
-    with pytest.raises(InvalidInput, match="that this command was started in is not there any more"):
+    with pytest.raises(InvalidInput, match="The current folder no longer exists"):
         split_glob("*.md")
 
 

@@ -19,7 +19,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Extracted, Job
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.stored import contents, found, fresh_contents, keys, outcomes, paths, pretend_seen
+from tests.stored import contents, found, fresh_contents, keys, outcomes, paths
 
 NOBODY = 65534
 BROKEN = b"\xef\xbb\xbf" + b"\xff" * 20  # marked as UTF-8, and is not
@@ -214,8 +214,27 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
     assert job.state == "done"
     assert found(library, "words of b.md") == []
     check_library(library, "s")
-    pretend_seen(library, notes / "b.md")  # it is tried again although it did not change
-    assert outcomes(index(library, "s")) == {"b.md": "reread"}
+
+
+def test_a_full_disk_is_not_put_down_to_the_file(library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("".join(f"The zebra number {n} sleeps. " for n in range(10_000)))
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    library.jobs.request(OWNER, "s")
+    db = library._shared.stores.open(OWNER, "s").store._writer._connected()
+
+    def fill(job: Job) -> None:
+        if job.progress.phase == "reading":
+            db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
+
+    job = library.jobs.run(OWNER, "s", fill)
+
+    assert job is not None
+    assert (job.state, job.failed, job.results) == ("failed", 0, ())
+    assert "Store 's' cannot be written: database or disk is full. Free some disk space" in job.message
+    assert paths(library) == []
+    db.execute("PRAGMA max_page_count = 1000000")
+    assert outcomes(index(library, "s")) == {"a.md": "added"}
 
 
 def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes: Path) -> None:
@@ -395,7 +414,7 @@ def test_a_source_that_goes_away_during_the_scan_keeps_its_documents(
     with monkeypatch.context() as patch:
         patch.setattr("os.scandir", unplug)
         job = index(library, "s")
-    assert job.message.startswith(f"The folder {str(notes)!r} went away while it was looked through.")
+    assert job.message.startswith(f"The folder {str(notes)!r} disappeared while it was scanned.")
     assert job.counts == {"failed": 1}
     assert len(paths(library)) == 3
 

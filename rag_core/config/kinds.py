@@ -1,4 +1,4 @@
-"""Kinds of values: how pydantic reads what was written, and in words what is allowed."""
+"""Kinds of values: how pydantic reads a written value, and the words for what is allowed."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Any, TextIO
 
 OURS = ("rag_core", "ui")
-"""Whose level is set. Libraries keep theirs, but for those below."""
+"""The loggers whose level is set. Libraries keep theirs, except those below."""
 
 CHATTY = ("boto3", "botocore", "urllib3", "httpx", "httpcore", "ollama", "qdrant_client", "chromadb", "mcp")
-"""Who logs requests at debug level, with their bodies and headers: notes, queries, keys. They say no more
-than warnings, whatever level others set for all."""
+"""Libraries that log requests with bodies and headers (notes, queries, keys) at debug level. They stay at
+WARNING, whatever level is set."""
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -26,7 +26,7 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 def configure(level: str) -> None:
-    """Log what is of ``level`` (``debug`` … ``critical``) or worse; may be called again."""
+    """Log records of ``level`` (``debug`` … ``critical``) or above; may be called again."""
     handler = _Handler()
     handler.setFormatter(logging.Formatter(_FORMAT))
     for name in OURS:

@@ -102,7 +102,7 @@ class Settings(BaseSettings):
         "only beside it.", otherwise="a fifth of chunk_size",
     )
     chunking: tables.Chunking = _new(
-        (), "Sizes for single file types of new stores.", otherwise="by file type",
+        (), "Sizes, and chunkers of packages, for single file types of new stores.", otherwise="by file type",
     )
     stores: tables.Stores = _new(
         (), "Stores that `commonplace serve` makes at its start, if they are not there.",
@@ -330,7 +330,7 @@ class Settings(BaseSettings):
         return self.max_file_mb * 1_000_000
 
     @property
-    def chunk_sizes(self) -> tables.Size | None:
+    def chunk_sizes(self) -> tuple[int, int] | None:
         """Size and overlap for every file type that ``chunking`` does not name, if configured."""
         return tables.sizes(self.chunk_size, self.chunk_overlap) if self.chunk_size else None
 

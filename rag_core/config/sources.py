@@ -40,7 +40,7 @@ _VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
 
 
 class _Places(NamedTuple):
-    """Where things are, which only the environment says."""
+    """The folders, which only the environment can set."""
 
     config: Path
     data: Path
@@ -72,7 +72,7 @@ def _places(home: str) -> _Places:
 
 
 def _bytes(path: Path) -> bytes | None:
-    """What the file holds; None when it is not there."""
+    """The content of the file; None when it does not exist."""
     origin = _file(path)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -183,8 +183,8 @@ def _from_dotenv(data: bytes | None, file: Origin) -> Given:
 
 
 def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """What the variables give, and a sentence about each that means nothing: it may be another
-    version's, so it stops nobody."""
+    """The values of the variables, and a warning for each unknown one: it may belong to another version,
+    so it is no error."""
     known = [Text(value, Origin("environment", name)) for name, value in given if name in BY_VARIABLE]
     strange = [n for n, _ in given if n not in {*BY_VARIABLE, *BORROWED} and not n.startswith(NOT_SETTINGS)]
     warnings = [
@@ -194,8 +194,8 @@ def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[s
 
 
 def _borrowed(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """What variables of other programs give, and a sentence about each that cannot be read: that is their
-    business, so it stops nobody."""
+    """The values of other programs' variables, and a warning for each that cannot be read: it is not ours,
+    so it is no error."""
     found: Given = {}
     warnings = []
     for name, value in given:

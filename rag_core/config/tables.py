@@ -17,12 +17,12 @@ from rag_core.config.kinds import Backend, Embedder, Folder, Kind, StoreName, li
 from rag_core.config.origin import Listing, Origin, Table, Text, refused
 from rag_core.errors import InvalidInput, InvalidSettings
 
-Size = tuple[int, int]
-"""Size and overlap of passages, in characters."""
+Size = tuple[int, int] | tuple[int, int, str]
+"""Size and overlap of passages in characters, and the chunker of a package if one is named."""
 
 EVERYTHING = ("**/*",)
 
-SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap"}
+SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap", "chunker": "chunker"}
 PROMPTS = {"query": "query", "document": "document", "passage": "document"}
 STORE = {
     "embedder": "embedder",
@@ -32,7 +32,7 @@ STORE = {
     "folders": "folders",
 }
 FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
-"""The names that may stand in each table, and which of ours they mean."""
+"""The names allowed in each table, and the names we use for them."""
 
 _ELSEWHERE = {
     "data_dir": "The environment variable COMMONPLACE_HOME says where everything is kept.",
@@ -47,7 +47,7 @@ _WRITTEN_ELSEWHERE: Mapping[str, tuple[re.Pattern[str], str]] = {
     "llm_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"openai:\g<0>"),
     "store_type": (re.compile(r"chromadb", re.IGNORECASE), "chroma"),
 }
-"""The values that other tools write behind their names, and what they are here."""
+"""Values as other tools write them, and our values for them."""
 
 
 def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
@@ -69,8 +69,8 @@ def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
 
 
 def meant(name: str, value: Any) -> Any:
-    """What ``value`` means behind ``name`` in config.yaml, or as the value of that variable. A model without
-    a provider is one of the server that the other tool asks."""
+    """``value`` of the setting or variable ``name``, as we write it where another tool writes it otherwise. A
+    model without a provider gets the one of the server that the other tool asks."""
     shape, here = _WRITTEN_ELSEWHERE.get(name.removeprefix(PREFIX).lower(), (None, ""))
     if shape and isinstance(value, Text) and shape.fullmatch(value):
         return Text(shape.sub(here, value), value.origin)
@@ -110,34 +110,34 @@ def _table(words: str, what: str) -> Kind:
 
 
 def _file_type(name: str) -> str:
-    from rag_core.extract.claims import claims  # only now: it brings numpy
-    from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX
+    from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX, added_type, packages  # brings numpy
 
     types = {"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values()}
     if isinstance(name, Text) and name not in types:
-        types |= {claim.file_type for claim in claims().values()}
+        types |= {added_type(each) for each in packages().values()}
         if name not in types:
             advice = suggest(name[:80], {each: each for each in sorted(types)})
             raise name.origin.error(f"{str(name)[:80]!r} is not a file type", advice)
     return name
 
 
-def _sizes(written: Any, read: Callable[[Any], Size]) -> Size:
+def _sizes(written: Any, read: Callable[[Any], tuple[int, int]]) -> Size:
     if isinstance(written, tuple):
         return read(written)
-    given = fields(written, SIZES, "chunk_size and chunk_overlap")
+    given = fields(written, SIZES, "chunk_size, chunk_overlap and chunker")
     if "chunk_size" not in given:
         raise written.origin.error(
             f"{written.origin.name} has no chunk_size", "Write one, like 'chunk_size: 1000'."
         )
     size, overlap = read((given["chunk_size"], given.get("chunk_overlap", 0)))
     if "chunk_overlap" not in given:
-        return sizes(size, None)
-    check_overlap(size, overlap, given["chunk_overlap"].origin)
-    return size, overlap
+        overlap = size // 5
+    else:
+        check_overlap(size, overlap, given["chunk_overlap"].origin)
+    return (size, overlap, CHUNKER.read(given["chunker"])) if "chunker" in given else (size, overlap)
 
 
-def sizes(size: int, overlap: int | None) -> Size:
+def sizes(size: int, overlap: int | None) -> tuple[int, int]:
     """Size and overlap; without one it is a fifth of the size."""
     return size, size // 5 if overlap is None else overlap
 
@@ -151,6 +151,7 @@ def check_overlap(size: int, overlap: int, origin: Origin) -> None:
         )
 
 
+CHUNKER = word(r"[a-z][a-z0-9-]{0,39}", "the name of a chunker")
 ChunkSize = Annotated[int, whole(100, 20_000)]
 ChunkOverlap = Annotated[int, whole(0, 10_000)]
 Chunking = Annotated[
@@ -161,7 +162,7 @@ Chunking = Annotated[
         ],
         ...,
     ],
-    _table("file types, each with `chunk_size` and `chunk_overlap`", "file types"),
+    _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types"),
 ]
 
 # --- prompts and labels -----------------------------------------------------------------
@@ -243,8 +244,8 @@ def _folder(written: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStore:
-    """A store that is made when the app starts, unless it is there; where ``embedder`` or ``backend`` is None
-    it gets that of the settings."""
+    """A store that is made when the app starts, unless it exists. An ``embedder`` or ``backend`` of None is
+    that of the settings."""
 
     name: StoreName
     embedder: Embedder | None = None
@@ -287,8 +288,8 @@ def as_written(value: Any) -> Any:
             return {"embedder": embedder, "backend": backend, "folders": as_written(folders)}
         case DeclaredFolder(root, include, exclude):
             return {"root": str(root), "include": list(include), "exclude": list(exclude)}
-        case ((str(), (int(), int())), *_):
-            return {kind: {"chunk_size": size, "chunk_overlap": overlap} for kind, (size, overlap) in value}
+        case ((str(), (int(), *_)), *_):
+            return {kind: dict(zip(SIZES, given, strict=False)) for kind, given in value}
         case ((str(), (str(), str())), *_):
             return {name: {"query": query, "document": document} for name, (query, document) in value}
         case ((str(), str()), *_):

@@ -1,4 +1,4 @@
-"""File → text, anchors and metadata. Pure: bytes and a name in, a value out.
+"""File → text, segments and metadata. Pure: bytes and a name in, a value out.
 
 Files of a suffix that an installed package claims are read by the package, in a process of its own.
 """
@@ -6,25 +6,26 @@ Files of a suffix that an installed package claims are read by the package, in a
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
+from functools import partial
 from pathlib import PurePosixPath
 
 from rag_core.errors import ExtractError, NotText
-from rag_core.extract import binary, encoding, filetypes
-from rag_core.extract.claims import (
+from rag_core.extract import binary, code, encoding, frontmatter, keyed, markdown, markup
+from rag_core.extract.filetypes import (
     EXTRACTOR_VERSION,
-    Claim,
     Extractor,
-    claim_of,
     current_sql,
     extractor_number,
+    file_type,
     is_current,
+    package_of,
     reader_of,
+    title_of_name,
     type_of_suffix,
 )
-from rag_core.extract.encoding import BinaryError, Decoded
-from rag_core.extract.formats import read
 from rag_core.extract.worker import TIME_LIMIT_S, Worker
-from rag_core.types import Extracted
+from rag_core.types import Extracted, Segment
 
 __all__ = [
     "EXTRACTOR_VERSION",
@@ -41,16 +42,25 @@ __all__ = [
     "type_of_suffix",
 ]
 
-
-def file_type(path: PurePosixPath) -> str:
-    """The type of the file at ``path`` by its name alone; ``text`` when the name says nothing."""
-    claim = claim_of(path)
-    return claim.file_type if claim else filetypes.file_type(path)
+_SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
+    "python": code.segments,
+    "json": keyed.json_segments,
+    "yaml": keyed.yaml_segments,
+    "toml": keyed.table_segments,
+    "ini": keyed.table_segments,
+    "terraform": keyed.terraform_segments,
+    "csv": partial(keyed.row_segments, delimiter=","),
+    "tsv": partial(keyed.row_segments, delimiter="\t"),
+    "html": markup.html_segments,
+    "rst": markup.rst_segments,
+    "org": markup.org_segments,
+}
+"""How each file type is cut into segments; files of all others are one."""
 
 
 def hardly_text(path: str) -> bool:
     """Whether a file is hardly text by its name alone, so that ``extract`` is likely to refuse it."""
-    return binary.is_known(posixpath.splitext(path)[1]) and not claim_of(PurePosixPath(path))
+    return binary.is_known(posixpath.splitext(path)[1]) and not package_of(PurePosixPath(path))
 
 
 def extract(data: bytes, path: PurePosixPath, worker: Worker | None = None) -> Extracted:
@@ -61,26 +71,24 @@ def extract(data: bytes, path: PurePosixPath, worker: Worker | None = None) -> E
     bytes claim an encoding that they break, or the package that reads them fails. ``worker`` is where
     packages work; without it they get one for this file alone.
     """
-    if claim := claim_of(path):
-        return _foreign(claim, data, path, worker)
-    what = binary.signature(data, path.suffix)
-    if what:
+    if package := package_of(path):
+        if worker is not None:
+            return worker.read(package, data, path)
+        with Worker() as alone:
+            return alone.read(package, data, path)
+    if what := binary.signature(data, path.suffix):
         raise _not_text(path, what)
-    kind = filetypes.file_type(path)
-    return read(_decode(data, path, kind), path, kind)
+    kind = file_type(path)
+    decoded = _decode(data, path, kind)
+    if kind == "markdown":
+        return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
+    return _read(decoded, path, kind)
 
 
-def _foreign(claim: Claim, data: bytes, path: PurePosixPath, worker: Worker | None) -> Extracted:
-    if worker is not None:
-        return worker.read(claim, data, path)
-    with Worker() as alone:
-        return alone.read(claim, data, path)
-
-
-def _decode(data: bytes, path: PurePosixPath, kind: str) -> Decoded:
+def _decode(data: bytes, path: PurePosixPath, kind: str) -> encoding.Decoded:
     try:
         return encoding.decode(data, kind)
-    except BinaryError:
+    except encoding.BinaryError:
         raise _not_text(path, binary.guess(data)) from None
     except UnicodeDecodeError as error:
         raise ExtractError(
@@ -93,4 +101,28 @@ def _not_text(path: PurePosixPath, what: str) -> NotText:
     return NotText(
         f"{path.name!r} is {what}, not text.",
         "It is skipped; export its words as Markdown or text to search them.",
+    )
+
+
+def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted:
+    text = decoded.text
+    segments = _SEGMENTS[kind](text) if kind in _SEGMENTS else (Segment(0, len(text)),) if text else ()
+    first_heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
+    heading = {
+        "rst": lambda: first_heading,
+        "org": lambda: markup.org_title(text) or first_heading,
+        "html": lambda: markup.html_title(text),
+    }.get(kind, str)()
+    # Front matter is read only for `private`. In YAML a first line of dashes begins the document itself.
+    front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read(text)
+    return Extracted(
+        text=text,
+        file_type=kind,
+        encoding=decoded.encoding,
+        title=heading or path.name,
+        title_from="heading" if heading else "file name",
+        segments=segments,
+        date=keyed.date_of_records(text) if kind == "json" else None,
+        private=front.private,
+        warnings=tuple(sentence for sentence in (decoded.warning, front.unsure) if sentence),
     )

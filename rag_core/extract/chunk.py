@@ -18,7 +18,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_core.errors import InvalidInput
-from rag_core.extract.filetypes import language
+from rag_core.extract.chunkers import cut_by, find_chunker
+from rag_core.extract.filetypes import LANGUAGES
 from rag_core.text import prose
 from rag_core.types import DATA, ChunkSpec, Extracted, Passage, Segment, TitleSource
 
@@ -78,12 +79,13 @@ _Span = tuple[int, int]
 def chunk_spec(
     max_tokens: int,
     for_all: tuple[int, int] | None = None,
-    by_type: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    by_type: Mapping[str, tuple[int, int] | tuple[int, int, str]] = MappingProxyType({}),
 ) -> ChunkSpec:
     """Sizes for an embedder that reads ``max_tokens`` of a text: the seed's, scaled down where needed.
 
     256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands
-    in place of the seed's, ``by_type`` in place of both; these are taken as they are.
+    in place of the seed's, ``by_type`` (size, overlap, and the name of a chunker if there is one) in place
+    of both; these are taken as they are. Raises InvalidInput for a chunker that no package brings.
     """
     if max_tokens < _MIN_TOKENS:
         raise InvalidInput(
@@ -96,7 +98,14 @@ def chunk_spec(
     }
     if for_all is not None:
         sizes = dict.fromkeys(sizes, for_all)
-    return ChunkSpec(max_tokens, {**sizes, **by_type})
+    chunkers = {}
+    for kind, (size, overlap, *named) in by_type.items():
+        sizes[kind] = size, overlap
+        if named:
+            chunkers[kind] = str(named[0])
+    for name in chunkers.values():
+        find_chunker(name)
+    return ChunkSpec(max_tokens, sizes, chunkers)
 
 
 def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None) -> list[Passage]:
@@ -111,10 +120,15 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
     of_records = replace(cutter, size=RECORD * size)
+    if chunker := spec.chunkers.get(extracted.file_type):
+        groups = [[each] for each in cut_by(chunker, extracted, size, overlap)]
+        cutter = of_records = replace(cutter, size=max(1, len(extracted.text)))
+    else:
+        groups = _joined(extracted.text, extracted.segments, size)
     machine = _Machine(extracted)
     passages: list[Passage] = []
     lines = _Lines(extracted.text)
-    for group in _joined(extracted.text, extracted.segments, size):
+    for group in groups:
         one = of_records if group[-1].anchor_type == "record" else cutter
         prefix = max(map(cutter.prefix, group), key=len)
         parts = machine.parts(group[0].start, group[-1].end, size)
@@ -227,7 +241,9 @@ def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[list[Se
     joined: list[list[Segment]] = []
     held: list[Segment] = []
     for segment in segments:
-        if held and not (_touch(text, held[-1], segment) and _joins(held[0].start, segment, size)):
+        # Small text may lead a segment where both fit, or where the segment is split anyway.
+        fits = held and (segment.end - held[0].start <= size or segment.end - segment.start > size)
+        if held and not (fits and _touch(text, held[-1], segment)):
             joined.append(held)
             held = []
         held = [*held, segment]
@@ -237,8 +253,8 @@ def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[list[Se
     if (
         held
         and joined
-        and _touch(text, joined[-1][-1], held[0])
         and held[-1].end - joined[-1][0].start <= size
+        and _touch(text, joined[-1][-1], held[0])
     ):
         joined[-1] = [*joined[-1], *held]
     elif held:
@@ -254,19 +270,14 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
     while len(named) > 1 and _only_leads(text, named[0], named[1]):
         del named[0]
     first = named[0]
-    shared = _shared([each.heading_path for each in named])
+    depth = 0
+    while len({each.heading_path[: depth + 1] for each in named}) == 1 and depth < len(first.heading_path):
+        depth += 1
+    shared = first.heading_path[:depth]
     if not shared or shared == first.heading_path:
         return first
     ref = ".".join(shared) if first.anchor_type == "definition" else shared[-1]
     return replace(first, heading_path=shared, anchor_ref=ref, levels=first.levels[: len(shared)])
-
-
-def _shared(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The beginning that all paths have."""
-    depth = next(
-        (n for n, each in enumerate(zip(*paths, strict=False)) if len({*each}) > 1), min(map(len, paths))
-    )
-    return paths[0][:depth]
 
 
 def _headings(label: Segment) -> str:
@@ -285,11 +296,6 @@ def _only_leads(text: str, segment: Segment, following: Segment) -> bool:
 def _touch(text: str, before: Segment, behind: Segment) -> bool:
     """Whether nothing that is left out stands between two segments."""
     return not text[before.end : behind.start].strip()
-
-
-def _joins(start: int, segment: Segment, size: int) -> bool:
-    """Whether the small text from ``start`` may lead ``segment``: it fits, or is split anyway."""
-    return segment.end - start <= size or segment.end - segment.start > size
 
 
 def _is_small(text: str, start: int, end: int) -> bool:
@@ -408,19 +414,15 @@ class _Cutter:
         if end - lead <= 1 or self._fits(prefix, lead, end):
             return [(lead, end)]
         fitting: list[tuple[int, int]] = []
-        todo = self._halves(start, end) if lead == start else [(start, end)]
+        todo = [(start, end)]
         while todo:
             start, end = todo.pop()
             if end - start <= 1 or self._fits(prefix, start, end):
                 fitting.append((start, end))
             else:
-                todo += self._halves(start, end)
+                middle = self._middle(start, end)
+                todo += [(middle, end), (start, middle)]
         return fitting
-
-    def _halves(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Both halves of a span, the second first."""
-        middle = self._middle(start, end)
-        return [(middle, end), (start, middle)]
 
     def _middle(self, start: int, end: int) -> int:
         """The best place to halve: a boundary in the middle half, the last one of the best kind."""
@@ -475,10 +477,9 @@ def _split(text: str, file_type: str, size: int) -> list[str]:
 def _splitter(file_type: str, size: int) -> RecursiveCharacterTextSplitter:
     from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
-    name = language(file_type)
-    separators = (
-        list(RecursiveCharacterTextSplitter.get_separators_for_language(Language(name))) if name else []
-    )
+    separators: list[str] = []
+    if name := LANGUAGES.get(file_type):
+        separators = RecursiveCharacterTextSplitter.get_separators_for_language(Language(name))
     special = [separator for separator in separators if separator not in {"", " ", "\n", "\n\n"}]
     sentences = _SENTENCES if file_type in _PROSE else ()
     return RecursiveCharacterTextSplitter(

@@ -20,7 +20,7 @@ _DECLARING_TYPES = {"python": 2, "ruby": 2, "html": 40, "xml": 1}
 _NOT_DECLARABLE = frozenset(
     {"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7", "utf-16", "utf-32"}
 )
-"""Not what a file of bytes is in, or able to make lone surrogates or to take forever."""
+"""Codecs that no file is in, that make lone surrogates, or that can take forever."""
 
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
 _SAMPLE = 65_536

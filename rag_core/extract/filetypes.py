@@ -1,8 +1,27 @@
-"""What a file is called by its name: one table of suffixes, one of whole names, one of languages."""
+"""What a file's name says: its type, who reads it, and the title and date of last resort.
+
+An installed package claims a suffix with an entry point ``TYPE.SUFFIX`` in ``commonplace.extractors``, such
+as ``screenplay.fountain``. Nothing of the package is imported here.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
+from contextlib import suppress
+from datetime import date
+from functools import cache
 from pathlib import PurePosixPath
+from typing import Protocol
+
+from rag_core.extensions import Extension, catalogue
+from rag_core.types import Extracted
+
+EXTRACTOR_VERSION = 7
+"""Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
+
+_PACKAGES = 2**32
+"""Numbers from here on stand for packages and their versions, the ones below are EXTRACTOR_VERSION's."""
 
 _SUFFIXES_BY_TYPE: dict[str, str] = {
     "markdown": ".md .mdx .markdown .mkd .qmd .rmd",
@@ -136,12 +155,122 @@ LANGUAGES: dict[str, str] = {
 """File type → the value of LangChain's ``Language`` whose separators suit it."""
 
 
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
+_MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?![-_.]?\d)")
+
+
+class Extractor(Protocol):
+    """What an entry point in ``commonplace.extractors`` names: a function of a file's bytes and its name.
+
+    It works in a process of its own, one file after another, and has a minute and 2 GB of memory for each.
+    Its input is whatever lies in a folder, so it may be damaged or hostile.
+    """
+
+    def __call__(self, data: bytes, path: PurePosixPath, /) -> Extracted:
+        """The document that ``data`` is; of ``path`` only the name tells something.
+
+        All offsets count characters of ``text``. ``segments`` are in order, do not overlap and lie inside
+        the text; what none covers cannot be found, and no segments at all stand for one that covers all.
+        ``file_type`` is that of the entry point, whatever is given; ``title`` may be empty and is then the
+        file's name. ``private=True`` hides the document from everyone but the owner.
+
+        Raises ExtractError with two sentences for a file that cannot be read, NotText for one that holds
+        nothing to read; anything else that it raises fails the file as well.
+        """
+
+
+# --- the type of a file, and who reads it -----------------------------------------------
+
+
+@cache
+def packages() -> dict[str, Extension]:
+    """Suffix → the package that reads it."""
+    return catalogue(
+        "extractors", {"text", *TYPE_BY_SUFFIX, *TYPE_BY_SUFFIX.values(), *TYPE_BY_NAME.values()}
+    )
+
+
+def package_of(path: PurePosixPath) -> Extension | None:
+    """The package that reads the file at ``path``, None where this program does."""
+    if path.suffix.lower() in TYPE_BY_SUFFIX or path.name.lower() in TYPE_BY_NAME:
+        return None
+    return packages().get(path.suffix.lower())
+
+
+def added_type(package: Extension) -> str:
+    """The file type that a package adds."""
+    return package.name.partition(".")[0]
+
+
 def file_type(path: PurePosixPath) -> str:
     """The type of the file at ``path`` by its name alone; ``text`` when the name says nothing."""
-    name = path.name.lower()
-    return TYPE_BY_NAME.get(name) or TYPE_BY_SUFFIX.get(path.suffix.lower(), "text")
+    return TYPE_BY_NAME.get(path.name.lower()) or type_of_suffix(path.suffix.lower()) or "text"
 
 
-def language(name: str) -> str | None:
-    """The value of LangChain's ``Language`` for file type ``name``, or None for a generic split."""
-    return LANGUAGES.get(name)
+def type_of_suffix(suffix: str) -> str | None:
+    """The file type of a lower-case suffix, such as ``.md``; None for an unknown one."""
+    if known := TYPE_BY_SUFFIX.get(suffix):
+        return known
+    package = packages().get(suffix) if suffix else None
+    return added_type(package) if package else None
+
+
+def extractor_number(path: PurePosixPath) -> int:
+    """What the store notes of a document: who reads it, and in which version."""
+    package = package_of(path)
+    return _number(package) if package else EXTRACTOR_VERSION
+
+
+def is_current(number: int, path: PurePosixPath) -> bool:
+    """Whether a document with this ``extractor_number`` would be read the same way today."""
+    package = package_of(path)
+    return number == _number(package) if package else EXTRACTOR_VERSION <= number < _PACKAGES
+
+
+def current_sql() -> tuple[str, tuple[str | int, ...]]:
+    """``is_current`` as SQL over a row of ``documents``, and what to bind."""
+    ours = "extractor BETWEEN ? AND ?"
+    bound = EXTRACTOR_VERSION, _PACKAGES - 1
+    theirs = {key: each for key, each in packages().items() if key[0] == "." and key not in TYPE_BY_SUFFIX}
+    if not theirs:
+        return ours, bound
+    cases = "WHEN lower(CAST(substr(path, ?) AS TEXT)) = ? THEN extractor = ? " * len(theirs)
+    values = [value for suffix, each in theirs.items() for value in (-len(suffix), suffix, _number(each))]
+    return f"CASE {cases} ELSE {ours} END", (*values, *bound)
+
+
+def reader_of(path: PurePosixPath) -> str:
+    """Who reads the file at ``path``, in words."""
+    package = package_of(path)
+    return f"the package {package}" if package else "Commonplace itself"
+
+
+def _number(package: Extension) -> int:
+    said = "\0".join((package.package, package.version, package.name, package.trouble))
+    return _PACKAGES + int.from_bytes(hashlib.sha256(said.encode()).digest()[:7], "big")
+
+
+# --- title and date ---------------------------------------------------------------------
+
+
+def title_of_name(path: PurePosixPath) -> str:
+    """The title of last resort: a note's name in words (``my-weekly-notes`` → ``My weekly notes``), any other
+    file's name."""
+    if file_type(path) != "markdown":
+        return path.name
+    name = path.stem if " " in path.stem else _JOINED.sub(" ", path.stem).strip() or path.stem
+    first = name.split(" ", 1)[0]
+    return name[:1].upper() + name[1:] if first.islower() else name
+
+
+def date_of_name(path: PurePosixPath) -> str | None:
+    """The ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, if any; of a month as in
+    ``Diary 2026-03.md`` its first day."""
+    for match in _DATE.finditer(path.name):
+        with suppress(ValueError):
+            return date(*map(int, match.groups())).isoformat()
+    month = _MONTH.search(path.name)
+    if not month or int(month[2]) == (int(month[1]) + 1) % 100:  # 2010-11 is a season or a school year
+        return None
+    return f"{month[1]}-{month[2]}-01"

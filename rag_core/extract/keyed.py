@@ -1,11 +1,12 @@
 """Data files → their top-level entries: JSON keys, the records of JSON Lines, YAML keys, TOML and INI
-tables, Terraform blocks.
+tables, Terraform blocks, rows of CSV.
 
 Short neighbours share a segment, so that a file of settings is not shredded into its lines.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from contextlib import suppress
@@ -32,6 +33,12 @@ _TABLE = re.compile(r"^\[\[?([^\[\]\n]{1,200})\]\]?[ \t]*(?:[#;].*)?\r?$", re.M)
 _TOML_STRING = re.compile(r"\"\"\"|'''")
 _TERRAFORM_BLOCK = re.compile(r"^(\w+)((?:[ \t]+(?:\"[^\"\n]*\"|[\w.-]+))*)[ \t]*\{", re.M)
 _COMMENT_ABOVE = re.compile(r"#|//|;")
+
+_ROWS = 50
+_ROWS_SIZE = 700
+_COLUMNS_LIMIT = 150
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
@@ -208,3 +215,51 @@ def _segment(start: int, end: int, entries: list[_Entry], anchor: str) -> Segmen
     """``anchor_ref`` is the first entry's name; only an entry on its own is a heading path."""
     name = " ".join(entries[0][1].split())[:_NAME_LIMIT]
     return Segment(start, end, (name,) if len(entries) == 1 else (), anchor, name)
+
+
+# --- tables -----------------------------------------------------------------------------
+
+
+def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
+    """Groups of rows: at most 50, closed early when they get long. ``anchor_ref`` is ``2-51``:
+    records counted from 1, the names of the columns being the first.
+    """
+    ends, header = _rows(text, delimiter)
+    path = (header,) if header else ()
+    found: list[Segment] = []
+    begin, first = 0, 1 + bool(header)
+    for number, end in enumerate(ends, 1):
+        is_last = number == len(ends)
+        if is_last or (
+            number >= first and (number - first >= _ROWS - 1 or ends[number] - begin > _ROWS_SIZE)
+        ):
+            stop = len(text) if is_last else end
+            if stop > begin:
+                found.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
+            begin, first = stop, number + 1
+    return tuple(found)
+
+
+def _rows(text: str, delimiter: str) -> tuple[list[int], str]:
+    """The offset behind each record, a quoted line break inside one included, and the header."""
+    line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
+    lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
+    reader = csv.reader(lines, delimiter=delimiter)
+    ends: list[int] = []
+    header = ""
+    try:
+        for row in reader:
+            if not ends:
+                header = _header(row)
+            ends.append(line_ends[reader.line_num - 1])
+    except csv.Error:
+        return line_ends, header
+    return ends, header
+
+
+def _header(row: list[str]) -> str:
+    """The names of the columns, if the first row is not plainly data."""
+    cells = [" ".join(cell.split()) for cell in row]
+    if len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells):
+        return ""
+    return ", ".join(cells)[:_COLUMNS_LIMIT]

@@ -8,11 +8,11 @@ backtracks: the work is linear in the text, whatever the text is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
-from rag_core.extract import frontmatter, inline
-from rag_core.extract.sections import Heading, sections
+from rag_core.extract import frontmatter
+from rag_core.extract.markup import Heading, sections
 from rag_core.text import tags
 from rag_core.types import Extracted, Link, Segment, TitleSource
 
@@ -49,20 +49,30 @@ _CLEANINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
 
+_RUN = re.compile(r"`+")
+_HTML_TAG = re.compile(r"<[A-Za-z/][^<>]*>")
+_BRACKET = re.compile(r"\\.|[\[\]]", re.S)
+_DESTINATION = re.compile(
+    r"\(\s*(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))"
+    r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_MAX_DESTINATION = 2_000
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What the scan of a Markdown text found, in order. Tags are as written, repeated ones too."""
-
-    headings: list[Heading]
-    tags: list[str]
-    links: list[Link]
+# Obsidian's own exclusions (ASCII and general punctuation, spaces) and the full-width ones;
+# the zero-width joiner U+200D stays, emoji are made with it.
+_TAG = re.compile(
+    r"(?:(?<=\s)|^)#([^\s\x00-\x1f!-,.:-@\[-^`{-~\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f"
+    r"\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+)"
+)
+_NOT_A_NAME = re.compile(r"[\d/-]+")
 
 
 def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
     front = frontmatter.read(text)
-    outline = scan(text, front.body)
+    outline = _scan(text, front.body)
     segments = sections(outline.headings, front.body, len(text), marked=True)
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
@@ -102,23 +112,23 @@ def _property_links(text: str, end: int) -> list[Link]:
     found: list[Link] = []
     start = 0
     for line in text[:end].split("\n"):
-        found += inline.links(line, line, start)[0]
+        found += _links(line, line, start)[0]
         start += len(line) + 1
     return found
 
 
-def scan(text: str, start: int = 0) -> Outline:
-    """The headings, tags and links of ``text`` from offset ``start`` (the end of front matter)."""
+def _scan(text: str, start: int) -> _Scanner:
+    """The headings, tags and links of ``text`` from offset ``start`` (the end of front matter), in order."""
     scanner = _Scanner(text)
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     position = start
     for line in text[start:].split(newline):
         scanner.line(line, position)
         position += len(line) + 1
-    return Outline(scanner.headings, scanner.tags, scanner.links)
+    return scanner
 
 
-def plain(heading: str) -> str:
+def _plain(heading: str) -> str:
     """The text of a heading without its inline markup: links by label, no emphasis, no code marks, and no
     tags at its end."""
     heading = _without_tags(heading[: 5 * HEADING_LIMIT].replace("\0", ""))
@@ -133,7 +143,7 @@ def plain(heading: str) -> str:
 
 def _without_tags(heading: str) -> str:
     words = heading.split()
-    while len(words) > 1 and words[-1].startswith("#") and inline.tags(words[-1]) == [words[-1][1:]]:
+    while len(words) > 1 and words[-1].startswith("#") and _tags(words[-1]) == [words[-1][1:]]:
         words.pop()
     return " ".join(words)
 
@@ -245,13 +255,13 @@ class _Scanner:
     def _is_heading(self, line: str, start: int) -> bool:
         atx = _ATX.match(line)
         if atx:
-            name = plain(_CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT]))
+            name = _plain(_CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT]))
             if name:
                 self.headings.append(Heading(start, len(atx[1]), name))
             return bool(name)
         if self._paragraph < 0 or not _SETEXT.match(line) or start - self._paragraph > 2 * HEADING_LIMIT:
             return False
-        name = plain(self._text[self._paragraph : start])
+        name = _plain(self._text[self._paragraph : start])
         self.headings.append(Heading(self._paragraph, 1 if "=" in line else 2, name))
         return True
 
@@ -269,9 +279,132 @@ class _Scanner:
             self._paragraph = start
 
     def _inline(self, line: str, start: int) -> None:
-        hidden = inline.hide_code(line) if "`" in line else line
+        hidden = _hide_code(line) if "`" in line else line
         if "[" in hidden:
-            found, hidden = inline.links(line, hidden, start)
+            found, hidden = _links(line, hidden, start)
             self.links += found
         if "#" in hidden:
-            self.tags += inline.tags(hidden)
+            self.tags += _tags(hidden)
+
+
+# --- inside one line: every step is linear in its length ---------------------------------
+
+
+def _hide_code(line: str) -> str:
+    """``line`` with its code spans blanked out, length kept.
+
+    A span that goes on in the next line is not seen.
+    """
+    runs = [(match.start(), match.end()) for match in _RUN.finditer(line)]
+    by_length: dict[int, list[int]] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        by_length.setdefault(runs[index][1] - runs[index][0], []).append(index)
+    spans, at = [], 0
+    while at < len(runs):
+        start, end = runs[at]
+        same = by_length[end - start]
+        while same and same[-1] <= at:
+            same.pop()
+        if same and not (start and line[start - 1] == "\\"):
+            at = same[-1]
+            spans.append((start, runs[at][1]))
+        at += 1
+    return _blank(line, spans)
+
+
+def _links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
+    """The links of a line and the line with them blanked out.
+
+    ``hidden`` is ``line`` without its code, ``start`` the line's offset in the document.
+    """
+    found: list[Link] = []
+    if "[[" in hidden:
+        spans = []
+        for begin, end in _wiki_spans(hidden):
+            spans.append((begin, end))
+            found.append(_wikilink(line, begin, end, start))
+        hidden = _blank(hidden, spans)
+    if "](" in hidden:
+        spans = []
+        for begin, close, end, target in _markdown_spans(hidden):
+            spans.append((begin, end))
+            if target and not _is_url(target):
+                found.append(_markdown_link(line, begin, close, target, start))
+        hidden = _blank(hidden, sorted(spans))
+    found.sort(key=lambda link: link.start)
+    return found, hidden
+
+
+def _tags(hidden: str) -> list[str]:
+    """The ``#tags`` of a line whose code and links are blanked out, without ``#``."""
+    if "<" in hidden:
+        hidden = _HTML_TAG.sub(lambda match: "\0" * len(match[0]), hidden)
+    found = [tag.strip("/") for tag in _TAG.findall(hidden)]
+    return [tag for tag in found if tag and not _NOT_A_NAME.fullmatch(tag)]
+
+
+def _blank(line: str, spans: list[tuple[int, int]]) -> str:
+    """Spans may nest (an image inside a link); zero bytes are neither space nor word."""
+    parts, at = [], 0
+    for begin, end in spans:
+        if end <= at:
+            continue
+        begin = max(begin, at)
+        parts += [line[at:begin], "\0" * (end - begin)]
+        at = end
+    return "".join(parts) + line[at:]
+
+
+def _wiki_spans(hidden: str) -> list[tuple[int, int]]:
+    spans, at = [], 0
+    while (close := hidden.find("]]", at)) >= 0:
+        begin = hidden.rfind("[[", at, close)
+        if begin >= 0:
+            spans.append((begin, close + 2))
+        at = close + 2
+    return spans
+
+
+def _wikilink(line: str, begin: int, end: int, start: int) -> Link:
+    target, _, label = line[begin + 2 : end - 2].partition("|")
+    target, _, heading = target.removesuffix("\\").partition("#")  # tables write [[a\|b]]
+    is_embed = begin > 0 and line[begin - 1] == "!"
+    return Link(
+        "embed" if is_embed else "wikilink",
+        target.strip(),
+        heading.strip(),
+        label.strip(),
+        start + begin - is_embed,
+    )
+
+
+def _markdown_spans(hidden: str) -> list[tuple[int, int, int, str]]:
+    """(begin, closing bracket, end, destination) of each ``[label](destination)``."""
+    spans: list[tuple[int, int, int, str]] = []
+    opened: list[int] = []
+    at = 0
+    while match := _BRACKET.search(hidden, at):
+        at = match.end()
+        if match[0] == "[":
+            opened.append(match.start())
+        elif match[0] == "]" and opened:
+            begin = opened.pop()
+            destination = _DESTINATION.match(hidden, at, at + _MAX_DESTINATION)
+            if destination:
+                angled, plain = destination.groups()
+                spans.append((begin, match.start(), destination.end(), angled or plain or ""))
+                at = destination.end()
+    return spans
+
+
+def _is_url(target: str) -> bool:
+    return bool(_SCHEME.match(target)) and not _DRIVE.match(target)
+
+
+def _markdown_link(line: str, begin: int, close: int, target: str, start: int) -> Link:
+    is_embed = begin > 0 and line[begin - 1] == "!"
+    path, _, heading = target.partition("#")
+    label = line[begin + 1 : close].strip()
+    return Link(
+        "embed" if is_embed else "markdown", unquote(path), unquote(heading), label, start + begin - is_embed
+    )

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 UNSURE = "It is private to be safe: "
-"""How the sentence begins about a note that does not say for certain whether it is private."""
+"""The beginning of the warning about a note whose privacy is not certain."""
 
 _MERGE = "<<"
 _ADVICE = (
@@ -42,13 +42,13 @@ class Claim(NamedTuple):
 
 
 def said_twice(keys: Iterable[str]) -> str:
-    """The key of a mapping that says more than once whether the note is private, if there is one."""
+    """The key about privacy that a mapping has more than once, if there is one."""
     counts = Counter(key.strip().lower() for key in keys)
     return next((key for key in ("private", _MERGE) if counts[key] > 1), "")
 
 
 def of_values(values: Mapping[str, Any]) -> Claim:
-    """What front matter says that was read, with what it merges."""
+    """The claim of front matter that could be read, including what it merges."""
     said = [_plain(value) for value in _settings(values)]
     if all(each in _NO for each in said):
         return Claim()
@@ -59,7 +59,7 @@ def of_values(values: Mapping[str, Any]) -> Claim:
 
 
 def of_unreadable(block: str, why: str) -> Claim:
-    """What front matter says that cannot be read because ``why``."""
+    """The claim of front matter that cannot be read because ``why``."""
     found = _SETTING.finditer("\n".join(block.splitlines()))
     if all(_plain(_COMMENT.sub("", match[1]).strip().strip("\"'")) in _NO for match in found):
         return Claim()

@@ -1,22 +1,32 @@
-"""Reading files with the extractors of packages, in a process of its own that may hang or die."""
+"""Reading files with the extractors of packages, in a process of its own that may hang or die.
+
+Threat: a parser that we do not control is given whatever lies in a folder. The process has a time and a
+memory limit and none of our keys; what it answers is checked before a store keeps it. Both sides speak in
+frames over its standard input and output: a length in eight bytes, and then so many bytes.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
-from rag_core.errors import ExtractError, NotText
-from rag_core.extensions import REMEDY, Extension
-from rag_core.extract.claims import Claim
-from rag_core.extract.vetting import MOST_TEXT, Wrong, vetted
-from rag_core.extract.workbench import read_frame, to_json, write_frame
-from rag_core.types import Extracted
+from rag_core.errors import ExtractError, NotText, RagError
+from rag_core.extensions import Extension
+from rag_core.extract.filetypes import added_type
+from rag_core.extract.frontmatter import unique
+from rag_core.text import tags
+from rag_core.types import Extracted, Segment
 
 TIME_LIMIT_S = 60.0
 """How long a package may take for one file, unless the owner says otherwise."""
@@ -24,13 +34,29 @@ TIME_LIMIT_S = 60.0
 MEMORY_LIMIT = 2**31
 """Bytes of memory that a package may take, where the system can hold it to that (Linux)."""
 
-_MOST_ANSWER = 8 * MOST_TEXT
+MOST_TEXT = 16_000_000
+"""Characters of one document: a shelf of novels."""
+
+_LENGTH = 8
+_MOST_ANSWER = 8 * MOST_TEXT  # bytes
+_MOST_METADATA = 64_000
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _ORPHAN_S = 10  # so long the process outlives a limit that nobody enforces
 _END_S = 2.0
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from rag_core.extract.workbench import main; main(*map(int, sys.argv[2:]))"
+    " from rag_core.extract.worker import main; main(*map(int, sys.argv[2:]))"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the process says of a file: its document, or an error in two sentences; neither for a package
+    that was only imported."""
+
+    document: Extracted | None = None
+    error: tuple[str, str] | None = None
+    is_skipped: bool = False
 
 
 class Worker:
@@ -50,23 +76,15 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def read(self, claim: Claim, data: bytes, path: PurePosixPath) -> Extracted:
-        """The file ``path`` as the package of ``claim`` reads it. Raises NotText and ExtractError."""
-        answer = self._ask(claim.extension, path.name, data)
-        extension = claim.extension
-        match answer:
-            case {"document": document}:
-                return _document(claim, document, path)
-            case {"not text": [str(message), str(suggestion)]}:
-                raise NotText(_short(message), _short(suggestion))
-            case {"refused": [str(message), str(suggestion)]}:
-                raise ExtractError(_short(message), _short(suggestion))
-            case {"raised": str(error)}:
-                raise _failed(extension, f"failed on this file ({_short(error)})")
-            case {"wrong": str(what)}:
-                raise _failed(extension, f"did not read this file: {_short(what)}")
-            case _:
-                raise _failed(extension, "gave an answer that cannot be read")
+    def read(self, package: Extension, data: bytes, path: PurePosixPath) -> Extracted:
+        """The file ``path`` as ``package`` reads it. Raises NotText and ExtractError."""
+        document = self._ask(package, path.name, data)
+        try:
+            if document is None:
+                raise ValueError("there is none")
+            return _checked(document, added_type(package), path.name)
+        except ValueError as wrong:
+            raise package.failed(ExtractError, f"gave a document that cannot be kept: {wrong}") from None
 
     def load(self, extension: Extension) -> None:
         """Import a package. Raises ExtractError."""
@@ -79,7 +97,8 @@ class Worker:
         process, self._process = self._process, None
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                _close(pipe)
+                with suppress(OSError):  # what was still to be written has no reader
+                    pipe.close()
         try:
             process.wait(_END_S)
         except subprocess.TimeoutExpired:
@@ -88,22 +107,25 @@ class Worker:
 
     # --- one request --------------------------------------------------------------------
 
-    def _ask(self, extension: Extension, file: str | None, data: bytes) -> dict[str, Any]:
-        if extension.trouble:
-            raise ExtractError(extension.trouble, REMEDY)
-        asked = {"group": extension.group, "name": extension.name, "target": extension.target, "file": file}
-        body = self._exchanged(extension, to_json(asked), data)
-        try:
-            answer = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_number)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            raise _failed(extension, "gave an answer that cannot be read")
-        if wrong := answer.get("broken"):
-            raise _failed(extension, f"cannot be loaded: {_short(str(wrong))}")
-        return answer
+    def _ask(self, extension: Extension, file: str | None, data: bytes) -> Extracted | None:
+        from pydantic import TypeAdapter, ValidationError  # only now: it is slow to import
 
-    def _exchanged(self, extension: Extension, line: bytes, data: bytes) -> bytes:
+        body = self._exchange(extension, json.dumps([asdict(extension), file]).encode(), data)
+        try:
+            answer = TypeAdapter(_Answer).validate_json(body, strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise extension.failed(
+                ExtractError, f"gave an answer that cannot be read ({where}: {first['msg']})"
+            ) from None
+        if answer.error is not None:
+            raise (NotText if answer.is_skipped else ExtractError)(
+                *(_line(each, 400) for each in answer.error)
+            )
+        return answer.document
+
+    def _exchange(self, extension: Extension, line: bytes, data: bytes) -> bytes:
         """The answer to one request. The process is ended when it does not come in time."""
         process = self._started()
         assert process.stdin is not None  # noqa: S101 - it has pipes
@@ -116,11 +138,12 @@ class Worker:
 
         timer = threading.Timer(self._limit_s, end)
         timer.start()
+        body = None
         try:
-            write_frame(process.stdin, line, b"\n", data)
-            body = read_frame(process.stdout, _MOST_ANSWER)
+            _write_frame(process.stdin, line, b"\n", data)
+            body = _read_frame(process.stdout, _MOST_ANSWER)
         except OSError:  # it is gone
-            body = None
+            pass
         finally:
             timer.cancel()
             timer.join()
@@ -128,10 +151,10 @@ class Worker:
             self.close()
         if body is not None:
             return body
-        if late.is_set():
-            took = f"took more than {self._limit_s:g} seconds for this file"
-            raise _failed(extension, f"{took} (the setting `extractor_timeout_s`)")
-        raise _failed(extension, "crashed on this file, or told far too much of it")
+        took = f"took more than {self._limit_s:g} seconds for this file (the setting `extractor_timeout_s`)"
+        raise extension.failed(
+            ExtractError, took if late.is_set() else "crashed on this file, or gave far too much text"
+        )
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
@@ -139,11 +162,14 @@ class Worker:
         if self._process is None:
             path = json.dumps([part for part in sys.path if Path(part).is_absolute()])
             limits = str(int(self._limit_s) + _ORPHAN_S), str(self._memory)
+            no_keys = {
+                name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")
+            }
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _START, path, *limits],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                    cwd=tempfile.gettempdir(), env=_without_our_keys(),
+                    cwd=tempfile.gettempdir(), env=no_keys,
                 )  # fmt: skip
             except OSError as error:
                 raise ExtractError(
@@ -153,32 +179,138 @@ class Worker:
         return self._process
 
 
-def _without_our_keys() -> dict[str, str]:
-    """The environment for code that is handed whatever lies in a folder."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")}
+# --- what a package gives ---------------------------------------------------------------
 
 
-def _close(pipe: Any) -> None:
+def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
+    """``found`` as a store keeps it: offsets inside the text, names in one line, and the file's name for
+    want of a title. Raises ValueError with what is wrong."""
+    text, end = found.text, 0
+    if len(text) > MOST_TEXT:
+        raise ValueError(f"the text has {len(text):,} characters, and {MOST_TEXT:,} are allowed")
+    for each in found.segments:
+        if not end <= each.start <= each.end <= len(text):
+            raise ValueError(
+                f"the segment from {each.start} to {each.end} does not lie between the one before it,"
+                f" which ends at {end}, and the end of the text at {len(text)}"
+            )
+        end = each.end
+    if any(not 0 <= link.start <= len(text) for link in found.links):
+        raise ValueError("a link does not lie in the text")
+    if found.date is not None and not _is_day(found.date):
+        raise ValueError(f"the date is {found.date[:40]!r}, not one like '2026-03-15'")
+    aliases = unique([_line(alias) for alias in found.aliases])
+    metadata = {**found.metadata, **({"aliases": [*aliases]} if aliases else {})}
+    if len(json.dumps(metadata)) > _MOST_METADATA:
+        raise ValueError(f"metadata takes more than {_MOST_METADATA:,} characters")
+    segments = [_in_lines(each) for each in found.segments if each.start < each.end]
+    kept, left_out = tags.bounded(unique([_line(tag).lstrip("#") for tag in found.tags]))
+    title = _line(found.title) if found.title_from != "file name" else ""
+    return replace(
+        found,
+        file_type=file_type,
+        title=title or name,
+        title_from=found.title_from if title else "file name",
+        segments=tuple(segments or ([Segment(0, len(text))] if text.strip() else [])),
+        aliases=aliases,
+        tags=kept,
+        metadata=metadata,
+        warnings=(*found.warnings, *([left_out] if left_out else [])),
+    )
+
+
+def _is_day(written: str) -> bool:
+    with suppress(ValueError):
+        return date.fromisoformat(written).isoformat() == written
+    return False
+
+
+def _in_lines(segment: Segment) -> Segment:
+    headings = tuple(filter(None, map(_line, segment.heading_path)))
+    return replace(segment, heading_path=headings, anchor_ref=_line(segment.anchor_ref), levels=())
+
+
+def _line(text: str, most: int = 200) -> str:
+    return " ".join(text.split())[:most].rstrip()
+
+
+# --- the process ------------------------------------------------------------------------
+
+
+def main(limit_s: int, memory: int) -> None:
+    """Answer requests until their end. No file keeps this process longer than ``limit_s`` seconds, whatever
+    becomes of who asked; ``memory`` is in bytes, where the system can hold it to that."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):  # no ``print`` of a package reaches the pipes
+        os.dup2(nothing, number)
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who asked, who will hang up
+    while (request := _read_frame(requests)) is not None:
+        _alarm(limit_s)
+        answer = _answered(request)
+        _alarm(0)
+        _write_frame(answers, answer)
+
+
+def _alarm(seconds: int) -> None:
+    """End this process in so many seconds; 0: never."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+def _answered(request: bytes) -> bytes:
+    """The answer to a request: a line of JSON that names the entry point and the file, then its bytes."""
+    line, _, data = request.partition(b"\n")
+    about, file = json.loads(line)
+    extension = Extension(**about)
     try:
-        pipe.close()
-    except OSError:  # what was still to be written has no reader
-        return
+        read = extension.load(ExtractError)
+        if file is None:
+            return _to_json(_Answer())
+        with extension.errors(ExtractError, "reading this file"):
+            found = read(data, PurePosixPath(file))
+            if not isinstance(found, Extracted):
+                raise extension.failed(
+                    ExtractError, f"gave a value of type {type(found).__name__} instead of Extracted"
+                )
+            return _to_json(_Answer(found))
+    except RagError as error:
+        return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))
 
 
-def _document(claim: Claim, said: object, path: PurePosixPath) -> Extracted:
-    try:
-        return vetted(said, claim.file_type, path.name)
-    except Wrong as wrong:
-        raise _failed(claim.extension, f"gave something that cannot be kept: {wrong}") from None
+def _to_json(answer: _Answer) -> bytes:
+    return json.dumps(_plain(asdict(answer)), ensure_ascii=False, allow_nan=False).encode()
 
 
-def _failed(extension: Extension, what: str) -> ExtractError:
-    return ExtractError(extension.problem(what), REMEDY)
+def _plain(value: Any) -> Any:
+    """``value`` with each character that no store takes replaced by one, so that offsets stay true."""
+    match value:
+        case str():
+            return _NO_CHARACTER.sub("\ufffd", value)
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case dict():
+            return {_plain(key): _plain(each) for key, each in value.items()}
+        case _:
+            return value
 
 
-def _short(said: str) -> str:
-    return " ".join(said.encode("utf-8", "replace").decode().replace("\0", " ").split())[:400]
+def _write_frame(pipe: IO[bytes], *parts: bytes) -> None:
+    pipe.write(sum(map(len, parts)).to_bytes(_LENGTH, "big"))
+    for part in parts:
+        pipe.write(part)
+    pipe.flush()
 
 
-def _no_number(_: str) -> None:
-    raise ValueError
+def _read_frame(pipe: IO[bytes], most: int = 2**62) -> bytes | None:
+    """The next frame; None at the end, or for one that is cut short or longer than ``most``."""
+    head = pipe.read(_LENGTH)
+    length = int.from_bytes(head, "big")
+    if len(head) < _LENGTH or length > most:
+        return None
+    body = pipe.read(length)
+    return body if len(body) == length else None

@@ -1,4 +1,4 @@
-"""Whether patterns may be a slip: they choose a whole disk or home folder, or leave nothing out."""
+"""Checks for slips in patterns: they choose a whole disk or home folder, or exclude nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MANY_FILES = 50_000
 
 
 def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
-    """Why the owner should be asked before ``root`` is indexed, in a sentence; '' for no reason.
+    """A sentence that says why to ask the owner before indexing ``root``; '' for no reason.
 
     ``root`` is absolute, without links, and ``found`` what ``preview`` says of it with ``MANY_FILES`` names.
     """
@@ -26,8 +26,8 @@ def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
 
 
 def leaves_out(root: Path, pattern: str) -> bool:
-    """Whether anything below ``root`` matches an exclude pattern, also what no scan would take anyway; where
-    that is not soon told (too many names, a link to a folder, one that cannot be listed) it is let pass.
+    """Whether anything below ``root`` matches an exclude pattern, including what no scan would take. True
+    where that cannot be told soon: too many names, a link to a folder, a folder that cannot be listed.
 
     Raises InvalidInput for a pattern that is none.
     """
@@ -55,7 +55,7 @@ def leaves_out(root: Path, pattern: str) -> bool:
 
 
 def _whole(root: Path) -> str:
-    """What of this computer the folder is the whole of."""
+    """A sentence when the folder is a whole disk or home folder, else ''."""
     if root == Path(root.anchor):
         return f"{str(root)!r} is the whole disk."
     try:

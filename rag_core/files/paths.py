@@ -19,7 +19,7 @@ from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText
 SEP = os.fsencode(os.sep)
 
 GONE = FileNotFoundError, NotADirectoryError
-"""What opening a path raises that is not there any more; the second if a file took a folder's place."""
+"""The errors of opening a path that no longer exists; the second if a file replaced a folder."""
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 _ESCAPED_CATEGORIES = frozenset(("Cc", "Cs", "Zl", "Zp"))
@@ -58,12 +58,12 @@ def expanded(path: str | Path) -> Path:
 
 
 def current_folder() -> Path:
-    """Where relative paths start. Raises InvalidInput when somebody removed that folder."""
+    """The current folder. Raises InvalidInput when it was removed."""
     try:
         return Path.cwd()
     except OSError as error:
         raise InvalidInput(
-            "The folder that this command was started in is not there any more.",
+            "The current folder no longer exists.",
             "Change to another folder, or write whole paths.",
         ) from error
 
@@ -83,7 +83,7 @@ def real_folder(root: str | Path) -> Path:
 def contained(path: Path, roots: Sequence[Path]) -> Path:
     """``path`` with ``~`` and links resolved; it need not exist.
 
-    Raises InvalidInput when it lies in none of ``roots``. Whether it exists is not told.
+    Raises InvalidInput when it lies in none of ``roots``, without saying whether it exists.
     """
     try:
         resolved = expanded(path).resolve()
@@ -198,7 +198,7 @@ def with_sep(folder: bytes) -> bytes:
 
 
 def kind(mode: int) -> str:
-    """What a ``st_mode`` that is no regular file says, as the end of a sentence."""
+    """What kind of thing a ``st_mode`` is that is no regular file, as the end of a sentence."""
     names = {
         stat.S_IFDIR: "is a folder",
         stat.S_IFIFO: "is a named pipe",

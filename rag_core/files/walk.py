@@ -1,4 +1,4 @@
-"""Walking a source: which files it holds, and what was passed over."""
+"""Walks a source folder: the files it holds, and those that were skipped."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Walker:
             self._follow_files()
         if _folder(root) != folder:  # then every file that was not met yet looks deleted
             raise InvalidInput(
-                f"The folder {os.fsdecode(root[:-1] or root)!r} went away while it was looked through.",
+                f"The folder {os.fsdecode(root[:-1] or root)!r} disappeared while it was scanned.",
                 "Mount its disk again, then index again.",
             )
         walk.files.sort(key=itemgetter(0))  # the path
@@ -282,7 +282,7 @@ class _Walker:
 
 
 def _folder(path: bytes) -> tuple[int, int] | None:
-    """What tells a folder from another one that has its name; None where there is none."""
+    """The device and inode of a folder, which tell it from another of its name; None where there is none."""
     try:
         status = os.stat(path)  # noqa: PTH116  (bytes)
     except OSError:

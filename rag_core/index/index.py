@@ -21,7 +21,7 @@ from typing import Literal
 from rag_core.errors import Cancelled, FileGone, NotText, RagError, Stopped, StoreError
 from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
 from rag_core.extract.chunk import cut
-from rag_core.extract.naming import title_of_name
+from rag_core.extract.filetypes import title_of_name
 from rag_core.files import display, read_bytes
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.index.job_log import EndState, JobLog, Report

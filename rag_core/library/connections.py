@@ -26,6 +26,7 @@ from rag_core.errors import (
     VectorsUnreachable,
 )
 from rag_core.extensions import install_line
+from rag_core.messages import say
 from rag_core.models import LLMOptions, Message, open_llm
 from rag_core.models.addresses import destination, leaves
 from rag_core.models.chat import Call, stream_answer

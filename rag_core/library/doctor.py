@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from rag_core.errors import RagError
-from rag_core.extensions import Catalogue, Extension
-from rag_core.extract import Worker, claims
+from rag_core.errors import EmbedderError, ExtractError, RagError
+from rag_core.extensions import Extension
+from rag_core.extract import Worker
+from rag_core.extract.chunkers import installed_chunkers
+from rag_core.extract.filetypes import packages
 from rag_core.models import Embedder
 from rag_core.models.addresses import destination
 from rag_core.models.embedder import providers
-from rag_core.models.foreign import opener_of
 from rag_core.reports import Person, Step, Tailscale
 from rag_core.types import StoreInfo
-from rag_core.vectors.foreign import ForeignBackend, backends
+from rag_core.vectors.foreign import backend_of, backends
 from rag_core.wording import plural, size
 
 _LITTLE_SPACE = 1_000_000_000
@@ -34,13 +35,17 @@ def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Ste
 def extensions(timeout_s: float) -> list[Step]:
     """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
     with Worker(timeout_s) as worker:
-        groups: Sequence[tuple[Catalogue, str, Callable[[Extension], object]]] = (
-            (claims.packages(), "reads files as", worker.load),
-            (providers(), "adds the embedders", opener_of),
-            (backends(), "adds the vector index", ForeignBackend),
+        groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
+            (packages(), "reads files ending in", worker.load),
+            (installed_chunkers(), "adds the chunker", lambda each: each.load(ExtractError)),
+            (providers(), "adds the embedders", lambda each: each.load(EmbedderError)),
+            (backends(), "adds the vector index", backend_of),
         )
-        found = [_extension(each, adds, load) for group, adds, load in groups for each in group.all]
-    return list(dict.fromkeys(found))  # what two packages claim is said once
+        return [
+            _extension(each, f"{adds} {name!r}", load)
+            for group, adds, load in groups
+            for name, each in group.items()
+        ]
 
 
 def _extension(extension: Extension, adds: str, load: Callable[[Extension], object]) -> Step:
@@ -48,7 +53,7 @@ def _extension(extension: Extension, adds: str, load: Callable[[Extension], obje
         load(extension)
     except RagError as error:
         return Step("no", str(error))
-    return Step("ok", f"The package {extension} {adds} {extension.name!r} ({extension.group}).")
+    return Step("ok", f"The package {extension} {adds} (commonplace.{extension.kind}).")
 
 
 def _sqlite() -> Step:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_core.errors import InvalidInput
-from rag_core.extensions import Catalogue, catalogue, plain_name
+from rag_core.extensions import Extension, catalogue
 from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.families import Prompts
 from rag_core.types import EmbedderIdentity, Vectors
@@ -108,9 +108,9 @@ class EmbedderOptions:
 
 
 @cache
-def providers() -> Catalogue:
+def providers() -> dict[str, Extension]:
     """The providers that installed packages add, by name."""
-    return catalogue("embedders", plain_name(BUILT_IN))
+    return catalogue("embedders", BUILT_IN)
 
 
 def parse_name(name: str) -> EmbedderName:
@@ -129,7 +129,7 @@ def parse_name(name: str) -> EmbedderName:
                 return EmbedderName(provider, cut["model"], int(cut["dimension"]))
             return EmbedderName(provider, model)
         case provider, model if model and (
-            provider in ("sentence-transformers", "mlx") or provider in providers().by_key
+            provider in ("sentence-transformers", "mlx") or provider in providers()
         ):
             return EmbedderName(provider, model)
     foreign = model and provider not in BUILT_IN

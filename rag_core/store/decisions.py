@@ -24,7 +24,8 @@ Decisions = dict[str, list[list[Any]]]
 """Rows by table, in the order of `_TABLES`; bytes as text."""
 
 _SETTINGS = (
-    "id", "created_at", "embedder", "backend", "metric", "max_tokens", "chunk_sizes", "identity_id", "remote",
+    "id", "created_at", "embedder", "backend", "metric", "max_tokens", "chunk_sizes", "chunkers",
+    "identity_id", "remote",
     "next_embedder", "next_identity_id", "next_backend", "next_remote", "attached", "sends_private",
     "private_rules",
 )  # fmt: skip

@@ -18,7 +18,7 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from rag_core.extract.naming import date_of_name
+from rag_core.extract.filetypes import date_of_name
 from rag_core.files import FileStat
 from rag_core.store import chunks, privacy
 from rag_core.store.checksums import seal

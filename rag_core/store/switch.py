@@ -168,5 +168,9 @@ def unread(db: sqlite3.Connection) -> bool:
 def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:
     """Have the next run read every document again and cut it into passages of other sizes."""
     db.execute("UPDATE documents SET extractor = 0 WHERE state = 'indexed'")
-    values = {"max_tokens": str(spec.max_tokens), "chunk_sizes": json.dumps(spec.sizes)}
+    values = {
+        "max_tokens": str(spec.max_tokens),
+        "chunk_sizes": json.dumps(spec.sizes),
+        "chunkers": json.dumps(spec.chunkers),
+    }
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())

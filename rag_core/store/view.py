@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import PurePosixPath
 
 from rag_core.extract import frontmatter
-from rag_core.extract.naming import date_of_name
+from rag_core.extract.filetypes import date_of_name
 from rag_core.store import find
 from rag_core.store.documents import best_target, ids, storable
 from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer

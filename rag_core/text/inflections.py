@@ -1,4 +1,4 @@
-"""Which words of a text are forms of a word that was asked for, as far as their letters tell.
+"""Which words of a text are forms of a word of the query, judged by their letters.
 
 Coverage and highlights go by these rules, the word index by Porter's stemmer. These are the more generous
 ones: a longer word that begins with a whole one counts, so that *config* finds *configuration* and *Vertrag*
@@ -73,7 +73,7 @@ def forms_of(word: str) -> Forms:
 
 
 def _singular(word: str, ending: str) -> str:
-    """The word that longer ones begin with: of *conditions* it is *condition*, for *conditional*."""
+    """The word without its ending, which longer words begin with: *condition* for *conditions*."""
     return word[:-1] if ending in ("ations", "ements", "ions", "ings") else word
 
 
@@ -92,7 +92,7 @@ def _whole(word: str) -> Forms:
 
 
 def _of_whole(word: str) -> tuple[Set[str], Set[str]]:
-    """What may stand behind a word, and behind its last letter once more."""
+    """The endings that may follow a word, and those that may follow its doubled last letter."""
     if _CLOSED.fullmatch(word):
         return _NOUN | ({"es"} if word.endswith(_HISSING) else _NONE), _VERB
     tails = _AS_SHORT if len(word) <= _SHORT else _AS_WHOLE

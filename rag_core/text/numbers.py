@@ -86,7 +86,7 @@ Span = tuple[int, int]
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """The numbers and dates of ``text`` (in NFC) that signs, spaces or words part."""
+    """The numbers and dates of ``text`` (in NFC) that contain signs, spaces or words."""
     if not _DIGIT.search(text):
         return
     for run in _DIGITS_AND_SIGNS.finditer(text):

@@ -1,4 +1,4 @@
-"""What in a text is for machines alone: base64, ``data:`` URIs and minified code.
+"""Finds the parts of a text that only machines read: base64, ``data:`` URIs and minified code.
 
 A model sees noise in it, and nobody asks for it. It is known by its characters: base64 is runs of 60 or more
 letters and digits, longer than the parts of a path, and minified code is long lines with hardly a space.
@@ -12,7 +12,7 @@ import re
 from rag_core.text.numbers import Span
 
 LARGE = 1000
-"""Characters from which on base64 is a file of its own, such as an image in a mail."""
+"""Base64 of this many characters or more is an embedded file, such as an image in a mail."""
 
 _UNSPACED = re.compile(r"(?<!\S)\S{40}")
 _RUN = re.compile(
@@ -57,7 +57,7 @@ def blocks(text: str) -> list[Span]:
 
 
 def _is_between(text: str, start: int, end: int) -> bool:
-    """Whether there is nothing from ``start`` to ``end`` but what stands between two lines of base64."""
+    """Whether ``text[start:end]`` is only a line break between two lines of base64."""
     return end - start <= _MOST_BETWEEN and _BETWEEN.fullmatch(text, start, end) is not None
 
 

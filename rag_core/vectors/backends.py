@@ -96,9 +96,9 @@ def none_there(address: str, *, is_copy: bool) -> VectorError:
     )
 
 
-def _foreign(backend: str) -> foreign.ForeignBackend:
+def _foreign(backend: str) -> foreign.Backend:
     """The backend of a package. Raises InvalidInput when none has the name, VectorError when it is broken."""
-    extension = foreign.backends().by_key.get(backend)
+    extension = foreign.backends().get(backend)
     if extension is None:
         raise InvalidInput(f"There is no vector index called {backend[:80]!r}.", f"Use {', '.join(kinds())}.")
-    return foreign.ForeignBackend(extension)
+    return foreign.backend_of(extension)

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from rag_core.errors import ExtractError
 from rag_core.types import Extracted, Segment
 
+API_VERSION = 1
 SCENE = re.compile(r"^(?:INT|EXT|EST)[./ ].*$", re.MULTILINE)
 TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
 

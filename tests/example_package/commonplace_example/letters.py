@@ -9,6 +9,8 @@ from rag_core.errors import ModelMissing
 from rag_core.models import EmbedderOptions
 from rag_core.types import EmbedderIdentity, Vectors
 
+API_VERSION = 1
+
 
 class Letters:
     """See rag_core.models.Embedder."""

@@ -141,6 +141,7 @@ class ShelfBackend:
         return Shelf(file, dimension)
 
 
+API_VERSION = 1
 BACKEND = ShelfBackend()
 
 

@@ -1,0 +1,157 @@
+"""HTML, reStructuredText and Org → sections and titles, by their own kinds of headings."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rag_core.types import Segment
+
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
+_ROLE = re.compile(r":[\w:.-]+:`([^`<>]*?)(?:\s*<[^`<>]*>)?`")
+_MARKS = re.compile(r"``?|\*\*?|\|")
+_ORG_HEADING = re.compile(r"^(\*+)[ \t]+(\S[^\r\n]*)", re.M)
+_ORG_KEYWORD = re.compile(r"(?:TODO|DONE|WAITING|NEXT|CANCELLED)[ \t]+|\[#[A-Z]\][ \t]*")
+_ORG_TAGS = re.compile(r"[ \t]+:[\w@#%:]+:[ \t]*$")
+_ORG_TITLE = re.compile(r"^#\+title:[ \t]*([^\r\n]+)", re.M | re.I)
+_NAME_LIMIT = 200
+_HTML_TITLE = re.compile(r"<title(?:\s[^<>]*)?>([^<]{1,1000})", re.I)
+_UNSHOWN = re.compile(r"<(?:(!--)|(script|style|head)(?=[\s>]))", re.I)
+_HTML_TAG = re.compile("<[^<>]*>")
+_ENDS = {"!--": re.compile("-->")} | {
+    tag: re.compile(rf"</{tag}\s*>", re.I) for tag in ("script", "style", "head")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: the offset of its first line, its level (1 is outermost) and its plain text."""
+
+    start: int
+    level: int
+    text: str
+
+
+def sections(
+    headings: Iterable[Heading], start: int, end: int, *, marked: bool = False
+) -> tuple[Segment, ...]:
+    """One segment from each heading to the next, and one for what stands before the first; ``marked`` ones
+    keep the levels of their headings.
+
+    ``start`` and ``end`` bound the body; a part of nothing but the space around it is left out
+    by the chunker, an empty one here.
+    """
+    found: list[Segment] = []
+    stack: list[Heading] = []
+    begin = start
+    for heading in headings:
+        _close(found, begin, heading.start, stack, marked)
+        while stack and stack[-1].level >= heading.level:
+            stack.pop()
+        stack.append(heading)
+        begin = heading.start
+    _close(found, begin, end, stack, marked)
+    return tuple(found)
+
+
+def _close(found: list[Segment], begin: int, end: int, stack: list[Heading], marked: bool) -> None:
+    if begin < end:
+        path = tuple(heading.text for heading in stack)
+        levels = tuple(heading.level for heading in stack) if marked else ()
+        anchor = ("heading", path[-1]) if path else ("text", "")
+        found.append(Segment(begin, end, path, *anchor, levels))
+
+
+# --- HTML -------------------------------------------------------------------------------
+
+
+def html_segments(text: str) -> tuple[Segment, ...]:
+    """The text between comments, scripts, styles and the head. One of them that does not end is left in."""
+    found: list[Segment] = []
+    endless: set[str] = set()
+    start = at = 0
+    while opening := _UNSHOWN.search(text, at):
+        kind = opening[1] or opening[2].lower()
+        closing = None if kind in endless else _ENDS[kind].search(text, opening.end())
+        if closing is None:
+            endless.add(kind)
+            at = opening.end()
+            continue
+        found.append(Segment(start, opening.start()))
+        start = at = closing.end()
+    if not start:
+        return (Segment(0, len(text)),) if text else ()
+    found.append(Segment(start, len(text)))
+    return tuple(each for each in found if _HTML_TAG.sub("", text[each.start : each.end]).strip())
+
+
+def html_title(text: str) -> str:
+    """What ``<title>`` says, or an empty string."""
+    match = _HTML_TITLE.search(text)
+    return " ".join(html.unescape(match[1]).replace("\0", "").split())[:_NAME_LIMIT] if match else ""
+
+
+# --- reStructuredText and Org -----------------------------------------------------------
+
+
+def rst_segments(text: str) -> tuple[Segment, ...]:
+    """Sections of reStructuredText; the kinds of adornment get their levels as they appear."""
+    lines = text.split("\n")
+    levels: dict[tuple[str, bool], int] = {}
+    headings: list[Heading] = []
+    offset = 0
+    for number, line in enumerate(lines):
+        adorned = _rst_heading(lines, number)
+        if adorned:
+            begin = offset - (len(lines[number - 1]) + 1 if adorned[1] else 0)
+            level = levels.setdefault(adorned, len(levels) + 1)
+            headings.append(Heading(begin, level, _rst_plain(line)))
+        offset += len(line) + 1
+    return sections(headings, 0, len(text))
+
+
+def org_segments(text: str) -> tuple[Segment, ...]:
+    """Sections of an Org file, by its stars."""
+    headings = [
+        Heading(match.start(), len(match[1]), _org_plain(match[2])) for match in _ORG_HEADING.finditer(text)
+    ]
+    return sections(headings, 0, len(text))
+
+
+def org_title(text: str) -> str:
+    """What ``#+title:`` says, or an empty string."""
+    match = _ORG_TITLE.search(text)
+    return match[1].strip()[:_NAME_LIMIT] if match else ""
+
+
+def _rst_heading(lines: list[str], number: int) -> tuple[str, bool] | None:
+    """(adornment character, overlined) if line ``number`` is the title of a section."""
+    line = lines[number].rstrip()
+    under = _adornment(lines, number + 1)
+    if not under or not line or _adornment(lines, number):
+        return None
+    over = _adornment(lines, number - 1)
+    if over:
+        fits = over == under and len(over) >= min(4, len(line.strip()))
+        return (over[0], True) if fits else None
+    is_first = number == 0 or not lines[number - 1].strip()
+    fits = len(under) >= len(line) or len(under) >= 4
+    return (under[0], False) if is_first and fits and not line[0].isspace() else None
+
+
+def _adornment(lines: list[str], number: int) -> str:
+    if not 0 <= number < len(lines):
+        return ""
+    line = lines[number].rstrip()
+    return line if len(line) > 1 and _ADORNMENT.fullmatch(line) else ""
+
+
+def _rst_plain(line: str) -> str:
+    return " ".join(_MARKS.sub("", _ROLE.sub(r"\1", line[: 5 * _NAME_LIMIT])).split())[:_NAME_LIMIT]
+
+
+def _org_plain(line: str) -> str:
+    line = _ORG_KEYWORD.sub("", _ORG_TAGS.sub("", line[: 5 * _NAME_LIMIT]))
+    return " ".join(line.split())[:_NAME_LIMIT]
