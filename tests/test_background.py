@@ -98,7 +98,7 @@ def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on
     assert not background.working(library, "s")
     [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.texts_embedded < 40) == ("interrupted", True)
-    assert job.message == "The program was closed during the run. Its next start goes on with it."
+    assert job.message == "The program was closed during the run. Its next start continues it."
     check_library(library, "s")
 
     background.resume_all(library, OWNER)
@@ -197,7 +197,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         return refusal(store, work)
 
     monkeypatch.setattr("rag_core.store.lock._refusal", refuse)
-    monkeypatch.setattr("rag_core.store.lock._PATIENCE_S", 0.05)
+    monkeypatch.setattr("rag_core.store.lock._TIMEOUT_S", 0.05)
     monkeypatch.setattr("rag_core.library.background._LOOK_EVERY_S", 0.01)
     return refused
 

@@ -13,7 +13,7 @@ from rag_core.files import Preview, doubt
 from rag_core.library import Library
 from rag_core.types import OWNER, Job, Source
 from tests.conftest import index
-from tests.consistency import check_library
+from tests.consistency import check_library, run
 from tests.stored import contents, found, fresh_contents, outcomes, paths
 
 
@@ -34,13 +34,6 @@ def other(library: Library, tmp_path: Path, source: Source) -> Source:
     (folder / "zebra.md").write_text("The zebra sleeps.\n")
     index(library, "s", folder)
     return library.stores.info(OWNER, "s").sources[1]
-
-
-def run(library: Library) -> Job:
-    """Do what is requested of store ``s``."""
-    job = library.jobs.run(OWNER, "s")
-    assert job is not None
-    return job
 
 
 def roots(library: Library) -> list[str]:
@@ -260,7 +253,6 @@ def test_a_removal_that_was_cancelled_goes_on_with_the_next_run(
 
     assert paths(library) == ["other/zebra.md"]
     assert roots(library) == [other.root]
-    check_library(library, "s")
 
 
 def test_a_removal_that_was_interrupted_is_asked_for_still(

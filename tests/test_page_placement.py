@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.library import background
+from rag_core.library.models import Models
 from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.vectors.s3vectors import S3Options
@@ -78,7 +79,7 @@ def test_each_choice_says_where_text_goes() -> None:
 
 def test_looking_for_others_offers_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Connection("ollama", "Ollama", "embedder", "ready", "It answers.", embedders=("ollama:otter",))
-    monkeypatch.setattr(type(library()), "connections", lambda *_: [found])
+    monkeypatch.setattr(Models, "connections", lambda *_: [found])
     app = page()
     line = "ollama:otter (stays on this machine)"
     assert line not in app.selectbox(key="stores_embedder").options
@@ -97,7 +98,7 @@ def test_an_embedder_of_a_package_that_is_gone_is_offered_nowhere() -> None:
 
 
 def test_looking_for_others_in_vain_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(library()), "connections", lambda *_: [])
+    monkeypatch.setattr(Models, "connections", lambda *_: [])
     app = press(page(), "stores_look")
     assert "No other embedder is at hand." in said(app)
     [link] = [each.proto for each in app.get("page_link") if "says why" in each.proto.label]
@@ -122,7 +123,7 @@ def test_a_switch_that_is_being_done_says_so_once_and_offers_no_going_on(
     app = page(store="sea")
     assert "3 texts are still to embed" in said(app)
     assert has_key(app, "placement_go_on_sea")
-    monkeypatch.setattr("ui.runs.jobs.working", lambda *_: True)
+    monkeypatch.setattr("ui.runs.background.working", lambda *_: True)
     app = page(store="sea")
     assert "It is being done now" in said(app)
     assert said(app).count("The store is being indexed.") == 1

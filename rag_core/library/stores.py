@@ -130,7 +130,7 @@ class Stores(Service):
         if name is None or name in self.names(viewer):
             return ""
         where = self._settings.origin("default_store")
-        return f"The setting default_store ({where}) names {name!r}, which is no store. Change it."
+        return f"The setting default_store ({where}) names {name!r}, which does not exist. Change it."
 
     def create(
         self,
