@@ -39,19 +39,35 @@ pytest_plugins = [
     "tests.remote_zoo",
 ]
 
-# Half a minute each, or more: they begin first, so that none is left to one worker in the end.
-LONGEST = frozenset({
-    "test_accessibility", "test_attaching", "test_attacks_in_browser", "test_benchmarks",
-    "test_browser_files", "test_browser_keyboard", "test_docs_commands", "test_guests_meet_nothing",
-    "test_load", "test_mcp_doors", "test_outbox", "test_packaging", "test_page_guests",
-    "test_page_placement", "test_page_sharing", "test_placement", "test_readers", "test_real_services",
-    "test_terminal", "test_vector_bars", "test_vector_contract",
+# `make test` leaves these to `make test-all`: each takes long, and is not the only test of its room.
+THOROUGH = frozenset({
+    "test_accessibility", "test_attacks", "test_attacks_in_browser", "test_attaching", "test_background",
+    "test_benchmarks", "test_browser_ask", "test_browser_files", "test_browser_keyboard",
+    "test_browser_sharing", "test_chunk_properties", "test_cli_hints", "test_cli_placement",
+    "test_cli_settings", "test_convergence", "test_crash_remote", "test_docs_commands", "test_docs_pictures",
+    "test_embedders", "test_finding_a_browser", "test_gate_limits", "test_gate_live", "test_gate_withdrawn",
+    "test_guests_meet_nothing", "test_load", "test_mcp_doors", "test_outbox", "test_packaging",
+    "test_page_document", "test_page_folders", "test_page_guests", "test_page_index_run", "test_page_paging",
+    "test_page_placement", "test_page_sharing", "test_page_stores", "test_page_transfer", "test_paging",
+    "test_placement", "test_portable_hostile", "test_portable_interrupted", "test_real_services",
+    "test_refusals", "test_refused_remote_writes", "test_remote_search", "test_remote_store",
+    "test_restart", "test_s3_standin", "test_server_log", "test_smuggling", "test_switching",
+    "test_terminal", "test_vector_bars", "test_vector_servers",
 })  # fmt: skip
+OTHER_BACKENDS = (
+    "qdrant",
+    "chroma",
+)  # `make test` holds the contracts to S3 Vectors and the store's own file
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, the others in their order."""
-    items.sort(key=lambda item: item.path.stem not in LONGEST)
+    """Mark the thorough tests, and let them begin first: no long file is left to one worker in the end."""
+    for item in items:
+        case = item.name.partition("[")[2]
+        if item.path.stem in THOROUGH or any(backend in case for backend in OTHER_BACKENDS):
+            item.add_marker("thorough")
+    items.sort(key=lambda item: item.path.stem not in THOROUGH)
 
 
 def pytest_configure() -> None:
