@@ -104,11 +104,6 @@ def test_a_path_that_cannot_be_is_refused_in_two_sentences(
     assert len(result.err.splitlines()) == 2
 
 
-def test_store_create_makes_an_empty_store_with_its_embedder(run: Run) -> None:
-    info = run("store", "create", "new", "--embedder", "hashing:64", "--json").json
-    assert (info["name"], info["embedder"], info["file_count"]) == ("new", "hashing:64", 0)
-
-
 def test_store_list_names_every_store(run: Run) -> None:
     run("store", "create", "b", "--embedder", "hashing")
     run("store", "create", "A", "--embedder", "hashing")
@@ -233,21 +228,6 @@ def test_dry_run_shows_what_would_be_done_and_does_nothing(run: Run, garden: Pat
     assert run("store", "info", "garden", "--json").json == before
 
 
-def test_dry_run_of_new_globs_adds_no_folder(run: Run, notes: Path) -> None:
-    (notes / "a.md").write_text("A.", "utf-8")
-    run("store", "create", "dry", "--embedder", "hashing")
-    result = run("index", "*.md", "--store", "dry", "--root", notes, "--dry-run")
-    assert "added      a.md" in result.out
-    assert run("store", "info", "dry", "--json").json["sources"] == []
-
-
-def test_index_of_a_store_without_folders_says_what_to_name(run: Run) -> None:
-    run("store", "create", "empty", "--embedder", "hashing")
-    result = run("index", "--store", "empty")
-    assert result.status == 2
-    assert "has no folder yet" in result.err
-
-
 # --- query ------------------------------------------------------------------------------
 
 SEED_KEYS = "query store results total_results query_time_ms timestamp".split()
@@ -269,17 +249,6 @@ def test_query_answers_in_the_names_of_the_seed_and_ours(run: Run, garden: Path)
     assert [key for key in result if key in SEED_RESULT_KEYS] == SEED_RESULT_KEYS
     assert set(result) == {*SEED_RESULT_KEYS, *OUR_RESULT_KEYS}
     assert list(result["metadata"]) == METADATA_KEYS
-
-
-def test_query_result_says_where_and_what(run: Run, garden: Path) -> None:
-    result = run("query", "late winter", "--store", "garden", "--json").json["results"][0]
-    assert (result["rank"], result["file_path"], result["file_type"]) == (1, "rose.md", "markdown")
-    lines = (garden / "rose.md").read_text("utf-8").splitlines()
-    assert result["content"].rstrip().splitlines()[-1] == lines[result["end_line"] - 1]
-    assert result["absolute_path"] == str(garden / "rose.md")
-    metadata = result["metadata"]
-    assert (metadata["title"], metadata["tags"]) == ("Rose", ["#flower", "#plan/spring"])
-    assert (metadata["heading_path"], metadata["date"]) == (["Rose", "Pruning"], "2026-03-15")
 
 
 def test_query_for_people_shows_place_score_reason_and_passage(run: Run, garden: Path) -> None:
@@ -321,15 +290,6 @@ def test_query_goes_on_behind_an_offset_and_says_where(run: Run, garden: Path) -
     assert run(*command, "--offset", 3).out == "Nothing more.\n"
 
 
-def test_query_says_how_many_passages_fit(run: Run, garden: Path) -> None:
-    answer = run("query", "late winter", "--store", "garden", "--json").json
-    fit = sum(result["relevant"] for result in answer["results"])
-    assert 0 < fit < 3
-    last = run("query", "late winter", "--store", "garden").out.splitlines()[-1]
-    assert last.startswith(f"{fit} {'match' if fit == 1 else 'matches'}, {3 - fit} near miss")
-    assert last.endswith(" ms.")
-
-
 def test_query_prints_csv_and_says_what_else_is_to_be_said_beside_it(run: Run, garden: Path) -> None:
     result = run("query", "roses", "type:pyton", "--store", "garden", "--csv")
     assert result.out.lstrip("\ufeff").startswith('"rank","score",')
@@ -338,12 +298,6 @@ def test_query_prints_csv_and_says_what_else_is_to_be_said_beside_it(run: Run, g
     assert {row["absolute_path"] for row in rows} == {
         str(garden / name) for name in ("rose.md", "sub/bee.md", "water.py")
     }
-
-
-def test_query_prints_in_one_way(run: Run, garden: Path) -> None:
-    result = run("query", "roses", "--csv", "--json")
-    assert result.status == 2
-    assert result.json["error"]["suggestion"] == "Give --csv or --json."
 
 
 def test_query_takes_several_stores(run: Run, garden: Path) -> None:
@@ -357,11 +311,6 @@ def test_query_is_read_from_standard_input(run: Run, garden: Path, monkeypatch: 
     answer = run("query", "--stdin", "--store", "garden", "--json").json
     assert answer["query"] == "love � bees"
     assert answer["results"][0]["file_path"] == "sub/bee.md"
-
-
-def test_query_without_a_hit_says_so(run: Run, garden: Path) -> None:
-    result = run("query", "zebra", "--mode", "lexical")
-    assert (result.status, result.out) == (0, "Nothing found.\n")
 
 
 # --- list, status, model ----------------------------------------------------------------
@@ -402,10 +351,6 @@ def test_status_of_one_store_is_of_no_other(run: Run, garden: Path) -> None:
     assert "garden" not in run("status", "--store", "zoo").out
     refused = run("status", "--store", "zo")
     assert (refused.status, "Did you mean 'zoo'?" in refused.err) == (1, True)
-
-
-def test_status_without_stores_says_how_to_make_one(run: Run) -> None:
-    assert run("status").out == "There is no store yet. Make one: commonplace init FOLDER\n"
 
 
 def test_model_that_is_there_is_not_installed_again(

@@ -102,14 +102,3 @@ def kept(stores: Path) -> str:
 
 def test_repair_leaves_a_sound_store_alone(run: Run, stores: Path) -> None:
     assert run("repair", "--store", "b").out == "Store 'b' is sound; nothing was changed.\n"
-
-
-def test_what_is_beyond_repair_is_said_in_two_sentences(run: Run, stores: Path) -> None:
-    damage(stores / "a.db", "DROP TABLE exclusions")
-    (stores / "a.decisions.json").write_text("{}")
-    result = run("repair", "--store", "a")
-    assert result.status == 1
-    assert result.err == (
-        "Error: Store 'a' is damaged beyond repair: neither it nor the copy of your decisions beside it can"
-        " be read.\nDelete the store, then import its export or index its folders again.\n"
-    )

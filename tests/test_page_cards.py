@@ -12,8 +12,8 @@ import pytest
 from rag_core.library.searching import Searching
 from rag_core.library.stores import Stores
 from tests import pages
-from tests.pages import GUEST, markup
-from tests.search_page import HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page
+from tests.pages import markup
+from tests.search_page import TEA, Indexing, keys, open_card, open_page
 from ui import hits
 
 pytestmark = pytest.mark.usefixtures("owner")
@@ -68,19 +68,6 @@ def test_a_card_shows_its_path_once_and_offers_the_whole_to_be_copied(
     assert '[class*="st-key-place_card_"] .stCode pre { display: none; }' in hits.STYLE.read_text("utf-8")
 
 
-def test_a_place_is_one_line_whatever_the_file_is_called(indexing: Indexing) -> None:
-    indexing({HOSTILE_PATH: "needle\n"})
-    (code,) = open_page(q="needle").code
-    assert code.value.endswith("odd `name` <b>.md:1")
-    assert "\n" not in code.value
-
-
-def test_a_passage_of_one_line_is_on_a_line(indexing: Indexing) -> None:
-    indexing({"one.md": "needle"})
-    page = open_card(open_page(q="needle"), keys("needle")[0])
-    assert '<span class="cp-lines">Line 1</span>' in markup(page)
-
-
 # --- what a card says beyond the passage --------------------------------------------------
 
 
@@ -110,27 +97,3 @@ def test_a_note_of_only_a_title_says_so_and_what_it_is_called(indexing: Indexing
     assert "There is only the title · also called &lt;b&gt;Quay&lt;/b&gt; · #town" in said
     table = open_page(q="harbour", view="table").dataframe[0].value
     assert list(table["Passage"]) == ["There is only the title · also called <b>Quay</b> · #town"]
-
-
-def test_tags_are_left_out_of_a_card_and_stand_in_the_whole_passage(indexing: Indexing) -> None:
-    indexing(
-        {"pot.md": '# Pot\n\n<div align="center"><img src="a.png"></div>\n\nThe pot is warm.<br>Very.\n'}
-    )
-    page = open_page(q="pot warm")
-    assert "&lt;" not in markup(page)
-    opened = markup(open_card(page, keys("pot warm")[0]))
-    assert "&lt;div align=&quot;center&quot;&gt;&lt;img src=&quot;a.png&quot;&gt;&lt;/div&gt;" in opened
-
-
-def test_the_folder_without_a_name_has_one_for_the_owner(
-    water_notes: Indexing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(q="coffee boiling", k="1")
-    assert "Top of notes (3)" in page.selectbox(key="search_path").options
-    assert f'title="{tmp_path}/notes/coffee.md"' in markup(page)
-    opened = markup(open_card(page, keys("coffee boiling")[0]))
-    assert f"<dt>Folder</dt><dd>Top folder · {tmp_path}/notes</dd>" in opened
-    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
-    page = open_page(q="coffee boiling", k="1")
-    assert "Top folder (2)" in page.selectbox(key="search_path").options
-    assert str(tmp_path) not in markup(page)

@@ -12,7 +12,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.access import REFUSAL
-from rag_core.types import OWNER
 from tests import pages
 from tests.chat_servers import OllamaChat, say
 from tests.configured import configure
@@ -22,7 +21,6 @@ from tests.pages import HOSTILE, drawn, has_key, markup, press, texts
 from tests.standin import nobody, serving
 from tests.waiting import until
 from ui import access, tasks, work
-from ui.deps import library
 from ui.task_status import library_name
 
 pytestmark = pytest.mark.usefixtures("owner", "no_servers")
@@ -110,14 +108,6 @@ def test_check_again_asks_again(here: OllamaServer) -> None:
     press(app, "settings_check")
     assert "0 models, and none that can embed" in texts(app)
     assert len(here.asked) > asked
-
-
-def test_a_store_that_needs_what_is_away_is_named(here: OllamaServer, home: Path) -> None:
-    library().create_store(OWNER, "birds", "ollama")
-    configure(home, f"ollama_url: {nobody()}\n")
-    app = page()
-    assert "Used by birds." in texts(app)
-    assert "Nobody answers at" in texts(app)
 
 
 def test_amazon_is_asked_only_at_the_press_of_a_button(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,11 +213,6 @@ def test_every_setting_is_there_with_where_it_is_from_and_no_secret(
     assert "(`chat_base_url`) answers" in texts(app).replace("<code>", "`").replace("</code>", "`")
 
 
-def test_a_variable_that_means_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMONPLACE_TOPK", "7")
-    assert "COMMONPLACE_TOPK means nothing to Commonplace" in texts(page())
-
-
 # --- the model that answers ---------------------------------------------------------------
 
 
@@ -239,10 +224,3 @@ def test_the_model_that_answers_is_asked_and_what_could_be_chosen_stands_with_it
     app = page()
     assert "'ollama:talker' answers in " in texts(app)
     assert app.code[0].value == "llm: ollama:talker"
-
-
-def test_without_a_model_the_page_says_how_to_choose_one(home: Path, ollama_chat: OllamaChat) -> None:
-    configure(home, f"ollama_url: {ollama_chat.url}\n")
-    said = texts(page())
-    assert "No model is chosen to answer questions. These could: ollama:talker." in said
-    assert "Next: Write `llm: ollama:talker` into" in said.replace("<code>", "`").replace("</code>", "`")

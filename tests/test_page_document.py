@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -11,16 +10,13 @@ from urllib.parse import parse_qsl
 import pytest
 
 from rag_core.types import OWNER, DocumentView
-from tests import search_page
 from tests.conftest import index
 from tests.files_page import idle, open_page, page_links, said
 from tests.pages import GUEST, HOSTILE, drawn, markup, press
-from tests.stored import long_note, store_of
+from tests.stored import long_note
 from tests.trees import write
 from ui.deps import library
-from ui.document_page import window
 
-LINK = r'<a href="files\?([^"]*)">{}</a>'
 PAGE = 20  # so many passages at once are enough here
 TEA = """---
 tags: [drink/tea]
@@ -96,30 +92,6 @@ def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None
     assert page.code[0].value == str(shelf / "tea.md")
 
 
-def test_what_else_front_matter_says_is_shown_and_stays_text(shelf: Path) -> None:
-    page = open_page(store="notes", path="pot & lid.md")
-    assert "from: <b>Assam</b>" in said(page)
-    assert "<b>Assam" not in markup(page)
-
-
-def test_the_date_of_a_document_says_what_it_is_of(notes: Path) -> None:
-    write(notes, {"2026-03-15 walk.md": "We walked.\n", "plain.md": "Nothing said.\n"})
-    os.utime(notes / "plain.md", (1_700_000_000,) * 2)
-    index(library(), "notes", notes)
-    assert "· dated 2026-03-15 ·" in said(open_page(store="notes", path="2026-03-15 walk.md"))
-    assert "· changed 2023-11-14 ·" in said(open_page(store="notes", path="plain.md"))
-
-
-def test_of_an_empty_file_that_is_said_and_no_passage_counted(notes: Path) -> None:
-    write(notes, {"empty.md": "", "titled.md": "# A title alone\n"})
-    index(library(), "notes", notes)
-    page = open_page(store="notes", path="empty.md")
-    assert passages(markup(page))[0][2] == "The file is empty."
-    assert "· 0 B · read" in said(page)
-    assert "There is only the title" not in said(page)
-    assert "in 1 passage" in said(open_page(store="notes", path="titled.md"))
-
-
 def test_code_keeps_its_indentation(notes: Path) -> None:
     (notes / "kettle.py").write_text("    def boil(water):\n        return '<b>' + water\n")
     index(library(), "notes", notes)
@@ -155,17 +127,6 @@ def test_what_a_passage_repeats_is_shown_once_and_the_marked_one_whole(long_shel
     assert re.sub(r"\s", "", shown) in re.sub(r"\s", "", long_note(15 * PAGE))
 
 
-def test_a_passage_leads_to_itself_marked(shelf: Path) -> None:
-    page = open_page(store="notes", path="pot & lid.md")
-    [query] = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark lines 5-7">', markup(page))
-    [chunk] = library().documents.get(OWNER, "notes", "pot & lid.md").chunks
-    assert dict(parse_qsl(html.unescape(query))) == {
-        "store": "notes",
-        "path": "pot & lid.md",
-        "passage": chunk.key,
-    }
-
-
 def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> None:
     total = len(long_shelf.chunks)
     page = open_page(store="notes", path="long.md")
@@ -179,18 +140,6 @@ def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> Non
     page = open_page(store="notes", path="long.md", **{"from": str(total)})
     assert len(passages(markup(page))) == 1
     assert "Later passages" not in anchors(markup(page))
-
-
-def test_the_page_of_a_long_document_is_the_one_around_the_mark(long_shelf: DocumentView) -> None:
-    for number, chunk in enumerate(long_shelf.chunks):
-        marked = library().documents.get(OWNER, "notes", "long.md", chunk.key)
-        start, end = window(marked, 0)
-        assert start <= number < end
-        assert end - start == PAGE
-        if number in (0, PAGE, len(long_shelf.chunks) - 1):
-            shown = markup(open_page(store="notes", path="long.md", passage=chunk.key))
-            assert [kind for kind, _, _ in passages(shown)].count("cp-here") == 1
-    assert window(long_shelf, 10**6) == (0, PAGE)
 
 
 def test_a_link_to_a_passage_that_is_gone_says_so(shelf: Path) -> None:
@@ -226,24 +175,6 @@ def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
     assert open_page(**anchors(markup(page))["Pot"]).title[0].value == "Pot"
 
 
-def test_from_a_search_the_way_back_leads_to_its_results(shelf: Path) -> None:
-    page = search_page.open_page(q="dried leaves", type="markdown")
-    page.switch_page("../pages/files.py")
-    page.query_params["store"], page.query_params["path"] = "notes", "tea.md"
-    assert "Back to the results" not in page_links(open_page(store="notes", path="tea.md"))
-    links = page_links(drawn(page.run()))
-    assert links["Back to the results"] == "q=dried+leaves&type=markdown"
-    assert links["All files"] == "store=notes"
-
-
-def test_a_document_says_when_it_was_read_by_the_clock_of_this_computer(shelf: Path, tokyo: None) -> None:
-    store = store_of(library(), "notes")
-    with store.write() as db:
-        db.execute("UPDATE documents SET indexed_at = '2026-03-01T20:30:00Z'")
-    store.close()
-    assert "read 2026-03-02 05:30" in said(open_page(store="notes", path="tea.md"))
-
-
 def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(shelf: Path) -> None:
     [key] = [chunk.key for chunk in library().documents.get(OWNER, "notes", "tea.md").chunks][:1]
     page = open_page(
@@ -254,14 +185,6 @@ def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(sh
     written = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark', markup(page))
     searches = {dict(parse_qsl(html.unescape(each)))["search"] for each in written}
     assert searches == {"q=dried+tea+%22the+pot%22&view=table"}
-
-
-def test_the_search_goes_along_to_the_documents_of_links_both_ways(shelf: Path) -> None:
-    for path, name in (("tea.md", "Pot"), ("pot & lid.md", "Tea")):
-        body = markup(open_page(store="notes", path=path, search="q=dried+tea"))
-        leads = [dict(parse_qsl(html.unescape(query))) for query in re.findall(LINK.format(name), body)]
-        assert [each["search"] for each in leads] == ["q=dried+tea"] * 2, "Links to, and Linked from"
-        assert "search" not in anchors(markup(open_page(store="notes", path=path)))[name]
 
 
 @pytest.mark.parametrize("search", ["", "x", "evil=1", "q=" + "a" * 3000, "view=table"])

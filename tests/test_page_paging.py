@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.types import OWNER
 from tests.conftest import index
 from tests.pages import has_key, params, press, press_label
 from tests.search_page import open_page, said, titles
@@ -72,11 +71,6 @@ def test_page_behind_the_end_says_so_and_leads_to_the_first() -> None:
     assert params(press(page, "page_before")) == {"q": "heron"}
 
 
-def test_budget_for_programs_leaves_no_holes_between_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMONPLACE_MAX_TOKENS", "20")
-    assert len(titles(open_page(q="heron"))) == 10
-
-
 def test_list_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag_core.search.retrieve.MAX_DEPTH", 20)
     monkeypatch.setattr("ui.results.MAX_DEPTH", 20)
@@ -126,36 +120,3 @@ def test_deepest_page_asks_for_no_more_than_there_may_be() -> None:
     assert (deepest.offset, deepest.top_k) == (990, 10)
     assert from_params({"k": ["30"], "page": ["35"]}, choices).page == 1
     assert "The list ends before this page." in said(open_page(q="heron", k="30", page="34"))
-
-
-def test_it_says_how_many_fit_and_how_many_are_near() -> None:
-    answer = library().search(OWNER, "heron 7", mode="lexical", top_k=30)
-    fit = sum(hit.relevant for hit in answer.hits)
-    assert 0 < fit < len(answer.hits)
-    status = next(
-        line for line in said(open_page(q="heron 7", mode="lexical", k="30")) if line.endswith(" ms.")
-    )
-    assert status.startswith(f"{fit:,} match")
-    assert f", {COUNT - fit} near misses by words in " in status
-
-
-def test_it_says_how_many_fit_behind_what_is_shown_or_how_many_at_least(notes: Path) -> None:
-    answer = library().search(OWNER, "heron waits", top_k=5)
-    assert (answer.fitting, answer.fits_more, answer.has_more) == (COUNT, False, True)
-    few = library().search(OWNER, "heron 7", mode="lexical", top_k=30)
-    assert few.fitting == sum(hit.relevant for hit in few.hits)
-    for number in range(150):
-        (notes / f"more {number}.md").write_text(f"A heron waits, for the {number}th time.\n")
-    index(library(), "birds", notes)
-    many = library().search(OWNER, "heron waits", mode="lexical", top_k=5)
-    assert (many.fitting, many.fits_more) == (100, True)
-    page = open_page(q="heron waits", mode="lexical")
-    assert any(
-        line.startswith("Passages 1 to 10 of at least 100: 10 matches by words in ") for line in said(page)
-    )
-
-
-def test_near_misses_behind_good_ones_stand_under_their_name_on_every_page() -> None:
-    page = open_page(q="heron 7", mode="lexical", page="2")
-    assert "Near misses" in "".join(element.proto.body for element in page.get("html"))
-    assert not [line for line in said(page) if line.startswith("Nothing fits")]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,14 +15,13 @@ from rag_core.library.models import Models
 from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.vectors.s3vectors import S3Options
-from rag_core.wording import the_embedder
 from tests import pages
 from tests.conftest import index
 from tests.pages import drawn, has_key, markup, press
 from tests.s3vectors import Faults, Server
 from tests.stored import store_of
 from tests.waiting import until
-from ui import store_facts, tasks, work
+from ui import tasks, work
 from ui.deps import library
 from ui.task_status import library_name
 
@@ -87,24 +84,6 @@ def test_looking_for_others_offers_what_is_found(monkeypatch: pytest.MonkeyPatch
     assert line in app.selectbox(key="stores_embedder").options
 
 
-def test_an_embedder_of_a_package_that_is_gone_is_offered_nowhere() -> None:
-    library().create_store(OWNER, "old", "hashing")
-    with closing(sqlite3.connect(library().settings.store_dir / "old.db")) as db, db:
-        db.execute("UPDATE meta SET value = 'gone:model' WHERE key = 'embedder'")
-    for name, key in (("stores", "stores"), ("settings", "settings_trial")):
-        options = pages.open_page(name).selectbox(key=f"{key}_embedder").options
-        assert not any(option.startswith("gone") for option in options)
-    assert "gone:model" in said(page(store="old"))
-
-
-def test_looking_for_others_in_vain_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Models, "connections", lambda *_: [])
-    app = press(page(), "stores_look")
-    assert "No other embedder is at hand." in said(app)
-    [link] = [each.proto for each in app.get("page_link") if "says why" in each.proto.label]
-    assert link.page == "settings"
-
-
 def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
     app = page(store="sea")
     app.selectbox(key="placement_sea_backend").set_value("local").run()
@@ -132,16 +111,6 @@ def test_a_switch_that_is_being_done_says_so_once_and_offers_no_going_on(
     assert app.button(key="placement_abandon_sea").disabled
 
 
-def test_what_a_switch_has_still_to_embed_is_said_in_one_place() -> None:
-    info = replace(library().stores.info(OWNER, "sea"), pending=2)
-    assert "2 to embed" in store_facts.sheet(info)
-    assert "to embed" not in store_facts.sheet(replace(info, switching="hashing:64", to_switch=3))
-
-
-def test_the_built_in_model_is_not_called_by_its_file_name() -> None:
-    assert (the_embedder("minilm"), the_embedder("hashing")) == ("the built-in model", "hashing")
-
-
 def test_a_switch_under_way_can_be_given_up() -> None:
     library().placement.switch(OWNER, "sea", "hashing:64")
     app = page(store="sea")
@@ -150,16 +119,6 @@ def test_a_switch_under_way_can_be_given_up() -> None:
     app = at_rest(page(store="sea"))
     assert "still to embed" not in said(app)
     assert library().stores.info(OWNER, "sea").embedder == "hashing"
-
-
-def test_a_switch_to_what_a_store_has_already_is_a_note_and_no_error() -> None:
-    app = page(store="sea")
-    press(app, "placement_sea_start")
-    [note] = app.info
-    assert "has this embedder and vector index already" in note.value
-    assert note.value.endswith("Nothing was changed\\.")
-    assert not app.error
-    assert not drawn(app.run()).info
 
 
 def test_private_notes_alone_can_be_let_out() -> None:

@@ -14,8 +14,8 @@ from rag_core.store import lock
 from rag_core.store.jobs import UNSAID
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
-from tests.index_page import errors, finished, page, texts, until
-from tests.pages import drawn, has_key, press
+from tests.index_page import finished, page, texts, until
+from tests.pages import drawn, press
 from ui.deps import library
 
 STORE = "mine"
@@ -95,24 +95,6 @@ def test_the_reasons_of_skipped_files_stay_behind_the_next_run(notes: Path) -> N
     assert row == {"Files": 2, "Reason": "It is a PNG image, not text.", "Which": "a.png, b.png"}
 
 
-def test_files_that_are_gone_meanwhile_are_said(notes: Path) -> None:
-    (notes / "a.md").write_bytes(BROKEN)
-    (notes / "b.md").write_text("It is good.\n")
-    index(library(), STORE, notes)
-    app = page()
-    (notes / "a.md").unlink()
-    index(library(), STORE)
-    press(app, "index_retry_0")
-    assert "has no file 'a.md'" in errors(app)
-    assert not has_key(app, "index_retry_0")
-
-
-def test_a_store_that_was_read_in_whole_says_nothing_of_it(notes: Path) -> None:
-    (notes / "a.md").write_text("It is good.\n")
-    index(library(), STORE, notes)
-    assert "could not be read" not in texts(page())
-
-
 # --- what is asked for ------------------------------------------------------------------
 
 
@@ -175,8 +157,3 @@ def test_the_last_runs_are_a_table_and_one_is_shown_with_its_files(notes: Path) 
 
     assert "**1 file could not be read.**" in texts(app)
     assert list(app.dataframe[-1].value["File"]) == ["a.md"]
-
-
-def test_a_run_of_a_store_that_was_never_indexed_is_not_shown() -> None:
-    library().create_store(OWNER, STORE, "hashing")
-    assert "Last runs" not in texts(page())

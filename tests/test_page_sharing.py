@@ -103,19 +103,6 @@ def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
     assert app.text_input(key="settings_share_login").value == ""
 
 
-def test_from_when_on_a_guest_gets_in_is_told_as_it_is(tailscale: Program) -> None:
-    said = texts(share(page(), ADA, "work"))
-    assert f"{ADA} may search work as soon as Tailscale leads to this app." in said
-    tailscale.says(running(), forwarding(8501))
-    app = press(page(), "settings_tailscale_look")
-    assert f"{GRACE} may search work now." in texts(share(app, GRACE, "work"))
-
-
-def test_a_login_that_is_probably_cut_short_is_refused() -> None:
-    assert "'bob' is not a whole login: it has no '@'." in texts(share(page(), "bob", "work"))
-    assert not library().sharing.people(OWNER)
-
-
 @pytest.mark.parametrize(
     ("login", "chosen", "error"),
     [
@@ -170,13 +157,6 @@ def test_a_person_is_removed_after_a_second_press() -> None:
     assert f"{ADA} gets in no more." in texts(app)
 
 
-def test_a_person_who_was_removed_elsewhere_is_said_to_be_gone() -> None:
-    library().sharing.share(OWNER, ADA, ["notes"])
-    app = press(page(), f"settings_person_remove_{ADA}")
-    library().sharing.unshare(OWNER, ADA)
-    assert "has no access" in press(app, f"settings_person_removed_{ADA}").error[0].value
-
-
 def test_another_owner_is_named_and_removed() -> None:
     app = page()
     assert "private ones too" in texts(app)
@@ -208,14 +188,6 @@ def test_those_of_the_tailnet_who_are_not_in_yet_are_offered(tailscale: Program)
     press(app, "settings_share_add")
     assert library().sharing.people(OWNER)[0].login == GRACE
     assert not [each for each in app.selectbox if each.key == "settings_share_known"]
-
-
-def test_oneself_is_offered_as_an_owner(tailscale: Program) -> None:
-    app = press(page(), "settings_owner_self")
-    assert app.text_input(key="settings_owner_login").value == ADA
-    press(app, "settings_owner_make")
-    assert library().sharing.viewer_for(ADA) == OWNER
-    assert not has_key(app, "settings_owner_self")
 
 
 # --- visits -----------------------------------------------------------------------------

@@ -165,16 +165,6 @@ def test_json_holds_hostile_text_as_escapes(hostile: Path) -> None:
     assert json.loads(run("query", f"heron {ESCAPES}", "--json").stdout)["query"] == f"heron {ESCAPES}"
 
 
-@pytest.mark.parametrize("end", ["\r\n", "\r"], ids=["of Windows", "of old Macs"])
-def test_lines_of_other_systems_end_as_they_do_here(library: Library, notes: Path, end: str) -> None:
-    lines = ["# Winter tyres", "", "The tyres are stored at Garage Meier,", "row 14."]
-    (notes / "tyres.md").write_bytes("".join(each + end for each in lines).encode())
-    index(library, "car", notes)
-    assert "\n".join(lines) in run("show", "tyres.md", "--store", "car").stdout
-    found = run("query", "tyres", "--store", "car").stdout
-    assert "# Winter tyres The tyres are stored at Garage Meier, row 14." in " ".join(found.split())
-
-
 def test_name_with_a_line_break_stays_on_its_line(hostile: Path) -> None:
     run("index", "**/*", "--store", "birds", "--root", hostile)
     assert len(run("list", "--store", "birds").stdout.splitlines()) == 1 + 4
@@ -248,14 +238,6 @@ def test_progress_is_one_line_that_moves_and_goes_on_a_terminal(library: Library
     assert rest.startswith("Done in ")
 
 
-def test_progress_is_not_shown_to_a_pipe(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("A heron.", "utf-8")
-    library.create_store(OWNER, "birds", "hashing")
-    result = run("index", "*.md", "--store", "birds", "--root", notes)
-    assert result.stderr == ""
-    assert result.stdout.startswith("Done in ")
-
-
 def test_progress_fits_its_terminal_when_answers_go_elsewhere(library: Library, notes: Path) -> None:
     (notes / ("long-" * 20 + ".md")).write_text("A heron.", "utf-8")
     library.create_store(OWNER, "birds", "hashing")
@@ -313,11 +295,6 @@ def test_columns_stand_below_each_other_whatever_the_script(birds: Path) -> None
         rows = [line for line in shown.splitlines() if "markdown" in line]
         assert len({columns_of(line.partition("markdown")[0]) for line in rows}) == 1
         assert len(rows) == 3
-
-
-def test_a_pipe_gets_whole_lines(birds: Path) -> None:
-    [row] = [line for line in run("list").stdout.splitlines() if line.startswith("broken.md")]
-    assert row.endswith("is marked as UTF-8 but is not valid UTF-8.")
 
 
 @pytest.mark.parametrize("command", [["list"], ["index", "--json"]])
