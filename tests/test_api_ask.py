@@ -72,17 +72,6 @@ def test_vaults_folders_and_k_narrow_what_is_asked(
     assert "rope.md" in passages(ollama_chat)
 
 
-def test_stores_is_another_name_of_vaults(answering: Answering, serve: Serve) -> None:
-    rest = serve(answering(SAID))
-    assert rest.post("/ask", {"question": QUESTION, "stores": ["port"]}).json["stores"] == ["port"]
-    both = rest.post("/ask", {"question": QUESTION, "stores": ["port"], "vaults": ["home"]}).json["stores"]
-    assert sorted(both) == ["home", "port"]
-    refused = rest.post("/ask", {"question": QUESTION, "stores": ["nine"]})
-    assert (refused.status, refused.error.partition(".")[0]) == (
-        400, "stores: There is no store called 'nine'",
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("vaults", [{}, {"vaults": []}], ids=["none", "empty"])
 def test_without_vaults_all_that_the_viewer_may_see_are_asked(
     answering: Answering, serve: Serve, vaults: dict[str, list[str]]
@@ -126,13 +115,6 @@ def test_an_answer_comes_as_events_only_to_who_wants_them(answering: Answering, 
     ):
         answer = rest.post("/ask", {"question": QUESTION}, Accept=accept)
         assert (answer.headers["content-type"], answer.headers["cache-control"]) == (kind, "no-store")
-
-
-def test_what_nothing_fits_is_answered_without_a_model(answering: Answering, serve: Serve) -> None:
-    rest = serve(answering(SAID, ollama_url=nobody()))
-    whole = rest.post("/ask", {"question": "zxqv"})
-    assert (whole.status, whole.json["found"], whole.json["references"]) == (200, False, [])
-    assert [name for name, _ in events(rest.post("/ask", {"question": "zxqv"}, **EVENTS).body)] == ["reply"]
 
 
 def test_without_a_model_it_is_a_bad_gateway_with_the_passages(answering: Answering, serve: Serve) -> None:

@@ -35,16 +35,6 @@ def test_a_file_that_cannot_be_read_is_an_error(mcp_owner: Assistant, notes: Pat
     assert "'bad.md' could not be read." in mcp_owner.error("index_file", file_path="bad.md")
 
 
-def test_another_file_that_fails_in_the_same_run_is_no_error_of_this_one(
-    mcp_owner: Assistant, mcp_library: Library, notes: Path
-) -> None:
-    write(notes / "sea", {"new.md": "# New\n\nA new lighthouse.\n"})
-    (notes / "sea" / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    mcp_library.jobs.request_path(OWNER, "sea", "bad.md")
-    done = mcp_owner.data("index_file", file_path="new.md")
-    assert (done["source_file"], done["job"]["failed"]) == ("new.md", 1)
-
-
 def test_passages_are_taken_out_and_it_says_for_how_long(mcp_owner: Assistant, mcp_library: Library) -> None:
     [hit] = mcp_owner.data("search", query="berth forty euros", n_results=1)["results"]
     done = mcp_owner.data("delete_chunks", ids=[hit["id"]])
@@ -122,15 +112,6 @@ def test_a_folder_below_the_roots_is_added(adding: Assistant, mcp_library: Libra
     assert "shelf/keys/id_rsa" not in known(mcp_library)
     again = adding.data("index_directory", dir_path=str(notes / "shelf"))
     assert ("message" in again, again["job"]["counts"]) == (False, {"unchanged": 2})
-
-
-def test_without_recursive_only_the_files_of_the_folder_itself_are_added(
-    adding: Assistant, mcp_library: Library, notes: Path
-) -> None:
-    adding.data("index_directory", dir_path=str(notes / "shelf"), recursive=False)
-    assert {"shelf/tea.md"} == {path for path in known(mcp_library) if path.startswith("shelf")}
-    adding.data("index_directory", dir_path=str(notes / "shelf"))
-    assert "shelf/deep/pot.md" in known(mcp_library)
 
 
 def test_a_file_below_the_roots_is_added_alone(adding: Assistant, mcp_library: Library, notes: Path) -> None:

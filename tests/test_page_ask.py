@@ -321,8 +321,3 @@ def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(
     without = said(page())
     assert "config.yaml" not in without
     assert "No model answers questions here" in without
-
-
-def test_a_guest_who_may_only_search_has_no_box_for_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "viewer", lambda: replace(GUEST, stores=frozenset({"port"})))
-    assert not has_key(page(), "ask_box")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.access import REFUSAL
 from tests import pages
 from tests.chat_servers import OllamaChat, say
 from tests.configured import configure
@@ -20,7 +19,7 @@ from tests.openai_server import OpenAIServer
 from tests.pages import HOSTILE, drawn, has_key, markup, press, texts
 from tests.standin import nobody, serving
 from tests.waiting import until
-from ui import access, tasks, work
+from ui import tasks, work
 from ui.task_status import library_name
 
 pytestmark = pytest.mark.usefixtures("owner", "no_servers")
@@ -67,13 +66,6 @@ def disabled(app: AppTest, key: str) -> bool:
 
 
 # --- connections ------------------------------------------------------------------------
-
-
-def test_nobody_but_the_owner_sees_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "_headers", dict)
-    app = page()
-    assert [error.value for error in app.error] == [REFUSAL]
-    assert "Ollama" not in texts(app)
 
 
 def test_every_connection_is_there_with_its_state_and_next_step() -> None:

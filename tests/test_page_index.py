@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.access import LOGIN_HEADER, ROLE_HEADER
 from rag_core.types import OWNER
 from tests.index_page import errors, finished, page, texts, until, with_folder
 from tests.pages import drawn, has_key, press, press_label
-from ui import access
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 from ui.folders import PICKER
@@ -180,17 +178,6 @@ def test_the_dry_run_names_what_is_passed_over(hashing_store: str, four_files: P
 
 
 # --- who may, and what may not ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("headers", [{}, {ROLE_HEADER: "guest", LOGIN_HEADER: "ann@example.com"}])
-def test_nobody_but_the_owner_gets_the_page(
-    hashing_store: str, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
-) -> None:
-    monkeypatch.setattr(access, "_headers", lambda: headers)
-    app = page()
-    assert len(app.error) == 1
-    assert not app.title
-    assert not app.selectbox
 
 
 def test_hostile_names_are_never_markdown(hashing_store: str, tmp_path: Path) -> None:

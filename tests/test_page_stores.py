@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.access import REFUSAL
 from rag_core.library import Library, background
 from rag_core.store import lock
 from rag_core.types import OWNER
@@ -20,21 +19,12 @@ from tests.pages import drawn, has_key, markup, params, press, press_label, text
 from tests.stored import found
 from tests.stores_page import links, page, settled
 from tests.waiting import until
-from ui import access
 from ui.deps import library
 
 pytestmark = pytest.mark.usefixtures("owner")
 
 
 # --- the list ---------------------------------------------------------------------------
-
-
-def test_nobody_but_the_owner_sees_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    library().create_store(OWNER, "garden", "hashing")
-    monkeypatch.setattr(access, "_headers", dict)
-    app = page(store="garden")
-    assert [error.value for error in app.error] == [REFUSAL]
-    assert "garden" not in texts(app)
 
 
 def test_without_a_store_the_page_leads_to_the_index() -> None:
