@@ -16,7 +16,7 @@ import pytest
 from rag_core.api.openapi import document
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
-from tests.answering import GUEST, QUESTION, Answering, asked, passages
+from tests.answering import GUEST, QUESTION, Answering, passages
 from tests.chat_servers import OllamaChat, say
 from tests.rest import Rest, serving_rest
 from tests.standin import nobody
@@ -79,17 +79,6 @@ def test_without_vaults_all_that_the_viewer_may_see_are_asked(
     library = answering(SAID)
     assert serve(library).post("/ask", {"question": QUESTION, **vaults}).json["stores"] == ["home", "port"]
     assert serve(library, GUEST).post("/ask", {"question": QUESTION, **vaults}).json["stores"] == ["port"]
-
-
-def test_a_conversation_goes_to_the_model(
-    answering: Answering, serve: Serve, ollama_chat: OllamaChat
-) -> None:
-    turn = {"question": "Who has the key?", "answer": "The harbour master [1]. [no quote]", "private": False}
-    serve(answering(SAID)).post("/ask", {"question": QUESTION, "history": [turn]})
-    assert [each["content"] for each in asked(ollama_chat)[1:3]] == [
-        "Who has the key?",
-        "The harbour master.",
-    ]
 
 
 def test_events_are_the_passages_then_each_statement_then_the_whole(

@@ -123,30 +123,3 @@ def test_in_a_narrow_window_the_marked_passage_is_scrolled_to_and_then_left_alon
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
     app.rest()
     expect(page.get_by_role("heading", name="A long note", level=1)).to_be_in_viewport()
-
-
-def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> None:
-    page = app.page
-    page.set_viewport_size({"width": 390, "height": 844})
-    app.open("/")
-    pages = page.locator(".st-key-pages")
-    pages.get_by_role("link", name="Files").click()
-    expect(page.get_by_text("3 files", exact=True)).to_be_visible()
-    expect(page.get_by_test_id("stDataFrame")).to_be_hidden()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    tops = [link.bounding_box() for link in pages.locator("a").all()]
-    assert len({box["y"] for box in tops if box}) == 1, "the pages fit into one line"
-    page.set_viewport_size({"width": 390, "height": 500})
-    why = page.get_by_text("Why is a file not found?")
-    why.scroll_into_view_if_needed()
-    app.rest()
-    why.click()
-    expect(page.get_by_role("button", name="Tell me why")).to_be_in_viewport()
-    page.get_by_role("link", name="map.md").click()
-    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-    pages.get_by_role("link", name="Files").click()
-    expect(page.get_by_text("3 files", exact=True)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/files\?store=notes$"))
-    pages.get_by_role("link", name="Stores").click()
-    expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
-    assert app.errors == []

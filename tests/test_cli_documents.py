@@ -115,17 +115,6 @@ def shed(run: Run, garden: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_only_store_that_has_a_file_is_meant(
-    run: Run, shed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for path in ("rake.md", shed / "rake.md", "rake.md:3-3"):
-        assert run("show", path, "--json").json["store"] == "shed"
-    assert "handle" not in run("show", "rake.md:3").out
-    assert run("show", "bee.md", "--json").json["store"] == "garden"
-    monkeypatch.chdir(shed.parent)
-    assert run("show", "shed/rake.md", "--json").json["store"] == "shed"
-
-
 @pytest.mark.parametrize("command", ["show", "exclude", "reindex"])
 def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed: Path, command: str) -> None:
     run("store", "create", "empty", "--embedder", "hashing")
@@ -155,3 +144,14 @@ def test_a_damaged_store_keeps_no_file_of_another_from_being_found(run: Run, she
                 file.write_bytes(b"damaged" * 4096)
     assert run("show", "bee.md", "--store", "garden").status == 1
     assert run("show", "rake.md", "--json").json["store"] == "shed"
+
+
+def test_the_only_store_that_has_a_file_is_meant(
+    run: Run, shed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("rake.md", shed / "rake.md", "rake.md:3-3"):
+        assert run("show", path, "--json").json["store"] == "shed"
+    assert "handle" not in run("show", "rake.md:3").out
+    assert run("show", "bee.md", "--json").json["store"] == "garden"
+    monkeypatch.chdir(shed.parent)
+    assert run("show", "shed/rake.md", "--json").json["store"] == "shed"

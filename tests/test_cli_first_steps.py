@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.command import Run
-from tests.configured import configure
 from tests.doc_pages import README, fences
 from tests.trees import write
 
@@ -55,34 +54,6 @@ def test_a_letter_that_is_no_option_is_refused(run: Run, tea: Path, command: str
 # --- nothing found ----------------------------------------------------------------------
 
 
-def test_a_passage_over_the_budget_is_named(run: Run, tea: Path) -> None:
-    found = run("query", "tea", "--max-tokens", "1", "--mode", "lexical")
-    assert (found.status, found.out) == (0, "Nothing shown.\n")
-    assert found.err.startswith("The best passage has ")
-    assert found.err.endswith(" tokens, more than 1 (max_tokens).\n")
-    assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
-
-
-def test_matches_by_words_alone_are_called_so(
-    run: Run, notes: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
-    write(notes, {"poem.md": "# 诗\n\n白日依山尽，黄河入海流。\n", "river.md": "# River\n\nA poem.\n"})
-    run("init", notes)
-    said = run("query", "poem", "-river").out
-    assert "1 match by words in " in said
-    assert "by words" not in run("query", "poem").out, "one of them has a vector"
-
-
-def test_the_store_of_the_setting_is_named_where_there_are_others(run: Run, tea: Path, home: Path) -> None:
-    configure(home, "default_store: tea\n")
-    assert run("query", "tea").err == ""
-    run("store", "create", "other", "--embedder", "hashing")
-    assert run("query", "tea").err.startswith("Only in 'tea', as the setting default_store has it; --store")
-    assert run("query", "tea", "--store", "tea").err == ""
-    assert "Only in" not in run("query", "tea store:other").err
-
-
 # --- paths ------------------------------------------------------------------------------
 
 
@@ -112,34 +83,7 @@ def test_lines_behind_a_path_are_those_that_are_shown(run: Run, tea: Path) -> No
 # --- runs and folders -------------------------------------------------------------------
 
 
-def test_a_second_folder_says_what_its_files_are_called(run: Run, tea: Path, tmp_path: Path) -> None:
-    write(tmp_path / "work", {"plan.md": "# Plan\n"})
-    assert "called" not in run("source", "list").out
-    said = run("index", "**/*", "--root", tmp_path / "work").err
-    assert f"In this store the files of '{tmp_path}/work' are called 'work/…'." in said
-    assert "are called" not in run("index", "**/*", "--root", tmp_path / "work").err, "once"
-    listed = run("source", "list").out
-    assert "work/…" in listed
-    assert listed.count("…") == 1, "the files of the first folder are called as they are"
-
-
 # --- doctor -----------------------------------------------------------------------------
-
-
-def test_vectors_without_their_model_find_nothing_and_doctor_says_so(
-    run: Run, notes: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(notes, NOTES)
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
-    run("init", notes)
-    assert "1 passage can be found by meaning." in run("doctor", "--file", notes / "tea.md").out
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(notes / "none"))
-    said = run("doctor", "--file", notes / "tea.md", "--query", "tea")
-    assert said.status == 0, "words find it"
-    assert "can be found by meaning" not in said.out
-    assert "Nothing is found by meaning now. " in said.out
-    assert "The built-in embedding model is not installed." in said.out
-    assert said.out.splitlines()[-1].endswith("or with `commonplace model install`.")
 
 
 def test_doctor_gives_the_command_that_adds_a_file(run: Run, notes: Path) -> None:
@@ -182,3 +126,19 @@ def test_the_result_in_the_readme_has_the_names_that_are_printed(run: Run, tea: 
     assert shown["results"][0].keys() <= hit.keys()
     assert shown["results"][0]["metadata"].keys() <= hit["metadata"].keys()
     assert os.path.isabs(hit["absolute_path"])  # noqa: PTH117
+
+
+def test_a_passage_over_the_budget_is_named(run: Run, tea: Path) -> None:
+    found = run("query", "tea", "--max-tokens", "1", "--mode", "lexical")
+    assert (found.status, found.out) == (0, "Nothing shown.\n")
+    assert found.err.startswith("The best passage has ")
+    assert found.err.endswith(" tokens, more than 1 (max_tokens).\n")
+    assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
+
+
+def test_what_scores_too_low_is_said_with_the_best_score(run: Run, tea: Path) -> None:
+    found = run("query", "tea steeps", "--mode", "lexical", "--min-score", "1")
+    assert found.out == "Nothing found.\n"
+    assert found.err.startswith("The best score is 0.")
+    assert found.err.endswith(", below the minimum of 1 (min_score).\n")
+    assert "min_score" not in run("query", "tea", "--min-score", "0.01").err

@@ -84,12 +84,6 @@ def test_another_word_behind_a_command_leads_to_what_is_near(run: Run, words: li
     assert not meant or f"Did you mean {meant!r}?" in result.err
 
 
-def test_wrong_usage_is_said_on_two_lines(run: Run) -> None:
-    lines = run("completion").err.splitlines()
-    assert len(lines) == 2
-    assert "bash, zsh, fish" in lines[0]
-
-
 # --- folders and patterns ---------------------------------------------------------------
 
 
@@ -176,27 +170,6 @@ def test_an_excluded_file_is_said_to_be_excluded(
     assert run("reindex", name).status == 0
 
 
-@pytest.mark.parametrize("command", ["show", "reindex", "exclude"])
-def test_a_bare_name_leads_to_the_file(run: Run, garden: Path, command: str) -> None:
-    (garden / "sub").mkdir()
-    (garden / "sub" / "oak.md").write_text("# Oak\n\nIt is old.\n")
-    run("index")
-    assert run(command, "oak.md").err.endswith("Did you mean 'sub/oak.md'?\n")
-    assert run(command, "rosee.md").err.endswith("Did you mean 'rose.md'?\n")
-    assert run(command, "elm.md").err.endswith("It may have been moved or deleted.\n")
-
-
-@pytest.mark.parametrize("kind", ["md", "markdown", ".md", "MD"])
-def test_a_type_goes_by_its_name_and_by_its_suffix(run: Run, garden: Path, kind: str) -> None:
-    typed = run("query", f"tells type:{kind}", "--json").json["results"]
-    chosen = run("query", "tells", "--filter", f"type={kind}", "--json").json["results"]
-    left = run("query", f"tells -type:{kind}", "--json").json["results"]
-    assert (
-        {hit["file_path"] for hit in typed} == {hit["file_path"] for hit in chosen} == {"rose.md", "bee.md"}
-    )
-    assert {hit["file_path"] for hit in left} == {"todo.txt"}
-
-
 # --- runs -------------------------------------------------------------------------------
 
 
@@ -216,14 +189,6 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
     ]
     assert "2 read again" in run("index", "--force").out
     assert run("index").out.splitlines()[0].endswith(": 2 unchanged, 4 still skipped, 1 failed.")
-
-
-def test_many_failed_files_are_not_all_listed(run: Run, notes: Path) -> None:
-    for number in range(43):
-        (notes / f"{number}.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    run("store", "create", "s", "--embedder", "hashing")
-    out = run("index", "**/*", "--root", notes).out
-    assert out.endswith("  … and 3 more; see commonplace list --store s --state failed\n")
 
 
 def test_nothing_to_list_is_said_in_words(run: Run) -> None:

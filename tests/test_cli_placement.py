@@ -19,12 +19,6 @@ def zoo(run: Run, amazon_configured: Server, notes: Path) -> Run:
     return run
 
 
-def test_store_info_says_where_the_vectors_are(zoo: Run) -> None:
-    assert "s3vectors://commonplace-zoo/main" in zoo("store", "info", "zoo").out
-    info = zoo("store", "info", "zoo", "--json").json
-    assert (info["bucket_name"], info["index_name"], info["unsent"]) == ("commonplace-zoo", "main", 0)
-
-
 def test_switch_makes_the_vectors_anew_and_says_so(zoo: Run) -> None:
     done = zoo("store", "switch", "zoo", "--embedder", "hashing:64")
     assert done.status == 0

@@ -32,15 +32,6 @@ def garden(run: Run, notes: Path) -> Path:
 # --- options that belong to something else ----------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--exclude", "--root"])
-def test_what_belongs_to_a_pattern_is_refused_without_one(run: Run, garden: Path, option: str) -> None:
-    refused = run("index", option, garden)
-    assert refused.status == 2
-    assert refused.err.startswith(f"Error: {option} needs a PATTERN.\n")
-    assert "`commonplace source edit NUMBER --store garden`" in refused.err
-    assert run("source", "list", "--json").json["sources"][0]["exclude"] == []
-
-
 @pytest.mark.parametrize("command", [["list"], ["repair"], ["jobs"], ["source", "list"]], ids=" ".join)
 @pytest.mark.parametrize("several", [False, True])
 def test_a_store_may_be_named_without_its_option(
@@ -81,14 +72,6 @@ def test_a_configured_store_that_is_not_there_is_told_to_be_configured(
         "Error: There is no store called 'gardn'."
     )
     assert "default_store" in run("query", "--help").out
-
-
-def test_one_text_is_no_list_of_stores(run: Run, garden: Path, home: Path) -> None:
-    library = Library.open(Settings(home / "data", home / "data" / "models", ()))
-    with pytest.raises(InvalidInput, match=r"Give a list: \['garden'\]"):
-        library.search(OWNER, "roses", "garden")
-    assert library.search(OWNER, "roses", ["garden"]).hits
-    library.close()
 
 
 # --- paths ------------------------------------------------------------------------------
@@ -163,3 +146,11 @@ def test_a_question_that_nobody_can_answer_names_its_option(
 
 
 # --- what was judged --------------------------------------------------------------------
+
+
+def test_one_text_is_no_list_of_stores(run: Run, garden: Path, home: Path) -> None:
+    library = Library.open(Settings(home / "data", home / "data" / "models", ()))
+    with pytest.raises(InvalidInput, match=r"Give a list: \['garden'\]"):
+        library.search(OWNER, "roses", "garden")
+    assert library.search(OWNER, "roses", ["garden"]).hits
+    library.close()

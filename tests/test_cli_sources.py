@@ -62,11 +62,6 @@ def test_edit_can_be_tried_out(run: Run, garden: Path) -> None:
     assert run("source", "list", "--store", "garden", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
-@pytest.mark.parametrize("options", [[], ["--exclude", "a*", "--no-exclude"]])
-def test_edit_of_nothing_and_of_both_is_wrong_usage(run: Run, garden: Path, options: list[str]) -> None:
-    assert run("source", "edit", 1, "--store", "garden", *options).status == 2
-
-
 def test_a_paused_folder_is_left_out_of_index_until_it_is_resumed(run: Run, garden: Path) -> None:
     run("source", "pause", 1, "--store", "garden")
     (garden / "new.md").write_text("It is new.\n")
@@ -100,11 +95,6 @@ def test_remove_can_be_tried_out_and_need_not_ask(run: Run, garden: Path) -> Non
     plan = run("source", "remove", 1, "--store", "garden", "--dry-run", "--json").json
     assert plan["sources"][0]["counts"]["deleted"] == 3
     assert run("source", "remove", 1, "--store", "garden", "--yes", "--json").json["counts"]["deleted"] == 3
-
-
-def test_an_unknown_folder_is_refused(run: Run, garden: Path) -> None:
-    result = run("source", "pause", 7, "--store", "garden")
-    assert (result.status, "no folder with the number 7" in result.err) == (1, True)
 
 
 # --- runs -------------------------------------------------------------------------------

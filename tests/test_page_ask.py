@@ -223,16 +223,6 @@ def test_an_answer_is_stopped_by_its_button_and_what_was_said_stays() -> None:
     assert not app.text_input(key="ask_box").disabled
 
 
-def test_an_answer_that_could_not_be_kept_is_shown_with_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise StoreError("The history of questions cannot be written: No space left on device.", "Make room.")
-
-    monkeypatch.setattr(Asking, "keep_reply", full)
-    app = ask(page())
-    assert "opens at six" in said(app)
-    assert "No space left on device. Make room." in said(app)
-
-
 # --- conversations ----------------------------------------------------------------------
 
 
@@ -290,20 +280,6 @@ def test_ticked_stores_and_a_folder_narrow_the_question_and_stand_in_the_address
     assert filters_in_address(app) == {"store": "port", "path": "deep"}, "a follow-up looks there, too"
 
 
-def test_the_number_of_passages_is_at_most_twenty(talker: OllamaChat) -> None:
-    assert page(k="21").number_input(key="ask_k").value == 5
-    box = page(k="1").number_input(key="ask_k")
-    assert (box.value, box.min, box.max) == (1, 1, 20)
-    ask(page(k="1"), "harbour")
-    assert "[2] [Vault" not in asked(talker)[-1]["content"]
-
-
-def test_a_new_conversation_keeps_the_filters() -> None:
-    app = ask(page(path="deep"), "harbour")
-    [link] = [each for each in app.get("page_link") if each.proto.label == "New conversation"]
-    assert link.proto.query_string == "path=deep"
-
-
 # --- a guest ----------------------------------------------------------------------------
 
 
@@ -321,3 +297,13 @@ def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(
     without = said(page())
     assert "config.yaml" not in without
     assert "No model answers questions here" in without
+
+
+def test_an_answer_that_could_not_be_kept_is_shown_with_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("The history of questions cannot be written: No space left on device.", "Make room.")
+
+    monkeypatch.setattr(Asking, "keep_reply", full)
+    app = ask(page())
+    assert "opens at six" in said(app)
+    assert "No space left on device. Make room." in said(app)

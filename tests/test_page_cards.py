@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from rag_core.library.searching import Searching
 from rag_core.library.stores import Stores
 from tests import pages
 from tests.pages import markup
@@ -36,17 +35,6 @@ def test_a_card_opens_with_its_neighbours(indexing: Indexing) -> None:
     passages = re.findall(r'<div class="cp-passage ([\w-]+)">(.*?)</div>', markup(page), re.DOTALL)
     assert [kind for kind, _ in passages] == ["cp-beside", "cp-here", "cp-beside"]
     assert [re.findall(r"number\d", text)[-1] for _, text in passages] == ["number2", "number3", "number4"]
-
-
-def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
-    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(q="water")
-    first, second, *_ = keys("water")
-    monkeypatch.setattr(Searching, "search", lambda *_, **__: pytest.fail("searched again"))
-    open_card(page, first)
-    open_card(page, second)
-    assert markup(page).count("cp-here") == 2
 
 
 def test_a_passage_that_is_gone_says_so(water_notes: Indexing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,17 +152,6 @@ def test_a_model_is_downloaded_while_the_page_is_used(held: Held) -> None:
     assert "is there now" not in texts(other)
 
 
-def test_a_download_is_cancelled(held: Held) -> None:
-    app = page()
-    app.text_input(key="settings_pull_model").set_value("bge-m3")
-    press(app, "settings_pull_start")
-    until(lambda: tasks.known(library_name())[0].part == 0.5)
-    press(drawn(app.run()), "task_cancel_pull_0")
-    until(lambda: not tasks.known(library_name())[0].running)
-    assert "Download of 'bge-m3' was cancelled; what was fetched is kept." in texts(drawn(app.run()))
-    assert held.models == {}
-
-
 # --- trying an embedder -----------------------------------------------------------------
 
 
@@ -176,14 +165,6 @@ def test_a_sentence_is_embedded_where_the_line_says(here: OllamaServer) -> None:
     assert "ms to have the embedder" in said
     assert "the sentence stays on this machine" in said
     assert here.texts[-1].endswith("The heron waits.")
-
-
-def test_an_embedder_that_is_not_there_says_why() -> None:
-    app = page()
-    app.text_input(key="settings_trial_sentence").set_value("The heron waits.")
-    assert "The built-in embedding model is not installed." in texts(press(app, "settings_trial_start"))
-    app.text_input(key="settings_trial_sentence").set_value(" ")
-    assert "There is no sentence." in texts(press(app, "settings_trial_start"))
 
 
 # --- configuration ----------------------------------------------------------------------

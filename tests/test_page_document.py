@@ -12,7 +12,7 @@ import pytest
 from rag_core.types import OWNER, DocumentView
 from tests.conftest import index
 from tests.files_page import idle, open_page, page_links, said
-from tests.pages import GUEST, HOSTILE, drawn, markup, press
+from tests.pages import GUEST, HOSTILE, markup, press
 from tests.stored import long_note
 from tests.trees import write
 from ui.deps import library
@@ -92,13 +92,6 @@ def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None
     assert page.code[0].value == str(shelf / "tea.md")
 
 
-def test_code_keeps_its_indentation(notes: Path) -> None:
-    (notes / "kettle.py").write_text("    def boil(water):\n        return '<b>' + water\n")
-    index(library(), "notes", notes)
-    [(kind, _, text)] = passages(markup(open_page(store="notes", path="kettle.py")))
-    assert (kind, text) == ("cp-beside cp-mono", "    def boil(water):\n        return '<b>' + water")
-
-
 def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_shelf: DocumentView) -> None:
     wanted = long_shelf.chunks[5]
     page = open_page(store="notes", path="long.md", passage=wanted.key)
@@ -111,20 +104,6 @@ def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_she
     assert shown.count('id="marked"') == 1
     assert page.code[0].value.endswith(f"long.md:{wanted.start_line}")
     assert f'<a href="#marked">Go to lines {wanted.start_line}-{wanted.end_line}</a>' in markup(page)
-
-
-def test_what_a_passage_repeats_is_shown_once_and_the_marked_one_whole(long_shelf: DocumentView) -> None:
-    second = long_shelf.chunks[1]
-    repeated = second.content[: second.repeats]
-    assert repeated
-    body = markup(open_page(store="notes", path="long.md"))
-    assert html.unescape(body).count(repeated) == 1
-    body = markup(open_page(store="notes", path="long.md", passage=second.key))
-    assert html.unescape(body).count(repeated) == 1
-    [marked] = [text for kind, _, text in passages(body) if kind == "cp-here"]
-    assert marked == second.content.strip()
-    shown = "".join(text for _, _, text in passages(body))
-    assert re.sub(r"\s", "", shown) in re.sub(r"\s", "", long_note(15 * PAGE))
 
 
 def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> None:
@@ -146,18 +125,6 @@ def test_a_link_to_a_passage_that_is_gone_says_so(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md", passage="00000000")
     assert "The passage that the link leads to is no longer in the document" in said(page)
     assert len(passages(markup(page))) == 2
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "x", "٣", "9" * 30])
-def test_a_senseless_number_shows_the_beginning(shelf: Path, number: str) -> None:
-    page = open_page(store="notes", path="tea.md", **{"from": number})
-    assert len(passages(markup(page))) == 2
-
-
-def test_warnings_of_the_reading_are_shown(notes: Path) -> None:
-    (notes / "a.md").write_text("---\ntags: [unclosed\n---\n# A\n\nWords.\n")
-    index(library(), "notes", notes)
-    assert "front matter" in open_page(store="notes", path="a.md").warning[0].value
 
 
 # --- links ----------------------------------------------------------------------------
@@ -187,13 +154,6 @@ def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(sh
     assert searches == {"q=dried+tea+%22the+pot%22&view=table"}
 
 
-@pytest.mark.parametrize("search", ["", "x", "evil=1", "q=" + "a" * 3000, "view=table"])
-def test_a_senseless_search_in_the_address_highlights_nothing(shelf: Path, search: str) -> None:
-    page = open_page(store="notes", path="tea.md", search=search)
-    assert "<mark>" not in markup(page)
-    assert len(passages(markup(page))) == 2
-
-
 # --- states and actions ---------------------------------------------------------------
 
 
@@ -215,30 +175,10 @@ def test_an_excluded_document_keeps_its_page_and_is_taken_back_there(shelf: Path
     assert len(passages(markup(page))) == 2
 
 
-def test_a_file_without_text_says_why(shelf: Path) -> None:
-    (shelf / "photo.md").write_bytes(bytes(range(256)) * 8)
-    index(library(), "notes")
-    page = open_page(store="notes", path="photo.md")
-    assert page.title[0].value.replace("\\", "") == "photo.md"
-    assert "Skipped: 'photo.md' is binary data, not text." in said(page)
-
-
 def test_a_document_that_is_not_there_is_named(shelf: Path) -> None:
     page = open_page(store="notes", path="sub/gone.md")
     assert "Store 'notes' has no file 'sub/gone.md'." in said(page)
     assert "All files" in page_links(page)
-
-
-def test_a_file_that_is_being_read_is_not_called_missing(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.file_actions.is_active", lambda *_: True)
-    page = open_page(store="notes", path="new.md")
-    assert "The file is not in the store, or not yet." in said(page)
-    assert "The store is being indexed." in said(page)
-    assert not page.error
-    monkeypatch.setattr("ui.file_actions.is_active", lambda *_: False)
-    assert "Store 'notes' has no file 'new.md'." in said(drawn(page.run()))
 
 
 # --- guests and hostile text ----------------------------------------------------------

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import html
-import re
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -19,7 +16,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.files_page import done, idle, open_page, page_links, paths, said, table
 from tests.live import ROOT
-from tests.pages import GUEST, HOSTILE, drawn, markup, press
+from tests.pages import GUEST, HOSTILE, drawn, press
 from tests.trees import write
 from ui.deps import library
 from ui.file_filters import FileFilters, to_params
@@ -67,29 +64,6 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert str(rows.loc["tea.md", "Read"]) > "2020"
     assert "5 files · 1 failed" in said(page)
     assert page_links(page)["New files are listed after the next run: index again"] == "store=notes"
-
-
-def test_a_narrow_window_has_the_files_as_links(shelf: Path) -> None:
-    (shelf / "tea.md").unlink()
-    found = re.findall(
-        r'<li><a href="files\?([^"]*)">.*?</a><p class="cp-quiet">(.*?)</p>', markup(open_page())
-    )
-    listed = {dict(parse_qsl(html.unescape(query)))["path"]: quiet for query, quiet in found}
-    assert list(listed) == sorted([*NOTES, "bad.md"])
-    assert (listed["tea.md"], listed["coffee.md"]) == ("Tea · missing", "Coffee")
-    write(shelf, {f"many/{number}.md": "Words.\n" for number in range(60)})
-    index(library(), "notes")
-    assert "And 15 more files: type words to find them." in said(open_page())
-
-
-def test_the_states_are_counted_and_choosing_one_shows_its_files_with_the_reason(shelf: Path) -> None:
-    page = open_page(store="notes")
-    pills = page.get("button_group")[0]
-    assert [option.content for option in pills.proto.options] == ["5 fresh", "1 failed"]
-    page = open_page(store="notes", state="failed")
-    assert paths(page) == ["bad.md"]
-    assert "is marked as UTF-8" in table(page)["Reason"][0]
-    assert "\n  1 failed  \n" in said(page)
 
 
 @pytest.mark.parametrize(
@@ -181,10 +155,6 @@ def test_a_label_that_comes_late_is_no_filter(shelf: Path, monkeypatch: pytest.M
     assert paths(page) == ["code/kettle.py"]
 
 
-def test_a_store_that_is_not_there_is_named(shelf: Path) -> None:
-    assert "There is no store called 'gone'." in said(open_page(store="gone"))
-
-
 # --- one file -------------------------------------------------------------------------
 
 
@@ -230,14 +200,6 @@ def test_what_came_of_an_action_is_told_once(shelf: Path, file: str, buttons: li
         said_last = done(press(page, f"file_{button}"))
     assert said_last == [told]
     assert not drawn(page.run()).success
-
-
-def test_a_missing_file_may_be_looked_for(shelf: Path) -> None:
-    (shelf / "tea.md").rename(shelf / "code" / "tea.md")
-    page = choose(open_page(store="notes"), "tea.md")
-    idle(press(page, "file_Look for it"))
-    assert "code/tea.md" in paths(page)
-    assert "tea.md" not in paths(page)
 
 
 def test_a_chosen_file_that_is_gone_is_chosen_no_longer(shelf: Path) -> None:

@@ -103,27 +103,6 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     assert not has_key(app, f"source_{STORE}_1_save")
 
 
-def test_patterns_that_were_typed_last_are_saved_though_the_page_was_not_drawn_with_them(
-    garden: Path,
-) -> None:
-    app = press(page(), f"source_edit_{STORE}_1")
-    app.text_area(key=f"source_{STORE}_1_include").set_value("**/ink.md")
-    app.button(key=f"source_{STORE}_1_save").click()  # both in one run of the page, as by a quick click
-    done(app.run())
-    assert paths() == ["deep/ink.md"]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "said"), [("../*.md", "leaves its folder"), ("*.pdf", "No file in this folder matches")]
-)
-def test_patterns_that_cannot_be_used_cannot_be_saved(garden: Path, pattern: str, said: str) -> None:
-    app = press(page(), f"source_edit_{STORE}_1")
-    drawn(app.text_area(key=f"source_{STORE}_1_include").set_value(pattern).run())
-    assert said in texts(app)
-    assert not has_key(app, f"source_{STORE}_1_save")
-    assert has_key(app, f"source_{STORE}_1_close")
-
-
 def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(garden: Path) -> None:
     app = drawn(page().text_input(key=FOLDER).set_value(str(garden)).run())
     drawn(app.text_area(key="index_exclude").set_value(f"{garden.name}/deep/**").run())
@@ -167,20 +146,6 @@ def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
     assert (garden / "rose.md").exists()
 
 
-def test_a_removal_that_was_stopped_is_shown_and_can_be_taken_back(garden: Path) -> None:
-    library().sources.remove(OWNER, STORE, 1)
-    library().jobs.cancel(OWNER, STORE)
-    library().jobs.run(OWNER, STORE)
-
-    app = page()
-    assert "Being removed" in texts(app)
-    assert not has_key(app, f"source_remove_{STORE}_1")
-    done(press(app, f"source_keep_{STORE}_1"))
-
-    assert len(paths()) == 4
-    assert "Being removed" not in texts(app)
-
-
 def test_what_goes_wrong_is_said_in_place(garden: Path) -> None:
     app = press(page(), f"source_edit_{STORE}_1")
     library().sources.remove(OWNER, STORE, 1)
@@ -190,18 +155,3 @@ def test_what_goes_wrong_is_said_in_place(garden: Path) -> None:
 
 
 # --- too much ---------------------------------------------------------------------------
-
-
-def test_the_whole_home_folder_is_indexed_only_when_that_is_meant(
-    garden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house = tmp_path / "house"
-    house.mkdir()
-    (house / "a.md").write_text("It is at home.\n")
-    monkeypatch.setenv("HOME", str(house))
-    app = drawn(page().text_input(key=FOLDER).set_value(str(house)).run())
-    assert "is your whole home folder" in texts(app)
-    assert app.button(key="index_now").disabled
-    drawn(app.checkbox[0].check().run())
-    done(press(app, "index_now"))
-    assert "house/a.md" in paths()

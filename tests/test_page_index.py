@@ -61,13 +61,6 @@ def test_a_bad_name_is_refused_in_place_with_both_sentences(four_files: Path) ->
     assert library().stores.names(OWNER) == []
 
 
-def test_choosing_a_store_writes_the_address(hashing_store: str) -> None:
-    library().create_store(OWNER, "another", "hashing")
-    app = drawn(page().selectbox(key="index_store").set_value("mine").run())
-    assert app.query_params["store"] == "mine"
-    assert page(store="mine").selectbox(key="index_store").value == "mine"
-
-
 def test_an_unknown_store_in_the_address_is_named_and_another_is_shown(hashing_store: str) -> None:
     app = page(store="mime")
     assert "There is no store called 'mime'. Did you mean 'mine'?" in errors(app)
@@ -168,13 +161,6 @@ def test_the_dry_run_shows_each_file_and_changes_nothing(hashing_store: str, fou
     assert "**4** added" in texts(app)
     assert set(app.dataframe[0].value["File"]) == {"tea.md", "bread.md", "deep/ink.md", "run.py"}
     assert library().stores.info(OWNER, hashing_store).sources == ()
-
-
-def test_the_dry_run_names_what_is_passed_over(hashing_store: str, four_files: Path) -> None:
-    (four_files / "server.pem").write_text("not a key")
-    app = press(with_folder(four_files), "index_dry_run")
-    [box] = app.warning
-    assert "Passed over server.pem: looks like a key or secret" in box.value.replace("\\", "")
 
 
 # --- who may, and what may not ----------------------------------------------------------

@@ -63,23 +63,6 @@ def test_index_again_reads_only_what_changed(hashing_store: str, four_files: Pat
     assert "**4** unchanged" in texts(app)
 
 
-def test_while_a_run_is_under_way_its_numbers_stand_once_and_no_folder_can_be_paused(
-    hashing_store: str, four_files: Path, slow: threading.Event
-) -> None:
-    source = library().add_source(OWNER, hashing_store, four_files, ("*.md",))
-    app = press(page(), "index_again")
-    pause = app.button(key=f"source_pause_{hashing_store}_{source.id}")
-    assert pause.disabled
-    assert app.button(key=f"source_index_{hashing_store}_{source.id}").disabled
-    assert app.button(key=f"source_remove_{hashing_store}_{source.id}").disabled
-    assert pause.help == "Pause it when the run has ended: this run would go on all the same."
-    assert "Embedding" not in markup(app)
-    assert "A folder can be indexed, paused, resumed or removed when the run has ended." in markup(app)
-    slow.set()
-    until(app, finished)
-    assert not app.button(key=f"source_pause_{hashing_store}_{source.id}").disabled
-
-
 def test_cancel_stops_the_run_and_go_on_ends_it(
     hashing_store: str, four_files: Path, slow: threading.Event
 ) -> None:

@@ -40,14 +40,6 @@ def test_next_shows_what_follows_and_previous_what_was_before() -> None:
     assert params(press(third, "page_before")) == {"q": "heron waits"}
 
 
-def test_a_link_to_a_page_and_going_back_show_that_page() -> None:
-    second = press(open_page(q="heron waits"), "page_after")
-    page = open_page(q="heron waits", page="2")
-    assert titles(page) == titles(second)
-    del page.query_params["page"]  # what the browser sends on Back
-    assert titles(page.run()) == titles(open_page(q="heron waits"))
-
-
 def test_first_page_has_nothing_before_and_last_page_nothing_behind() -> None:
     first = open_page(q="heron")
     assert (first.button(key="page_before").disabled, first.button(key="page_after").disabled) == (
@@ -61,14 +53,6 @@ def test_first_page_has_nothing_before_and_last_page_nothing_behind() -> None:
     whole = open_page(q="heron", k="30")
     assert not has_key(whole, "page_after")
     assert "That is all: 25 passages." in said(whole)
-
-
-def test_page_behind_the_end_says_so_and_leads_to_the_first() -> None:
-    page = open_page(q="heron", page="9")
-    assert titles(page) == []
-    assert "The list ends before this page." in said(page)
-    assert page.button(key="page_before").label == "First page"
-    assert params(press(page, "page_before")) == {"q": "heron"}
 
 
 def test_list_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.library import background
-from rag_core.library.models import Models
-from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.vectors.s3vectors import S3Options
 from tests import pages
 from tests.conftest import index
 from tests.pages import drawn, has_key, markup, press
-from tests.s3vectors import Faults, Server
-from tests.stored import store_of
+from tests.s3vectors import Server
 from tests.waiting import until
 from ui import tasks, work
 from ui.deps import library
@@ -72,16 +68,6 @@ def test_each_choice_says_where_text_goes() -> None:
     app.selectbox(key="stores_backend").set_value("s3vectors").run()
     assert "goes to Amazon S3 Vectors" in said(app)
     assert "Private notes, too" in [box.label for box in app.checkbox]
-
-
-def test_looking_for_others_offers_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Connection("ollama", "Ollama", "embedder", "ready", "It answers.", embedders=("ollama:otter",))
-    monkeypatch.setattr(Models, "connections", lambda *_: [found])
-    app = page()
-    line = "ollama:otter (stays on this machine)"
-    assert line not in app.selectbox(key="stores_embedder").options
-    press(app, "stores_look")
-    assert line in app.selectbox(key="stores_embedder").options
 
 
 def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
@@ -157,27 +143,3 @@ def test_an_index_is_attached_and_taken_over() -> None:
     press(app, "placement_take_over_copy")
     at_rest(app)
     assert not library().stores.info(OWNER, "copy").attached
-
-
-def test_a_backlog_is_seen(amazon_configured: Server, notes: Path) -> None:
-    amazon_configured.faults = Faults(1.0, 1, ("503",))
-    options = library()._shared.vector_options
-    options["s3vectors"] = replace(options["s3vectors"], attempts=1)
-    library()._shared.stores._remotes.clear()
-    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
-    index(library(), "sea")
-    assert "1 to send" in said(page())
-    assert "as soon as the vector index answers" in said(page(store="sea"))
-
-
-def test_a_store_whose_index_came_with_a_package_that_is_gone_is_shown_and_can_switch(sea: None) -> None:
-    opened = store_of(library(), "sea")
-    with opened.write() as db:
-        db.execute("UPDATE meta SET value = 'shelf' WHERE key = 'backend'")
-        db.execute("UPDATE meta SET value = 'shelf://sea' WHERE key = 'remote'")
-    opened.close()
-    app = page(store="sea")
-    assert app.selectbox(key="placement_sea_backend").value == "local"
-    press(app, "placement_sea_start")
-    at_rest(page(store="sea"))
-    assert library().stores.info(OWNER, "sea").backend == "local"

@@ -17,7 +17,7 @@ from rag_core.wording import moment
 from tests.files_page import page_links
 from tests.pages import GUEST, HOSTILE, drawn, markup, params
 from tests.pages import open_page as open_any
-from tests.search_page import HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page, titles
+from tests.search_page import HOSTILE_PATH, Indexing, keys, open_card, open_page, titles
 from ui import hits
 from ui.deps import library
 from ui.filters import with_parents
@@ -43,13 +43,6 @@ def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(wate
     page = open_page(q="harbour", store="gone")
     assert titles(page) == []
     assert ["no store called" in error.value and "gone" in error.value for error in page.error] == [True]
-
-
-def test_the_entry_in_the_history_before_an_opened_row_shows_its_search(water_notes: Indexing) -> None:
-    """Streamlit puts the document's address into the history of the Search page, too."""
-    page = open_page(store="notes", path="tea.md", passage="k", search="q=green+tea&view=table")
-    assert page.text_input[0].value == "green tea"
-    assert len(page.dataframe) == 1
 
 
 def test_near_misses_stand_apart(water_notes: Indexing) -> None:
@@ -173,16 +166,6 @@ def test_a_filter_stays_when_indexing_changes_its_count(water_notes: Indexing) -
     assert "kettle.py" not in titles(page)
 
 
-def test_a_store_filter_appears_with_a_second_store(water_notes: Indexing) -> None:
-    assert not open_page(q="water").multiselect
-    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
-    page = open_page(q="water", store="other")
-    assert titles(page) == ["Sea"]
-    page.multiselect(key="search_store").set_value(["notes"]).run()
-    assert "Sea" not in titles(page)
-    assert params(page) == {"q": "water", "store": "notes"}
-
-
 # --- table ------------------------------------------------------------------------------
 
 
@@ -254,13 +237,6 @@ def test_a_number_out_of_range_is_the_default(text: str) -> None:
 # --- states -----------------------------------------------------------------------------
 
 
-def test_without_a_store_it_leads_to_the_index_page() -> None:
-    page = open_page()
-    assert "PDF and Word are not yet." in markup(page)
-    assert page.title[0].value == "Nothing to search yet"
-    assert not page.text_input
-
-
 def test_an_empty_store_says_so() -> None:
     library().create_store(OWNER, "notes", "hashing")
     assert "no document to search yet" in markup(open_page())
@@ -272,17 +248,6 @@ def test_an_error_is_two_sentences(water_notes: Indexing) -> None:
     said = page.error[0].value.replace("\\", "").replace("\u2060", "")
     assert "'![x](http://evil.example/x.png)' is not a date" in said
     assert "![" not in page.error[0].value
-
-
-def test_a_missing_model_is_said_once_and_words_are_found(indexing: Indexing) -> None:
-    for store in ("notes", "more"):
-        indexing({"tea.md": TEA}, store, "minilm")
-    page = open_page(q="green tea")
-    assert titles(page)[0] == "Tea"
-    assert markup(page).count("Only words are searched") == 1
-    assert "Only words are searched in stores 'more', 'notes'." in html.unescape(markup(page))
-    assert markup(page).count("Install it on the Index page.") == 1
-    assert "commonplace model install" not in markup(page)
 
 
 def test_words_are_found_while_the_model_is_loading(

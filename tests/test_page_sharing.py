@@ -45,13 +45,6 @@ def share(app: AppTest, login: str, *names: str, may_ask: bool = False) -> AppTe
 # --- Tailscale --------------------------------------------------------------------------
 
 
-def test_without_tailscale_it_is_said_where_to_get_it() -> None:
-    app = page()
-    assert "Nobody came through the network yet." in texts(app)
-    assert "Next: Get it at tailscale.com/download" in texts(app)
-    assert codes(app) == ["tailscale serve --bg 8501"]
-
-
 def test_what_is_forwarded_has_an_address_for_guests(tailscale: Program) -> None:
     assert codes(page()) == ["tailscale serve --bg 8501", "tailscale serve --https=443 off"]
     tailscale.says(running(), forwarding(8501))
@@ -62,17 +55,6 @@ def test_what_is_forwarded_has_an_address_for_guests(tailscale: Program) -> None
 def test_funnel_is_warned_of(tailscale: Program) -> None:
     tailscale.says(running(), forwarding(8501, funnel=True))
     assert "to the whole internet" in "".join(each.value for each in page().warning)
-
-
-def test_tailscale_is_asked_again_after_a_press_and_not_at_every_turn(tailscale: Program) -> None:
-    app = page()
-    asked = len(tailscale.asked)
-    tailscale.says(running(BackendState="Stopped"))
-    drawn(app.run())
-    assert len(tailscale.asked) == asked
-    press(app, "settings_tailscale_look")
-    assert "Tailscale is stopped." in texts(app)
-    assert codes(app) == ["tailscale up"]
 
 
 def test_what_others_are_called_is_shown_as_it_is_written(tailscale: Program) -> None:
@@ -132,18 +114,6 @@ def test_a_guests_stores_are_changed_to_exactly_those_chosen() -> None:
     [person] = library().sharing.people(OWNER)
     assert (person.stores, person.may_ask) == (("work",), False)
     assert has_key(app, f"settings_person_change_{ADA}"), "the form is closed"
-
-
-def test_a_guest_without_a_store_is_refused_and_stays_as_before() -> None:
-    library().sharing.share(OWNER, ADA, ["notes"])
-    app = press(page(), f"settings_person_change_{ADA}")
-    app.multiselect(key=f"settings_person_stores_{ADA}").set_value([])
-    press(app, f"settings_person_save_{ADA}")
-    assert "No store is named" in app.error[0].value
-    assert library().sharing.people(OWNER)[0].stores == ("notes",)
-    press(app, f"settings_person_leave_{ADA}")
-    assert not app.error
-    assert has_key(app, f"settings_person_remove_{ADA}")
 
 
 def test_a_person_is_removed_after_a_second_press() -> None:
@@ -216,11 +186,3 @@ def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:
     app.multiselect(key="settings_share_stores").set_value(["notes"])
     press(app, "settings_share_add")
     assert not has_key(app, f"settings_knock_share_{GRACE}"), "they may come in now"
-
-
-def test_without_a_store_there_is_nothing_to_share() -> None:
-    for name in ("notes", "work"):
-        library().stores.delete(OWNER, name)
-    app = page()
-    assert "There is no store to share yet." in texts(app)
-    assert not has_key(app, "settings_share_add")

@@ -27,12 +27,6 @@ pytestmark = pytest.mark.usefixtures("owner")
 # --- the list ---------------------------------------------------------------------------
 
 
-def test_without_a_store_the_page_leads_to_the_index() -> None:
-    app = page()
-    assert "There is no store yet" in texts(app)
-    assert has_key(app, "first_folder")
-
-
 def test_every_store_is_listed_with_what_is_in_it(garden: Library) -> None:
     garden.create_store(OWNER, "empty", "hashing")
     app = page()
@@ -84,26 +78,6 @@ def test_a_hostile_folder_is_shown_as_it_is_called(garden: Library, notes: Path)
     assert "&lt;img src=x onerror=alert(1)&gt;" in said
 
 
-def test_its_search_files_and_folders_are_a_click_away(garden: Library) -> None:
-    leads = links(page(store="garden"))
-    assert leads["Search"] == "?store=garden"
-    assert leads["Files"] == "files?store=garden"
-    assert leads["Folders and runs"] == "index?store=garden"
-    assert leads["All stores"] == "stores?"
-    assert not has_key(page(store="garden"), "store_add_folder_garden")
-
-
-def test_an_empty_store_begins_with_the_picker_of_its_first_folder() -> None:
-    for name in ("another", "empty"):
-        library().create_store(OWNER, name, "hashing")
-    app = page(store="empty")
-    assert not any("store=empty" in leads for leads in links(app).values())
-    press(app, "store_add_folder_empty")
-    assert app.title[0].value == "Index"
-    assert app.selectbox(key="index_store").value == "empty"
-    assert "Use this folder" in [button.label for button in app.button]
-
-
 # --- a new one --------------------------------------------------------------------------
 
 
@@ -126,14 +100,6 @@ def test_a_new_store_gets_what_was_chosen_and_is_markup() -> None:
     assert (info.embedder, info.dimension, info.distance_metric) == ("hashing:64", 64, "euclidean")
     assert params(app) == {"store": "herbs"}
     assert app.title[0].value == "herbs"
-
-
-def test_a_dimension_is_asked_for_only_where_the_embedder_leaves_a_choice() -> None:
-    app = page()
-    assert "A vector of this embedder has 384 numbers." in texts(app)
-    assert not app.number_input
-    press(fill(app, "notes", "minilm"), "stores_create")
-    assert library().stores.info(OWNER, "notes").dimension == 384
 
 
 @pytest.mark.parametrize("name", ["", "../x", "x" * 300, "GARDEN", "<b>"])

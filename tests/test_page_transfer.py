@@ -128,29 +128,3 @@ def test_what_was_dropped_and_is_no_store_is_refused_by_its_own_name() -> None:
     settled(press(app, "stores_import"))
     assert "'<b>.commonplace' cannot be imported" in texts(app)
     assert library().stores.names(OWNER) == []
-
-
-def test_a_name_that_is_taken_is_refused_where_the_import_was_asked_for(
-    garden: Library, exported: Path
-) -> None:
-    app = page()
-    app.text_input(key="stores_import_path").set_value(str(exported))
-    settled(press(app, "stores_import"))
-    assert "A store called 'garden' exists already. Import it under another name" in texts(app)
-    assert "--name" not in texts(app)
-    assert app.text_input(key="stores_import_path").value == str(exported)
-    app.text_input(key="stores_import_name").set_value("again")
-    settled(press(app, "stores_import"))
-    assert "Store 'again' is ready" in texts(app)
-    assert app.text_input(key="stores_import_path").value == ""
-    assert app.text_input(key="stores_import_name").value == ""
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"), [("", "No file is named."), ("x.commonplace", "is not a whole path.")]
-)
-def test_an_import_without_a_path_is_refused_at_once(typed: str, said: str) -> None:
-    app = page()
-    app.text_input(key="stores_import_path").set_value(typed)
-    assert said in texts(press(app, "stores_import"))
-    assert tasks.known(library_name()) == []

@@ -154,11 +154,6 @@ def test_json_holds_hostile_text_as_escapes(hostile: Path) -> None:
     assert json.loads(run("query", f"heron {ESCAPES}", "--json").stdout)["query"] == f"heron {ESCAPES}"
 
 
-def test_name_with_a_line_break_stays_on_its_line(hostile: Path) -> None:
-    run("index", "**/*", "--store", "birds", "--root", hostile)
-    assert len(run("list", "--store", "birds").stdout.splitlines()) == 1 + 4
-
-
 def test_name_that_is_no_text_is_listed_and_found(library: Library, notes: Path) -> None:
     (notes / os.fsdecode(b"caf\xe9.md")).write_text("A heron.", "utf-8")
     index(library, "birds", notes)
@@ -227,17 +222,6 @@ def test_progress_is_one_line_that_moves_and_goes_on_a_terminal(library: Library
     assert rest.startswith("Done in ")
 
 
-def test_progress_fits_its_terminal_when_answers_go_elsewhere(library: Library, notes: Path) -> None:
-    (notes / ("long-" * 20 + ".md")).write_text("A heron.", "utf-8")
-    library.create_store(OWNER, "birds", "hashing")
-    shown = in_terminal(
-        "index", "*.md", "--store", "birds", "--root", notes, columns=20, answers=subprocess.DEVNULL
-    )
-    moving = shown.split("\r\x1b[2K")
-    assert len(moving) > 2
-    assert max(map(len, moving)) == 19
-
-
 def test_progress_is_not_shown_to_a_terminal_that_cannot_move(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("A heron.", "utf-8")
     library.create_store(OWNER, "birds", "hashing")
@@ -257,11 +241,6 @@ def birds(library: Library, notes: Path) -> Path:
     (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     index(library, "birds", notes)
     return notes
-
-
-@pytest.mark.parametrize("command", [["list"], ["query", "heron", "--mode", "lexical"]], ids=" ".join)
-def test_no_color_takes_every_colour_away(birds: Path, command: list[str]) -> None:
-    assert "\x1b[" not in in_terminal(*command, NO_COLOR="1")
 
 
 def columns_of(text: str) -> int:
@@ -341,11 +320,6 @@ def test_a_command_that_is_stopped_while_it_is_loaded_says_so(as_json: bool) -> 
     error = {"message": "Stopped.", "suggestion": "Nothing was changed."}
     said = json.dumps({"error": error}) if as_json else "Error: Stopped.\nNothing was changed."
     assert (done.returncode, (done.stdout + done.stderr).strip()) == (130, said)
-
-
-def test_the_package_can_be_run_as_a_program() -> None:
-    done = subprocess.run([sys.executable, "-m", "rag_core", "--version"], cwd=ROOT, capture_output=True)
-    assert done.stdout.startswith(b"commonplace, version")
 
 
 def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Path, notes: Path) -> None:
