@@ -57,7 +57,7 @@ def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> 
     assert page.text_input(key="private_new_notes").value == ""
     press(page, "private_remove_notes_0")
     assert library().privacy.rules(OWNER, "notes") == ()
-    assert "1 of 6 documents is private" in said(page)
+    assert "Private: 1 of 6 documents" in said(page)
 
 
 def test_a_rule_is_shown_as_it_is_written(page: AppTest) -> None:
