@@ -130,16 +130,6 @@ def test_a_viewer_without_a_store_is_sent_to_the_owner(serve: Serve) -> None:
     assert "Ask the owner to share one." in answer.error
 
 
-@pytest.mark.parametrize(
-    "path", ["/stores", "/status", "/documents?store=shared", "/openapi.json", "/stores/shared"]
-)
-def test_nobody_gets_nothing(serve: Serve, path: str) -> None:
-    nobody = serve(None)
-    assert nobody.get(path).status == 403
-    assert nobody.post("/search", {"query": "harbour"}).status == 403
-    assert nobody.post("/ask", b"{").status == 403, "before anything is read"
-
-
 # --- faults -----------------------------------------------------------------------------
 
 FAULTS: dict[str, tuple[Exception, int, bool]] = {

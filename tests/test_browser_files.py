@@ -76,31 +76,6 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     assert app.errors == []
 
 
-def test_in_a_table_sorted_by_a_heading_the_row_that_is_seen_is_ticked_and_opened(app: Watched) -> None:
-    page = app.page
-    app.open("/files?store=notes")
-    rows = page.locator("[data-testid=stDataFrame] tbody tr")
-    expect(rows.first).to_contain_text("evil.md")
-    table = page.locator("[data-testid=stDataFrame] canvas").first
-    for first in ("evil.md", "map.md"):  # upwards, then downwards
-        table.click(position={"x": 33 + 70 + 60, "y": 18}, force=True)
-        expect(rows.first).to_contain_text(first)
-    app.rest()
-
-    table.click(position={"x": 16, "y": 18 + 35}, force=True)
-    page.get_by_role("link", name="Open document").click()
-    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-    page.go_back()
-
-    expect(rows.first).to_contain_text("evil.md")
-    for _ in range(2):
-        table.click(position={"x": 33 + 70 + 60, "y": 18}, force=True)
-        app.rest()
-    expect(rows.first).to_contain_text("map.md")
-    table.click(position={"x": 33 + 35, "y": 18 + 35}, force=True)
-    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-
-
 def test_a_row_of_the_table_of_hits_is_opened_in_one_press(app: Watched) -> None:
     page = app.page
     app.open("/?q=subject40&mode=lexical&view=table")

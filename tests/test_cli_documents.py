@@ -86,13 +86,6 @@ def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path)
     assert listed(run)["todo.txt"] == "fresh"
 
 
-def test_only_the_named_file_is_read_again(run: Run, garden: Path) -> None:
-    for name in ("rose.md", "bee.md"):
-        (garden / name).write_text("It withered.\n")
-    assert run("reindex", "rose.md", "--store", "garden", "--json").json["counts"]["changed"] == 1
-    assert listed(run) == {"bee.md": "changed", "rose.md": "fresh", "todo.txt": "fresh"}
-
-
 @pytest.mark.parametrize("command", [["show"], ["exclude"], ["exclude", "--undo"], ["reindex"]], ids=" ".join)
 def test_a_file_that_is_not_there_is_named(run: Run, garden: Path, command: list[str]) -> None:
     result = run(*command, "gone.md", "--store", "garden")

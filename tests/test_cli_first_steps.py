@@ -41,16 +41,6 @@ def test_how_many_passages_is_asked_alike(run: Run, tea: Path, option: list[obje
     assert len(run("ask", "tea", *option, "--json").json["references"]) == 1
 
 
-@pytest.mark.parametrize("command", ["query", "ask"])
-def test_a_letter_that_is_no_option_is_refused(run: Run, tea: Path, command: str) -> None:
-    refused = run(command, "tea", "-x")
-    assert refused.status == 2
-    assert "There is no option -x. To leave that word out, put all words into" in refused.err
-    assert "one pair of quotes: 'tea -x'." in refused.err
-    assert run("query", "tea -x").status == 0
-    assert run(command, "-h").out.startswith(f"Usage: commonplace {command}")
-
-
 # --- nothing found ----------------------------------------------------------------------
 
 

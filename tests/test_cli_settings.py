@@ -124,7 +124,6 @@ def test_completion_prints_the_script_of_a_shell(run: Run, shell: str, sign: str
     ("line", "answers"),
     [
         ("commonplace st", "store status"),
-        ("commonplace query --top", "--top-k"),
         ("commonplace store cr", "create"),
     ],
 )
@@ -141,11 +140,7 @@ def test_bash_completes_commands_and_options(
     [
         ("commonplace query --store n", "notes novels"),
         ("commonplace index --store z", "zoo"),
-        ("commonplace init folder --store zo", "zoo"),
         ("commonplace share add ada@github --store n", "notes novels"),
-        ("commonplace store info no", "notes novels"),
-        ("commonplace store rename no", "notes novels"),
-        ("commonplace verify z", "zoo"),
         ("commonplace verify --store z", "zoo"),
         ("commonplace list --fo", ""),
     ],

@@ -32,22 +32,14 @@ def garden(run: Run, notes: Path) -> Path:
 # --- options that belong to something else ----------------------------------------------
 
 
-@pytest.mark.parametrize("command", [["list"], ["repair"], ["jobs"], ["source", "list"]], ids=" ".join)
-@pytest.mark.parametrize("several", [False, True])
-def test_a_store_may_be_named_without_its_option(
-    run: Run, garden: Path, command: list[str], several: bool
-) -> None:
-    if several:
-        run("store", "create", "zoo", "--embedder", "hashing")
-    for words in (["garden"], ["garden", "--store", "garden"], ["garden", "bees"]):
-        result = run(*command, *words, "--json")
-        if words == ["garden"]:
-            assert result.status == 0
-            assert set(result.json) == set(run(*command, "--store", "garden", "--json").json)
-            continue
-        line = f"commonplace {' '.join(command)} --store {words[-1]}"
-        assert result.status == 2
-        assert result.json["error"]["suggestion"] == f"Name one store: `{line}`."
+@pytest.mark.parametrize("command", [["list"], ["source", "list"]], ids=" ".join)
+def test_a_store_may_be_named_without_its_option(run: Run, garden: Path, command: list[str]) -> None:
+    run("store", "create", "zoo", "--embedder", "hashing")
+    named = run(*command, "garden", "--json")
+    assert named.json == run(*command, "--store", "garden", "--json").json
+    several = run(*command, "garden", "bees", "--json")
+    line = f"commonplace {' '.join(command)} --store bees"
+    assert (several.status, several.json["error"]["suggestion"]) == (2, f"Name one store: `{line}`.")
 
 
 def test_verify_takes_several_names_with_and_without_the_option(run: Run, garden: Path) -> None:

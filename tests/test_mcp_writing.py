@@ -11,7 +11,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.assistant import Assistant, over_http, serving_mcp
 from tests.consistency import check_library
-from tests.mcp_door import READING, VIEWERS, WRITING, known
+from tests.mcp_door import VIEWERS, known
 from tests.trees import write
 
 
@@ -66,16 +66,6 @@ def test_a_store_is_emptied_paused_and_the_files_stay(
     assert known(mcp_library) == set()
     assert all(each.source.paused for each in mcp_library.sources.all(OWNER, "sea"))
     assert len(list((notes / "sea").rglob("*.md"))) == 5
-
-
-def test_without_leave_nothing_can_be_written(mcp_library: Library) -> None:
-    before = known(mcp_library)
-    with serving_mcp(mcp_library, VIEWERS) as url:
-        assistant = over_http(url, {"who": "owner"})
-        assert {tool.name for tool in assistant.tools()} == READING
-        for name in WRITING:
-            assert "mcp_allow_writes" in assistant.error(name, confirm=True)
-    assert known(mcp_library) == before
 
 
 # --- folders that assistants may add ----------------------------------------------------

@@ -175,12 +175,6 @@ def test_an_excluded_document_keeps_its_page_and_is_taken_back_there(shelf: Path
     assert len(passages(markup(page))) == 2
 
 
-def test_a_document_that_is_not_there_is_named(shelf: Path) -> None:
-    page = open_page(store="notes", path="sub/gone.md")
-    assert "Store 'notes' has no file 'sub/gone.md'." in said(page)
-    assert "All files" in page_links(page)
-
-
 # --- guests and hostile text ----------------------------------------------------------
 
 

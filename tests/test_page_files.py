@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Selectbox
 
 from rag_core.library.files import Files
 from rag_core.types import OWNER
@@ -127,32 +125,6 @@ def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: P
     page.selectbox(key="files_store").set_value("work").run()
     assert dict(drawn(page).query_params) == {"store": "work"}
     assert paths(page) == ["plan.md"]
-
-
-def test_without_an_address_it_is_the_store_that_the_session_was_last_at(shelf: Path) -> None:
-    for name in ("also", "work"):
-        library().create_store(OWNER, name, "hashing")
-    page = open_page(store="notes")
-    for view in ("index", "files", "index"):
-        page.switch_page(f"../pages/{view}.py")
-        assert drawn(page.run()).selectbox(key=f"{view}_store").value == "notes"
-    page.switch_page("../pages/stores.py")
-    page.query_params["store"] = "work"
-    drawn(page.run()).switch_page("../pages/files.py")
-    assert drawn(page.run()).selectbox(key="files_store").value == "work"
-
-
-def test_a_label_that_comes_late_is_no_filter(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page(store="notes", type="python")
-    late = WidgetState(id=page.selectbox(key="files_type").id, string_value="python (7)")
-    with monkeypatch.context() as browser:  # which sends the label that it has
-        known = Selectbox._widget_state.fget
-        browser.setattr(
-            Selectbox, "_widget_state", property(lambda box: late if box.id == late.id else known(box))
-        )
-        drawn(page.run())
-    assert dict(page.query_params) == {"store": "notes", "type": "python"}
-    assert paths(page) == ["code/kettle.py"]
 
 
 # --- one file -------------------------------------------------------------------------

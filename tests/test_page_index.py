@@ -61,12 +61,6 @@ def test_a_bad_name_is_refused_in_place_with_both_sentences(four_files: Path) ->
     assert library().stores.names(OWNER) == []
 
 
-def test_an_unknown_store_in_the_address_is_named_and_another_is_shown(hashing_store: str) -> None:
-    app = page(store="mime")
-    assert "There is no store called 'mime'. Did you mean 'mine'?" in errors(app)
-    assert app.selectbox(key="index_store").value == "mine"
-
-
 def test_a_broken_store_says_so_and_does_not_hide_the_others(hashing_store: str) -> None:
     (library().settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
     app = page(store="broken")

@@ -15,7 +15,7 @@ import pytest
 from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER
 from tests.index_page import finished, page, texts, until, with_folder
-from tests.pages import has_key, markup, press
+from tests.pages import has_key, press
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 
@@ -47,13 +47,6 @@ def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four
     assert app.text_input(key=FOLDER).value == ""
     assert str(four_files) in texts(app)
     assert library().stores.info(OWNER, hashing_store).file_count == 4
-
-
-def test_index_now_leads_to_the_run_at_the_top_of_the_page(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    assert "cp-arrive" not in markup(app)
-    assert 'cp-arrive" id="arrival-1"' in markup(press(app, "index_now"))
-    assert "cp-arrive" in markup(app.run()), "the browser may not have scrolled yet"
 
 
 def test_index_again_reads_only_what_changed(hashing_store: str, four_files: Path) -> None:

@@ -11,7 +11,7 @@ from tests.pages import has_key, params, press, press_label
 from tests.search_page import open_page, said, titles
 from ui import results
 from ui.deps import library
-from ui.search_state import Choices, Request, from_params, to_params
+from ui.search_state import Choices, from_params
 
 COUNT = 25
 
@@ -95,12 +95,3 @@ def test_table_shows_the_page_that_the_cards_showed() -> None:
 @pytest.mark.parametrize("page", ["0", "-1", "x", "101", "1e9", "nan"])
 def test_page_that_cannot_be_is_the_first(page: str) -> None:
     assert from_params({"page": [page]}, Choices((), {}, {}, {})).page == 1
-
-
-def test_deepest_page_asks_for_no_more_than_there_may_be() -> None:
-    choices = Choices((), {}, {}, {})
-    deepest = Request(q="heron", k=30, page=34)
-    assert from_params(to_params(deepest), choices) == deepest
-    assert (deepest.offset, deepest.top_k) == (990, 10)
-    assert from_params({"k": ["30"], "page": ["35"]}, choices).page == 1
-    assert "The list ends before this page." in said(open_page(q="heron", k="30", page="34"))

@@ -97,16 +97,6 @@ def test_a_switch_that_is_being_done_says_so_once_and_offers_no_going_on(
     assert app.button(key="placement_abandon_sea").disabled
 
 
-def test_a_switch_under_way_can_be_given_up() -> None:
-    library().placement.switch(OWNER, "sea", "hashing:64")
-    app = page(store="sea")
-    assert "3 texts are still to embed" in said(app)
-    press(app, "placement_abandon_sea")
-    app = at_rest(page(store="sea"))
-    assert "still to embed" not in said(app)
-    assert library().stores.info(OWNER, "sea").embedder == "hashing"
-
-
 def test_private_notes_alone_can_be_let_out() -> None:
     options = library()._shared.vector_options
     here, options["s3vectors"] = options["s3vectors"], S3Options()  # Amazon's own servers

@@ -17,7 +17,6 @@ from ui.deps import library
 
 STORE = "mine"
 BROKEN = b"\xff\xfe" + b"\x00\xd8" * 9
-PICTURE = b"\x89PNG\r\n\x1a\n" + b"\x00" * 50
 
 
 pytestmark = pytest.mark.usefixtures("owner")
@@ -55,17 +54,6 @@ def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(n
         "b.md",
         "good.md",
     ]
-
-
-def test_the_reasons_of_skipped_files_stay_behind_the_next_run(notes: Path) -> None:
-    for name in ("a.png", "b.png"):
-        (notes / name).write_bytes(PICTURE)
-    index(library(), STORE, notes)
-    index(library(), STORE)
-    app = page()
-    assert [each.label for each in app.expander] == ["2 files skipped, by reason"]
-    [row] = app.dataframe[0].value.to_dict("records")
-    assert row == {"Files": 2, "Reason": "It is a PNG image, not text.", "Which": "a.png, b.png"}
 
 
 # --- what is asked for ------------------------------------------------------------------

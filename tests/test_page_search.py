@@ -15,7 +15,7 @@ import pytest
 from rag_core.types import OWNER, Viewer
 from rag_core.wording import moment
 from tests.files_page import page_links
-from tests.pages import GUEST, HOSTILE, drawn, markup, params
+from tests.pages import GUEST, HOSTILE, markup, params
 from tests.pages import open_page as open_any
 from tests.search_page import HOSTILE_PATH, Indexing, keys, open_card, open_page, titles
 from ui import hits
@@ -137,33 +137,6 @@ def test_an_active_filter_is_shown_and_can_be_removed(water_notes: Indexing) -> 
     page.button(key="clear_filters").click().run()
     assert not page.exception
     assert params(page) == {"q": "water"}
-
-
-def test_a_typed_date_holds_at_once_and_one_that_is_none_says_so(water_notes: Indexing) -> None:
-    page = open_page(q="water")
-    drawn(page.text_input(key="search_after_typed").set_value("2026-03").run())
-    drawn(page.text_input(key="search_before_typed").set_value("2027-01-02").run())
-    assert params(page) == {"q": "water", "after": "2026-03-01", "before": "2027-01-02"}
-    assert page.text_input(key="search_after_typed").value == "2026-03-01"
-    drawn(page.text_input(key="search_after_typed").set_value("March").run())
-    assert "'March' is not a date for 'From'." in page.error[0].value.replace("\\", "")
-    assert page.text_input(key="search_after_typed").value == "March"
-    assert params(page)["after"] == "2026-03-01"
-    drawn(page.text_input(key="search_after_typed").set_value("").run())
-    assert not page.error
-    assert params(page) == {"q": "water", "before": "2027-01-02"}
-
-
-def test_a_filter_stays_when_indexing_changes_its_count(water_notes: Indexing) -> None:
-    page = open_page(q="water", type="markdown")
-    water_notes({"new.md": "# New\n\nMore water.\n"})
-    page.run()
-    chosen = page.selectbox(key="search_type")
-    assert chosen.value == "markdown"
-    # The browser must be told the new label, or it sends the old one, which is no option any more.
-    assert (chosen.proto.set_value, chosen.proto.raw_value) == (True, "markdown (5)")
-    assert "New" in titles(page)
-    assert "kettle.py" not in titles(page)
 
 
 # --- table ------------------------------------------------------------------------------

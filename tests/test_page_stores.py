@@ -143,21 +143,6 @@ def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path
     assert "is deleted" not in texts(drawn(app.run()))
 
 
-def test_whom_a_store_is_shared_with_is_said_and_who_loses_it(garden: Library) -> None:
-    assert "Shared with" not in texts(page(store="garden"))
-    assert "can search it" not in texts(page(store="garden"))
-    garden.sharing.make_owner(OWNER, "me@example.com")
-    garden.sharing.share(OWNER, "ada@example.com", ["garden"])
-    app = page(store="garden")
-    assert "Shared with ada@example.com." in texts(app)
-    assert links(app)["Settings"] == "settings?"
-    assert "ada@example.com can search it no more. The files that it was read from stay." in texts(app)
-    for name in ("bob", "cy", "dee", "eve"):
-        garden.sharing.share(OWNER, f"{name}@example.com", ["garden"])
-    some = "ada@example.com, bob@example.com, cy@example.com and 2 more guests"
-    assert f"Shared with {some}." in texts(page(store="garden"))
-
-
 def test_a_store_that_is_being_indexed_leads_to_its_run_instead(garden: Library) -> None:
     app = page(store="garden")
     with lock.hold(garden.settings.store_dir / "garden.db"):

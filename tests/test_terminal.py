@@ -18,7 +18,6 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.library.stores import Stores
 from rag_core.types import OWNER
 from tests.conftest import index
 
@@ -284,21 +283,6 @@ def test_a_full_disk_is_said_in_two_sentences(birds: Path) -> None:
 
 
 # --- stopping ---------------------------------------------------------------------------
-
-
-def test_a_command_that_is_stopped_says_so(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from rag_core.cli import main
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Stores, "names", stop)
-    with pytest.raises(SystemExit) as ended:
-        main(["status"])
-    assert ended.value.code == 130
-    assert capsys.readouterr().err.strip() == "Error: Stopped.\nWhat was done until then stays."
 
 
 STOPPED_EARLY = """
