@@ -44,6 +44,22 @@ def test_how_many_passages_is_asked_alike(run: Run, tea: Path, option: list[obje
 # --- nothing found ----------------------------------------------------------------------
 
 
+def test_a_passage_over_the_budget_is_named(run: Run, tea: Path) -> None:
+    found = run("query", "tea", "--max-tokens", "1", "--mode", "lexical")
+    assert (found.status, found.out) == (0, "Nothing shown.\n")
+    assert found.err.startswith("The best passage has ")
+    assert found.err.endswith(" tokens, more than 1 (max_tokens).\n")
+    assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
+
+
+def test_what_scores_too_low_is_said_with_the_best_score(run: Run, tea: Path) -> None:
+    found = run("query", "tea steeps", "--mode", "lexical", "--min-score", "1")
+    assert found.out == "Nothing found.\n"
+    assert found.err.startswith("The best score is 0.")
+    assert found.err.endswith(", below the minimum of 1 (min_score).\n")
+    assert "min_score" not in run("query", "tea", "--min-score", "0.01").err
+
+
 # --- paths ------------------------------------------------------------------------------
 
 
@@ -68,9 +84,6 @@ def test_lines_behind_a_path_are_those_that_are_shown(run: Run, tea: Path) -> No
     assert both[0]["content"].startswith("# Tea")
     assert "no text in lines 4 to 4" in run("show", "tea.md:4").err
     assert run("show", "tea.md:900").status == 1
-
-
-# --- runs and folders -------------------------------------------------------------------
 
 
 # --- doctor -----------------------------------------------------------------------------
@@ -116,19 +129,3 @@ def test_the_result_in_the_readme_has_the_names_that_are_printed(run: Run, tea: 
     assert shown["results"][0].keys() <= hit.keys()
     assert shown["results"][0]["metadata"].keys() <= hit["metadata"].keys()
     assert os.path.isabs(hit["absolute_path"])  # noqa: PTH117
-
-
-def test_a_passage_over_the_budget_is_named(run: Run, tea: Path) -> None:
-    found = run("query", "tea", "--max-tokens", "1", "--mode", "lexical")
-    assert (found.status, found.out) == (0, "Nothing shown.\n")
-    assert found.err.startswith("The best passage has ")
-    assert found.err.endswith(" tokens, more than 1 (max_tokens).\n")
-    assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
-
-
-def test_what_scores_too_low_is_said_with_the_best_score(run: Run, tea: Path) -> None:
-    found = run("query", "tea steeps", "--mode", "lexical", "--min-score", "1")
-    assert found.out == "Nothing found.\n"
-    assert found.err.startswith("The best score is 0.")
-    assert found.err.endswith(", below the minimum of 1 (min_score).\n")
-    assert "min_score" not in run("query", "tea", "--min-score", "0.01").err

@@ -152,6 +152,3 @@ def test_what_goes_wrong_is_said_in_place(garden: Path) -> None:
     library().jobs.run(OWNER, STORE)
     press(app, f"source_{STORE}_1_save")
     assert "has no folder with the number 1" in errors(app)
-
-
-# --- too much ---------------------------------------------------------------------------
