@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.command import Run
-from tests.configured import configure
 
 
 @pytest.fixture
@@ -118,16 +117,6 @@ def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed:
     assert none.status == 1
     assert none.err.startswith("Error: No store has a file 'nothing.md'.\n")
     assert "Did you mean 'rake.md'?" in run(command, "rke.md").err
-
-
-def test_the_configured_store_is_meant_where_it_has_the_file(run: Run, shed: Path, home: Path) -> None:
-    configure(home, "default_store: shed\n")
-    assert run("show", "todo.txt", "--json").json["store"] == "shed"
-    assert run("show", "bee.md", "--json").json["store"] == "garden"
-    assert run("show", "nothing.md").err.startswith("Error: Store 'shed' has no file 'nothing.md'.")
-    assert run("show", "todo.txt", "--store", "garden", "--json").json["store"] == "garden"
-    configure(home, "default_store: shack\n")
-    assert "which the setting default_store names" in run("show", "bee.md").err
 
 
 def test_a_damaged_store_keeps_no_file_of_another_from_being_found(run: Run, shed: Path, home: Path) -> None:

@@ -116,23 +116,6 @@ def test_a_pattern_that_matches_nothing_is_refused(
     assert run("source", "list", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
-def test_a_folder_inside_one_that_is_there_is_explained(run: Run, garden: Path) -> None:
-    inner = garden / "sub"
-    inner.mkdir()
-    (inner / "new.md").write_text("It is new.\n")
-    run("index")
-    result = run("index", "**/*", "--root", inner, "--dry-run")
-    said = f"The store's folder {str(garden)!r} includes {str(inner)!r} already."
-    assert f"{said} It is read; none is added." in result.err
-    (inner / "newer.md").write_text("It is newer.\n")
-    assert run("index", "**/*", "--root", inner, "--json").json["counts"] == {"unchanged": 4, "added": 1}
-    assert len(run("source", "list", "--json").json["sources"]) == 1, "as it was said"
-    run("source", "edit", 1, "--include", "**/new.md")
-    result = run("index", "**/*", "--root", inner, "--dry-run")
-    said = f"{str(inner)!r} overlaps {str(garden)!r}."
-    assert f"{said} Files in both are read once." in result.err
-
-
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
 def test_a_run_over_paused_folders_says_that_they_are_paused(
     run: Run, garden: Path, option: list[str]

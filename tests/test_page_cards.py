@@ -77,11 +77,3 @@ def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path
     said = markup(open_page(q="coffee tea"))
     assert '<p class="cp-stale">The file may have changed since it was indexed.</p>' in said
     assert '<p class="cp-stale">The file is gone. ' in said
-
-
-def test_a_note_of_only_a_title_says_so_and_what_it_is_called(indexing: Indexing) -> None:
-    indexing({"Harbour.md": '---\ntitle: Harbour plans\naliases: ["<b>Quay</b>"]\ntags: [town]\n---\n'})
-    said = markup(open_page(q="harbour"))
-    assert "There is only the title · also called &lt;b&gt;Quay&lt;/b&gt; · #town" in said
-    table = open_page(q="harbour", view="table").dataframe[0].value
-    assert list(table["Passage"]) == ["There is only the title · also called <b>Quay</b> · #town"]

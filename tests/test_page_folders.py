@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.index_page import errors, finished, page, texts, until
+from tests.index_page import finished, page, texts, until
 from tests.pages import drawn, has_key, markup, press
 from ui.deps import library
 from ui.folders import BOX as FOLDER
@@ -144,11 +144,3 @@ def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
     assert paths() == ["code/run.py"]
     assert f"**{garden}**" not in texts(app)
     assert (garden / "rose.md").exists()
-
-
-def test_what_goes_wrong_is_said_in_place(garden: Path) -> None:
-    app = press(page(), f"source_edit_{STORE}_1")
-    library().sources.remove(OWNER, STORE, 1)
-    library().jobs.run(OWNER, STORE)
-    press(app, f"source_{STORE}_1_save")
-    assert "has no folder with the number 1" in errors(app)

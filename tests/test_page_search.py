@@ -173,14 +173,6 @@ def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
     assert page.slider[0].value == 0.2
 
 
-def test_going_back_restores_the_search_before(water_notes: Indexing) -> None:
-    page = open_page(q="coffee boiling")
-    page.query_params["q"] = "green tea"  # what the browser sends on Back
-    page.run()
-    assert page.text_input[0].value == "green tea"
-    assert titles(page)[0] == "Tea"
-
-
 def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:
     bad = {
         "type": "nope", "tag": "nope", "path": "../etc", "after": "yesterday",

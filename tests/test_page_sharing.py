@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests.configured import configure
-from tests.pages import drawn, has_key, markup, open_page, press, texts
+from tests.pages import has_key, markup, open_page, press, texts
 from tests.standin import nobody
 from tests.tailscale_program import NAME, Program, forwarding, running
 from ui.deps import library
@@ -144,20 +144,6 @@ def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
     assert "Named by the setting <code>access_owners</code>" in texts(app)
     assert not has_key(app, f"settings_person_remove_{ADA}")
     assert "names" in share(app, ADA, "notes").error[0].value
-
-
-def test_those_of_the_tailnet_who_are_not_in_yet_are_offered(tailscale: Program) -> None:
-    app = page()
-    known = app.selectbox(key="settings_share_known")
-    assert known.options == [GRACE], "not oneself"
-    known.select(GRACE)
-    drawn(app.run())
-    assert app.text_input(key="settings_share_login").value == GRACE
-    assert library().sharing.people(OWNER) == []
-    app.multiselect(key="settings_share_stores").set_value(["notes"])
-    press(app, "settings_share_add")
-    assert library().sharing.people(OWNER)[0].login == GRACE
-    assert not [each for each in app.selectbox if each.key == "settings_share_known"]
 
 
 # --- visits -----------------------------------------------------------------------------
