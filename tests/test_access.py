@@ -434,14 +434,6 @@ def test_what_a_guest_may_do_grows_evenly_up_to_a_minutes_worth() -> None:
     assert sum(limiter.take(ADA, 60) == 0 for _ in range(100)) == 60
 
 
-def test_the_load_that_guests_may_make_meets_no_limit_by_default() -> None:
-    now = [0.0]
-    limiter = RateLimiter(lambda: now[0])
-    for step in range(120 * 30):  # 25 searches a second, and ten pages that act every five seconds
-        now[0] = step / 30
-        assert limiter.take(ADA, Settings(Path(), Path(), ()).guest_requests_per_minute) == 0.0
-
-
 # --- headers ----------------------------------------------------------------------------
 
 

@@ -125,19 +125,3 @@ def test_what_no_tab_leads_to_is_noticed(at: Callable[[str], Watched]) -> None:
     app.page.evaluate("document.querySelector('summary').tabIndex = -1")
     [left] = unreached(app)
     assert left.startswith("not reached: <summary")
-
-
-def test_all_of_the_place_to_drop_a_file_takes_the_drop(at: Callable[[str], Watched]) -> None:
-    app = at("empty")
-    app.look("light", 1280)
-    app.open("/stores")
-    app.page.get_by_text("Import a store").click()
-    app.rest()
-    place = app.page.get_by_test_id("stFileUploaderDropzone")
-    hit = """place => {
-        const {left, top, right, bottom} = place.getBoundingClientRect();
-        const middle = [(left + right) / 2, (top + bottom) / 2];
-        const points = [[left + 3, top + 9], middle, [right - 3, bottom - 9]];
-        return points.map(([x, y]) => place.contains(document.elementFromPoint(x, y)));
-    }"""
-    assert place.evaluate(hit) == [True, True, True]

@@ -24,7 +24,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.live import ROOT, Server, start
-from tests.rest import JSON, Response, Rest
+from tests.rest import Response, Rest
 from tests.trees import write
 from ui.front import front_page
 
@@ -87,9 +87,6 @@ def timeless(value: Any) -> Any:
         ("store list", "/stores"),
         ("store info notes", "/stores/notes"),
         ("list", "/documents?store=notes"),
-        ("list", "/documents"),
-        ("list --state fresh --state skipped", "/documents?store=notes&state=fresh&state=skipped"),
-        ("show harbour.md", "/documents/notes/harbour.md"),
         ("show below/tea.md", "/documents/notes/below/tea.md"),
     ],
 )
@@ -120,17 +117,6 @@ def test_a_search_is_that_of_the_command_line(
     assert len(answer.json["results"]) == 2
 
 
-def test_filters_are_alternatives_in_one_key_and_narrow_together(api: Rest) -> None:
-    def found(**filters: Any) -> set[str]:
-        answer = api.post("/search", {"query": "the harbour minutes name", "filters": filters})
-        return {hit["file_path"] for hit in answer.json["results"]}
-
-    assert found(tag="drink") == {"below/tea.md"}
-    assert found(file=["tea.md", "harbour.md"]) == {"below/tea.md", "harbour.md"}
-    assert found(path="below", file=["tea.md", "harbour.md"]) == {"below/tea.md"}
-    assert found(folder="") == {"harbour.md", "a:b & ü?#%.md"}
-
-
 def test_a_documents_name_may_hold_what_an_address_means_otherwise(api: Rest) -> None:
     answer = api.get(f"/documents/notes/{quote('a:b & ü?#%.md')}")
     assert (answer.status, answer.json["title"]) == (200, "Odd")
@@ -149,30 +135,18 @@ def test_an_answer_is_kept_by_no_cache_and_read_by_no_other_origin(api: Rest) ->
 # --- refusals ---------------------------------------------------------------------------
 
 BAD_BODIES: dict[str, tuple[Any, str]] = {
-    "nothing asked": ({}, "query: It is missing."),
     "not an object": ([1], "The request: [1] cannot be used. Use a JSON object."),
     "text is a number": ({"query": 7}, "query: 7 cannot be used."),
-    "long": ({"query": "x" * 100_001}, "query: "),
     "empty": ({"query": " "}, "query: The query is empty."),
-    "signs": ({"query": "?!"}, "query: There is no letter or digit in '?!'."),
     "unknown field": ({"query": "x", "topk": 3}, "topk: There is no such field. Did you mean top_k?"),
-    "nameless field": ({"query": "x", "": 3}, ": There is no such field."),
     "none": ({"query": "x", "top_k": 0}, "top_k: 0 cannot be used. Use a whole number from 1 to 1,000."),
     "too many": ({"query": "x", "top_k": 1001}, "top_k: 1001 "),
-    "part of one": ({"query": "x", "top_k": 2.5}, "top_k: 2.5 "),
     "true is no number": ({"query": "x", "top_k": True}, "top_k: true "),
-    "score": ({"query": "x", "min_score": 1.5}, "min_score: 1.5 "),
-    "tokens": ({"query": "x", "max_tokens": 0}, "max_tokens: 0 "),
-    "offset": ({"query": "x", "offset": -1}, "offset: -1 "),
     "too deep": ({"query": "x", "offset": 999, "top_k": 2}, "offset is 999 with top_k 2."),
     "mode": ({"query": "x", "mode": "magic"}, 'mode: "magic" cannot be used. Use hybrid, vector or lexical.'),
-    "a store that is no text": ({"query": "x", "stores": ["notes", 4]}, "stores[1]: 4 "),
     "no store": ({"query": "x", "stores": ["nine"]}, "stores: There is no store called 'nine'."),
     "no store in the query": ({"query": "x store:nine"}, "query: There is no store called 'nine'."),
-    "the query wins": ({"query": "x store:nine", "stores": ["x"]}, "query: There is no store called 'nine'."),
-    "day in the query": ({"query": "x after:soon"}, "query: 'soon' is not a date"),
     "filter": ({"query": "x", "filters": {"tga": "a"}}, "filters.tga: There is no such field. Did you mean "),
-    "filter's value": ({"query": "x", "filters": {"tag": [1]}}, "filters.tag[0]: 1 "),
     "day": ({"query": "x", "filters": {"before": "2026-13"}}, "filters: '2026-13' is not a date"),
     "too many filters": ({"query": "x", "filters": {"tag": ["a"] * 101}}, "filters.tag: "),
     "half a character": ({"query": "\ud800"}, "query: "),
@@ -188,46 +162,18 @@ def test_a_bad_body_is_refused_with_its_field(api: Rest, body: Any, said: str) -
 
 BAD_QUESTIONS: dict[str, tuple[Any, str]] = {
     "nothing asked": ({}, "question: It is missing."),
-    "empty": ({"question": ""}, 'question: "" cannot be used.'),
     "blank": ({"question": " "}, "question: There is no question."),
-    "signs": ({"question": ":"}, "question: There is no letter or digit in ':'."),
     "too many": ({"question": "x", "k": 21}, "k: 21 cannot be used. Use a whole number from 0 to 20."),
     "no store": ({"question": "x", "vaults": ["nine"]}, "vaults: There is no store called 'nine'."),
-    "no store in it": ({"question": "x store:nine"}, "question: There is no store called 'nine'."),
     "history": ({"question": "x", "history": [{"question": "y", "answer": "z"}]}, "history[0].private: "),
 }
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
 @pytest.mark.parametrize(("body", "said"), BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
-def test_a_bad_question_is_refused_with_its_field(api: Rest, kind: str, body: Any, said: str) -> None:
-    answer = api.post("/ask", body, Accept=kind)
+def test_a_bad_question_is_refused_with_its_field(api: Rest, body: Any, said: str) -> None:
+    answer = api.post("/ask", body)
     assert answer.status == 400
     assert answer.error.startswith(said)
-
-
-HOSTILE = {
-    "nothing": b"",
-    "half": b'{"query": "x"',
-    "two": b'{"query": "x"} {}',
-    "not UTF-8": b'{"query": "\xff"}',
-    "UTF-16": '{"query": "x"}'.encode("utf-16"),
-    "a mark in front": b'\xef\xbb\xbf{"query": "x"}',
-    "twice": b'{"query": "x", "query": "y"}',
-    "not a number": b'{"query": "x", "min_score": NaN}',
-    "endless": b'{"query": "x", "min_score": Infinity}',
-    "beyond floats": b'{"query": "x", "top_k": 1e999}',
-    "thousands of digits": b'{"query": "x", "top_k": ' + b"9" * 5000 + b"}",
-    "deep": b'{"query": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "many names": json.dumps({str(number): 0 for number in range(20_000)}).encode(),
-}
-
-
-@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_json_is_a_bad_request(api: Rest, body: bytes) -> None:
-    answer = api.post("/search", body)
-    assert answer.status == 400
-    assert len(answer.error) < 400, "what was sent is not sent back"
 
 
 def test_a_query_may_hold_what_steers_a_terminal_or_a_database(api: Rest) -> None:
@@ -240,19 +186,12 @@ def test_a_query_may_hold_what_steers_a_terminal_or_a_database(api: Rest) -> Non
     ("path", "status", "said"),
     [
         ("/nothing", 404, "There is nothing here."),
-        ("", 404, "There is nothing here."),
-        ("/stores/", 404, "There is nothing here."),
         ("/stores/nine", 404, "There is no store called 'nine'."),
-        ("/documents/nine/harbour.md", 404, "There is no store called 'nine'."),
         ("/documents/notes/nine.md", 404, "Store 'notes' has no file 'nine.md'."),
-        ("/documents/notes/nine%0Alines.md", 404, "Store 'notes' has no file"),
         ("/documents/notes/%2Fetc%2Fpasswd", 404, "Store 'notes' has no file"),
-        ("/stores/no%0Asuch", 404, "There is no store called"),
         ("/documents?store=nine", 400, "store: There is no store called 'nine'."),
         ("/documents?store=notes&store=notes", 400, "store: It is there twice."),
         ("/documents?store=notes&state=lost", 400, 'state[0]: "lost" cannot be used.'),
-        ("/documents?store=notes&=1", 400, ": There is no such field."),
-        ("/stores/notes?store=notes", 400, "store: It is there twice."),
         ("/status?all=1", 400, "all: There is no such field."),
     ],
 )
@@ -282,10 +221,6 @@ def test_a_body_of_another_kind_is_refused(api: Rest, kind: str) -> None:
     assert "application/json" in answer.error
 
 
-def test_a_compressed_body_is_refused(api: Rest) -> None:
-    assert api.post("/search", b"\x1f\x8b", Content_Encoding="gzip").status == 415
-
-
 def test_json_may_say_its_alphabet(api: Rest) -> None:
     assert api.post("/search", {"query": "x"}, Content_Type="Application/JSON; charset=UTF-8").status == 200
 
@@ -295,28 +230,15 @@ def test_json_may_say_its_alphabet(api: Rest) -> None:
     [
         ("application/json", 200),
         ("*/*", 200),
-        ("application/*;q=0.1, text/html", 200),
         ("text/html", 406),
         ("application/json;q=0, */*", 406),
         ("text/event-stream", 406),
-        ("application/json;q=much", 406),
     ],
 )
 def test_what_the_sender_takes_is_heeded(api: Rest, accept: str, status: int) -> None:
     answer = api.get("/stores", Accept=accept)
     assert answer.status == status
     assert status == 200 or answer.error
-
-
-def test_a_body_that_says_it_is_too_large_is_refused_unread(api: Rest) -> None:
-    answer = api.send("POST", "/search", b"{", {**JSON, "Content-Length": "300000"})
-    assert answer.status == 413
-    assert "256 kB" in answer.error
-
-
-def test_a_body_that_is_too_large_without_saying_so_is_refused(api: Rest) -> None:
-    parts = iter([b'{"query": "', *[b"x" * 50_000] * 6])
-    assert api.post("/search", parts).status == 413
 
 
 # --- who asks ---------------------------------------------------------------------------
@@ -379,13 +301,6 @@ def test_a_token_without_its_first_word_is_told_to_lack_it(api: Rest, token: str
 
 def test_a_token_in_another_sites_hands_opens_nothing(api: Rest, token: str) -> None:
     assert api.get("/stores", **bearing(token, Origin="http://evil.example")).status == 403
-
-
-def test_a_token_opens_no_page(live: Server, token: str) -> None:
-    headers = [*PROXY.items(), *bearing(token).items()]
-    assert live.get("/", *headers)[0] == 403
-    assert live.get("/_stcore/health", *headers)[0] == 403
-    assert live.handshake(*headers) == 403
 
 
 def test_a_token_is_kept_as_a_hash_in_a_file_of_the_owners_alone(home: Path, token: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 from rag_core.api.openapi import document
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
-from tests.answering import GUEST, QUESTION, Answering, asked, passages
+from tests.answering import GUEST, QUESTION, Answering
 from tests.chat_servers import OllamaChat, say
 from tests.rest import Rest, serving_rest
 from tests.standin import nobody
@@ -58,31 +58,6 @@ def test_an_answer_has_the_seeds_names_and_what_the_document_says(answering: Ans
     jsonschema.validate(answer.json, {"$ref": "#/components/schemas/Reply", **shapes})
 
 
-def test_vaults_folders_and_k_narrow_what_is_asked(
-    answering: Answering, serve: Serve, ollama_chat: OllamaChat
-) -> None:
-    rest = serve(answering(SAID))
-    rest.post("/ask", {"question": "harbour", "vaults": ["port"], "folders": ["deep"], "k": 1})
-    assert "deep/rope.md" in passages(ollama_chat)
-    assert "harbour.md" not in passages(ollama_chat)
-    rest.post("/ask", {"question": "harbour", "folders": [""]})
-    assert "rope.md" not in passages(ollama_chat)
-    rest.post("/ask", {"question": "harbour", "folders": ["deep"], "filters": {"path": "boats.md"}})
-    assert "boats.md" in passages(ollama_chat)
-    assert "rope.md" in passages(ollama_chat)
-
-
-def test_stores_is_another_name_of_vaults(answering: Answering, serve: Serve) -> None:
-    rest = serve(answering(SAID))
-    assert rest.post("/ask", {"question": QUESTION, "stores": ["port"]}).json["stores"] == ["port"]
-    both = rest.post("/ask", {"question": QUESTION, "stores": ["port"], "vaults": ["home"]}).json["stores"]
-    assert sorted(both) == ["home", "port"]
-    refused = rest.post("/ask", {"question": QUESTION, "stores": ["nine"]})
-    assert (refused.status, refused.error.partition(".")[0]) == (
-        400, "stores: There is no store called 'nine'",
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("vaults", [{}, {"vaults": []}], ids=["none", "empty"])
 def test_without_vaults_all_that_the_viewer_may_see_are_asked(
     answering: Answering, serve: Serve, vaults: dict[str, list[str]]
@@ -90,17 +65,6 @@ def test_without_vaults_all_that_the_viewer_may_see_are_asked(
     library = answering(SAID)
     assert serve(library).post("/ask", {"question": QUESTION, **vaults}).json["stores"] == ["home", "port"]
     assert serve(library, GUEST).post("/ask", {"question": QUESTION, **vaults}).json["stores"] == ["port"]
-
-
-def test_a_conversation_goes_to_the_model(
-    answering: Answering, serve: Serve, ollama_chat: OllamaChat
-) -> None:
-    turn = {"question": "Who has the key?", "answer": "The harbour master [1]. [no quote]", "private": False}
-    serve(answering(SAID)).post("/ask", {"question": QUESTION, "history": [turn]})
-    assert [each["content"] for each in asked(ollama_chat)[1:3]] == [
-        "Who has the key?",
-        "The harbour master.",
-    ]
 
 
 def test_events_are_the_passages_then_each_statement_then_the_whole(
@@ -115,24 +79,6 @@ def test_events_are_the_passages_then_each_statement_then_the_whole(
     assert told[0][1][0]["rel_path"] == "harbour.md"
     assert told[1][1]["support"] == "quoted"
     assert told[3][1]["answer"] == 'It "opens at six" [1]. And so on. [no source]'
-
-
-def test_an_answer_comes_as_events_only_to_who_wants_them(answering: Answering, serve: Serve) -> None:
-    rest = serve(answering(SAID))
-    for accept, kind in (
-        ("text/event-stream", "text/event-stream; charset=utf-8"),
-        ("*/*", "application/json"),
-        ("text/event-stream;q=0.5, application/json", "application/json"),
-    ):
-        answer = rest.post("/ask", {"question": QUESTION}, Accept=accept)
-        assert (answer.headers["content-type"], answer.headers["cache-control"]) == (kind, "no-store")
-
-
-def test_what_nothing_fits_is_answered_without_a_model(answering: Answering, serve: Serve) -> None:
-    rest = serve(answering(SAID, ollama_url=nobody()))
-    whole = rest.post("/ask", {"question": "zxqv"})
-    assert (whole.status, whole.json["found"], whole.json["references"]) == (200, False, [])
-    assert [name for name, _ in events(rest.post("/ask", {"question": "zxqv"}, **EVENTS).body)] == ["reply"]
 
 
 def test_without_a_model_it_is_a_bad_gateway_with_the_passages(answering: Answering, serve: Serve) -> None:

@@ -21,7 +21,6 @@ from tests.rest import Response, Rest, serving_rest
 from tests.trees import write
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"shared"}), may_ask=True)
-COUNTS = {"name", "file_count", "chunk_count", "pending", "types"}
 SERVER = "http://models.example"
 
 Serve = Callable[[Viewer | None], Rest]
@@ -65,22 +64,6 @@ def test_files_of_no_store_are_those_of_the_only_one_that_there_is_to_see(serve:
 
 
 # --- a guest ----------------------------------------------------------------------------
-
-
-def test_a_guest_searches_granted_stores_only_and_finds_nothing_private(serve: Serve) -> None:
-    answer = serve(GUEST).post("/search", {"query": "harbour secret"}).json
-    assert answer["stores"] == ["shared"]
-    assert [hit["file_path"] for hit in answer["results"]] == ["open.md"]
-    assert answer["results"][0]["absolute_path"] is None
-
-
-def test_a_guest_is_told_names_and_counts_of_granted_stores_and_no_more(serve: Serve) -> None:
-    guest = serve(GUEST)
-    [store] = guest.get("/stores").json["stores"]
-    assert (store["name"], store["file_count"], store["chunk_count"]) == ("shared", 1, 1)
-    assert set(store) == COUNTS
-    assert guest.get("/stores/shared").json == store
-    assert guest.get("/status").json == {"stores": [store], "warnings": []}
 
 
 def test_a_guest_is_listed_no_private_document_and_no_folder(serve: Serve, notes: Path) -> None:
@@ -147,16 +130,6 @@ def test_a_viewer_without_a_store_is_sent_to_the_owner(serve: Serve) -> None:
     assert "Ask the owner to share one." in answer.error
 
 
-@pytest.mark.parametrize(
-    "path", ["/stores", "/status", "/documents?store=shared", "/openapi.json", "/stores/shared"]
-)
-def test_nobody_gets_nothing(serve: Serve, path: str) -> None:
-    nobody = serve(None)
-    assert nobody.get(path).status == 403
-    assert nobody.post("/search", {"query": "harbour"}).status == 403
-    assert nobody.post("/ask", b"{").status == 403, "before anything is read"
-
-
 # --- faults -----------------------------------------------------------------------------
 
 FAULTS: dict[str, tuple[Exception, int, bool]] = {
@@ -216,16 +189,6 @@ def failing(fault: Exception) -> Callable[..., Any]:
         raise fault
 
     return fail
-
-
-def test_a_fault_leaves_the_interface_standing(
-    serve: Serve, library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    owner = serve(OWNER)
-    with monkeypatch.context() as broken:
-        broken.setattr(library.searching, "search", failing(KeyError("x")))
-        assert owner.post("/search", {"query": "harbour"}).status == 500
-    assert owner.post("/search", {"query": "harbour"}).status == 200
 
 
 @pytest.mark.parametrize("viewer", [OWNER, GUEST], ids=["owner", "guest"])

@@ -421,6 +421,8 @@ BODIES: dict[str, bytes] = {
     "no number": b'{"query": "x", "min_score": NaN}',
     "infinite": b'{"query": "x", "min_score": 1e999}',
     "half a character": b'{"query": "\\ud800"}',
+    "not UTF-8": b'{"query": "\xff"}',
+    "many names": json.dumps({str(number): 0 for number in range(20_000)}).encode(),
     "UTF-16": '{"query": "x"}'.encode("utf-16"),
     "a name twice": b'{"query": "x", "stores": ["mine"], "stores": ["shared"]}',
     "compressed": b"\x1f\x8b\x08" + b"x" * 100,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.chromium import Watched, watch
-from tests.live import ROOT
 
 pytestmark = pytest.mark.browser
 
@@ -93,11 +91,3 @@ def test_the_whole_job_from_an_empty_home_to_a_passage_and_back(app: Watched) ->
 
     assert app.elsewhere == []
     assert app.errors == []
-
-
-def test_the_tab_has_the_icon_of_the_app(app: Watched) -> None:
-    app.open("/")
-    icon = app.page.locator("link[rel~=icon]").get_attribute("href")
-    assert icon is not None
-    shown = app.page.request.get(urljoin(app.page.url, icon))
-    assert shown.body() == (ROOT / "ui" / "icon.png").read_bytes()

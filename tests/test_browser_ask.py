@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,23 +82,6 @@ def test_an_answer_comes_as_it_is_written_and_survives_a_reload(app: Watched, ta
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     app.rest()
     assert page.locator(".cp-answer img, .cp-answer a:not([href^='#turn-'])").count() == 0
-
-
-def test_a_number_leads_to_its_passage(app: Watched) -> None:
-    page = app.page
-    page.get_by_role("link", name="Passage 1", exact=True).first.click()
-    expect(page.locator("#turn-1-1")).to_be_in_viewport()
-    assert page.evaluate("location.hash") == "#turn-1-1"
-
-
-def test_a_passage_opens_its_document_there(app: Watched) -> None:
-    page = app.page
-    address = page.url
-    page.get_by_role("link", name="port/harbour.md, lines 1-3").first.click()
-    expect(page).to_have_url(re.compile(r"/files\?store=port&path=harbour\.md&passage="))
-    expect(page.locator(".cp-here")).to_contain_text("The harbour opens at six.")
-    page.goto(address)
-    expect(page.locator(".cp-answer")).to_be_visible()
 
 
 def test_the_answer_is_copied_with_its_sources(app: Watched) -> None:

@@ -76,43 +76,6 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     assert app.errors == []
 
 
-def test_a_row_of_the_table_is_opened_in_one_press(app: Watched) -> None:
-    page = app.page
-    app.open("/files?store=notes&q=map")
-    expect(page.locator("[data-testid=stDataFrame] td", has_text="map.md")).to_be_attached()
-    table = page.locator("[data-testid=stDataFrame] canvas").first
-    table.click(position={"x": 33 + 35, "y": 18 + 35}, force=True)
-    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/files\?store=notes&path=map\.md$"))
-    page.go_back()
-    expect(page.get_by_text("1 of 3 files")).to_be_visible()
-
-
-def test_in_a_table_sorted_by_a_heading_the_row_that_is_seen_is_ticked_and_opened(app: Watched) -> None:
-    page = app.page
-    app.open("/files?store=notes")
-    rows = page.locator("[data-testid=stDataFrame] tbody tr")
-    expect(rows.first).to_contain_text("evil.md")
-    table = page.locator("[data-testid=stDataFrame] canvas").first
-    for first in ("evil.md", "map.md"):  # upwards, then downwards
-        table.click(position={"x": 33 + 70 + 60, "y": 18}, force=True)
-        expect(rows.first).to_contain_text(first)
-    app.rest()
-
-    table.click(position={"x": 16, "y": 18 + 35}, force=True)
-    page.get_by_role("link", name="Open document").click()
-    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-    page.go_back()
-
-    expect(rows.first).to_contain_text("evil.md")
-    for _ in range(2):
-        table.click(position={"x": 33 + 70 + 60, "y": 18}, force=True)
-        app.rest()
-    expect(rows.first).to_contain_text("map.md")
-    table.click(position={"x": 33 + 35, "y": 18 + 35}, force=True)
-    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-
-
 def test_a_row_of_the_table_of_hits_is_opened_in_one_press(app: Watched) -> None:
     page = app.page
     app.open("/?q=subject40&mode=lexical&view=table")
@@ -135,40 +98,3 @@ def test_in_a_narrow_window_the_marked_passage_is_scrolled_to_and_then_left_alon
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
     app.rest()
     expect(page.get_by_role("heading", name="A long note", level=1)).to_be_in_viewport()
-
-
-def test_a_title_on_a_card_is_a_link_to_the_marked_passage_and_back(app: Watched) -> None:
-    page = app.page
-    app.open("/?q=subject40&mode=lexical")
-    page.get_by_role("article").first.get_by_role("link").click()
-    expect(page.locator("#marked mark", has_text="subject40")).to_be_visible()
-    page.get_by_role("link", name="Back to the results").click()
-    expect(page.get_by_label("Search your notes")).to_have_value("subject40")
-    expect(page.get_by_role("article").first).to_contain_text("subject40")
-
-
-def test_in_a_narrow_window_pages_and_files_are_one_press_away(app: Watched) -> None:
-    page = app.page
-    page.set_viewport_size({"width": 390, "height": 844})
-    app.open("/")
-    pages = page.locator(".st-key-pages")
-    pages.get_by_role("link", name="Files").click()
-    expect(page.get_by_text("3 files", exact=True)).to_be_visible()
-    expect(page.get_by_test_id("stDataFrame")).to_be_hidden()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    tops = [link.bounding_box() for link in pages.locator("a").all()]
-    assert len({box["y"] for box in tops if box}) == 1, "the pages fit into one line"
-    page.set_viewport_size({"width": 390, "height": 500})
-    why = page.get_by_text("Why is a file not found?")
-    why.scroll_into_view_if_needed()
-    app.rest()
-    why.click()
-    expect(page.get_by_role("button", name="Tell me why")).to_be_in_viewport()
-    page.get_by_role("link", name="map.md").click()
-    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
-    pages.get_by_role("link", name="Files").click()
-    expect(page.get_by_text("3 files", exact=True)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/files\?store=notes$"))
-    pages.get_by_role("link", name="Stores").click()
-    expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
-    assert app.errors == []

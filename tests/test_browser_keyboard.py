@@ -136,19 +136,6 @@ def test_a_store_is_deleted_by_typing_its_name(filled: Watched, library: Library
     assert "old" not in library.stores.names(OWNER)
 
 
-def test_a_store_is_imported(filled: Watched, library: Library, folder: Path) -> None:
-    library.stores.export(OWNER, "garden", folder / "garden.commonplace")
-    filled.open("/stores")
-    press(filled, "Import a store")
-    fill(filled, "File on this computer", str(folder / "garden.commonplace"))
-    tab_to(filled.page, "Upload")  # the other way is a stop, too
-    fill(filled, "Name", "copy")
-    press(filled, "Import")
-    expect(filled.page.get_by_text("Store 'copy' is ready: 3 passages of 3 files.")).to_be_visible()
-    press(filled, "Look at it")
-    expect(filled.page.get_by_role("heading", name="copy", level=1)).to_be_visible()
-
-
 def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, library: Library) -> None:
     page = filled.page
     filled.open("/files?store=garden&q=rose")
@@ -167,35 +154,3 @@ def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, 
     expect(page.get_by_text("1 of 3 files")).to_be_visible()
     filled.open("/?q=rose+grows")
     expect(page.get_by_role("article").first).to_contain_text("The Rose grows.")
-
-
-def test_the_patterns_of_a_folder_are_edited(filled: Watched, library: Library) -> None:
-    filled.open("/index?store=garden")
-    press(filled, "Edit")
-    press(filled, "Everything readable", "ArrowRight")
-    filled.page.keyboard.press("Space")
-    press(filled, "Save and index")
-    expect(filled.page.get_by_role("button", name="Save and index")).to_have_count(0)
-    expect(filled.page.get_by_text("2 files ·")).to_be_visible()
-    [garden] = library.sources.all(OWNER, "garden")
-    assert garden.source.include == ("**/*.{md,mdx,txt,rst}",)
-
-
-def test_a_token_is_made_and_revoked(filled: Watched, library: Library) -> None:
-    filled.open("/settings")
-    fill(filled, "Name of a new token", "backup")
-    press(filled, "Make token", "Space")
-    expect(filled.page.get_by_text("Copy it now")).to_be_visible()
-    assert [token.name for token in library.sharing.tokens(OWNER)] == ["backup"]
-    press(filled, "Revoke")
-    expect(filled.page.get_by_role("button", name="Revoke")).to_have_count(0)
-    assert library.sharing.tokens(OWNER) == []
-
-
-def test_a_question_is_asked_and_its_passage_opened(filled: Watched) -> None:
-    filled.open("/ask")
-    fill(filled, "Ask your notes", "which rose grows")
-    filled.page.keyboard.press("Enter")
-    expect(filled.page.get_by_text("There is no answer").first).to_be_visible()
-    press(filled, "Rose.md")
-    expect(filled.page.get_by_role("heading", name="Rose", level=1)).to_be_visible()

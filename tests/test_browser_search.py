@@ -100,10 +100,3 @@ def test_a_place_is_copied_by_keyboard_alone(app: Watched, folder: Path) -> None
     page.keyboard.press("Enter")
     page.wait_for_function("async () => (await navigator.clipboard.readText()) !== ''")
     assert page.evaluate("navigator.clipboard.readText()") == f"{folder / 'notes' / '7.md'}:1"
-
-
-def test_nothing_covers_the_way_back_from_the_table(app: Watched) -> None:
-    app.open("/?q=heron&view=table")
-    app.page.get_by_test_id("stDataFrame").hover()
-    app.page.get_by_text("Cards", exact=True).click()
-    expect(app.page.get_by_role("article").first).to_contain_text("Heron")

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.types import OWNER, Job
-from tests.answering import GUEST, QUESTION, Answering, passages
+from tests.answering import QUESTION, Answering, passages
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.command import Result, Run
 from tests.configured import configure
@@ -59,53 +58,12 @@ def test_nothing_found_is_status_3(ask: Ask, ollama_chat: OllamaChat) -> None:
     assert ollama_chat.bodies("/api/chat") == []
 
 
-def test_where_passages_wait_to_be_embedded_nothing_found_is_not_the_last_word(
-    ask: Ask, run: Run, answering: Answering, notes: Path
-) -> None:
-    library = answering()
-    write(notes, {"port/new.md": "# New\n\nThe lighthouse lamp burns whale oil.\n"})
-    library.jobs.request(OWNER, "port")
-    with pytest.raises(KeyboardInterrupt):
-        library.jobs.run(OWNER, "port", interrupt_embedding)
-    waits = "Meaning is still being indexed: 1 passage to go."
-    goes_on = "`commonplace index --store port` continues."
-    asked = ("quantum zebra xylophone", "--store", "port")
-    assert run("query", *asked, "--mode", "lexical").out == f"Nothing found.\n{waits} {goes_on}\n"
-    assert f"{waits} {goes_on}\n" in ask(*asked).err
-    said = ask(*asked, "--json").json
-    assert (said["pending"], said["warnings"]) == (1, [f"{waits} {goes_on}"])
-    both = ask("quantum zebra xylophone", "--json").json
-    assert both["warnings"] == [f"{waits} `commonplace index --store STORE` continues."]
-    found = ask(QUESTION, "--store", "port", "--json").json
-    assert (found["pending"], found["warnings"]) == (1, [])
-    [for_guests] = library.ask(GUEST, "quantum zebra xylophone").notices
-    assert for_guests.message == waits
-
-
-def interrupt_embedding(job: Job) -> None:
-    if job.progress.phase == "embedding":
-        raise KeyboardInterrupt
-
-
 def test_without_a_model_the_passages_are_shown(ask: Ask, home: Path) -> None:
     configure(home)
     shown = ask(QUESTION)
     assert shown.status == 0
     assert "The harbour opens at six." in shown.out
     assert "then set `llm: ollama:llama3.2:3b` in config.yaml" in shown.err
-
-
-def test_near_misses_are_in_no_answer(ask: Ask, run: Run, home: Path, notes: Path) -> None:
-    configure(home)
-    (notes / "port" / "lighthouse.md").touch()
-    run("index", "--store", "port")
-    shown = ask("lighthouse", "--k", "3", "--store", "port").out
-    [only] = shown.split("\n\n[")[1:]
-    assert only.splitlines() == ["1] port/lighthouse.md, line 1", "    There is only the title"]
-    [reference] = ask("lighthouse", "--k", "3", "--store", "port", "--json").json["references"]
-    found = run("query", "lighthouse", "--top-k", "3", "--store", "port", "--json").json["results"]
-    assert [each["relevant"] for each in found] == [True, False, False]
-    assert reference["score"] == found[0]["score"]
 
 
 @pytest.mark.parametrize("question", [QUESTION, "quantum zebra xylophone"])

@@ -40,16 +40,6 @@ def test_what_a_store_uses_must_be_ready(run: Run, home: Path, here: OllamaServe
     assert "used by s." in away.out
 
 
-def test_json_has_every_check_with_its_state_and_where_text_goes(run: Run, here: OllamaServer) -> None:
-    found = {each["key"]: each for each in run("connections", "--json").json["connections"]}
-    assert found["ollama"]["state"] == "ready"
-    assert found["ollama"]["embedders"] == ["ollama:embeddinggemma"]
-    assert found["minilm"]["text"] == "stays on this machine"
-    step = found["openai"]["next_step"]
-    assert step.startswith("Write `embedding_base_url: http://127.0.0.1:1234/v1` into ")
-    assert step.endswith("/config.yaml.")
-
-
 def test_the_models_of_ollama_are_listed(run: Run, here: OllamaServer) -> None:
     here.models["llama:3b"] = Model("llama", 3072, 131_072, capabilities=("completion",))
     rows = run("connections", "models").out.splitlines()

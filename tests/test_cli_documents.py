@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.command import Run
-from tests.configured import configure
 
 
 @pytest.fixture
@@ -30,18 +28,6 @@ def garden(run: Run, notes: Path) -> Path:
 def listed(run: Run, *options: str) -> dict[str, str]:
     files = run("list", "--store", "garden", "--json", *options).json["files"]
     return {file["file_path"]: file["state"] for file in files}
-
-
-def test_list_compares_the_files_with_the_disk(run: Run, garden: Path) -> None:
-    (garden / "rose.md").write_text("# Rose\n\nIt withered.\n")
-    (garden / "todo.txt").unlink()
-    assert listed(run) == {"bee.md": "fresh", "rose.md": "changed", "todo.txt": "missing"}
-
-
-def test_list_says_what_changed_means_where_a_file_has_another_time(run: Run, garden: Path) -> None:
-    assert "changed: " not in run("list").out
-    os.utime(next(garden.rglob("*.md")), (1, 1))
-    assert "changed: the size or time of the file is not what it was" in run("list").out
 
 
 def test_list_may_be_asked_for_some_states(run: Run, garden: Path) -> None:
@@ -66,20 +52,6 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     )
 
 
-def test_show_says_whether_a_document_is_dated_or_was_changed_then(run: Run, notes: Path) -> None:
-    for name, text in (
-        ("2026-03-15 standup.md", "It."),
-        ("b.md", "---\ndate: 2025-01-02\nstatus: open\n---\nB."),
-        ("c.md", "C."),
-    ):
-        (notes / name).write_text(text, "utf-8")
-    run("init", notes)
-    assert " · dated 2026-03-15" in run("show", "2026-03-15 standup.md").out
-    assert " · dated 2025-01-02" in run("show", "b.md").out
-    assert "\nstatus: open\n" in run("show", "b.md").out
-    assert " · changed 20" in run("show", "c.md").out
-
-
 def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
     shown = run("show", "bee.md", "--store", "garden", "--json").json
     known = [shown[name] for name in ("store", "file_path", "state", "title")]
@@ -91,12 +63,6 @@ def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
         ("rose", "rose.md", "Rose")
     ]
     assert [each["file_path"] for each in shown["links_in"]] == ["rose.md"]
-
-
-def test_show_names_each_note_once_however_often_it_is_linked_to(run: Run, garden: Path) -> None:
-    (garden / "hub.md").write_text("[[bee]], [[bee#Hive]], [[bee|the bee]], [[gnat]] and [[gnat#Wing]].\n")
-    run("index", "--store", "garden")
-    assert run("show", "hub.md").out.endswith("Links to\n  bee.md\n  gnat  (nothing in this store)\n")
 
 
 def test_show_lets_nothing_steer_the_terminal(run: Run, garden: Path) -> None:
@@ -117,13 +83,6 @@ def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path)
     assert "excluded  Not a note." in run("show", "todo.txt", "--store", "garden").out
     assert run("exclude", "todo.txt", "--store", "garden", "--undo", "--json").json["counts"]["added"] == 1
     assert listed(run)["todo.txt"] == "fresh"
-
-
-def test_only_the_named_file_is_read_again(run: Run, garden: Path) -> None:
-    for name in ("rose.md", "bee.md"):
-        (garden / name).write_text("It withered.\n")
-    assert run("reindex", "rose.md", "--store", "garden", "--json").json["counts"]["changed"] == 1
-    assert listed(run) == {"bee.md": "changed", "rose.md": "fresh", "todo.txt": "fresh"}
 
 
 @pytest.mark.parametrize("command", [["show"], ["exclude"], ["exclude", "--undo"], ["reindex"]], ids=" ".join)
@@ -148,28 +107,6 @@ def shed(run: Run, garden: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_only_store_that_has_a_file_is_meant(
-    run: Run, shed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for path in ("rake.md", shed / "rake.md", "rake.md:3-3"):
-        assert run("show", path, "--json").json["store"] == "shed"
-    assert "handle" not in run("show", "rake.md:3").out
-    assert run("show", "bee.md", "--json").json["store"] == "garden"
-    monkeypatch.chdir(shed.parent)
-    assert run("show", "shed/rake.md", "--json").json["store"] == "shed"
-
-
-def test_a_file_of_the_only_store_that_has_it_is_excluded_taken_back_and_read_again(
-    run: Run, shed: Path
-) -> None:
-    assert "take it back: commonplace exclude rake.md --undo --store shed" in run("exclude", "rake.md").out
-    assert run("exclude", "--undo", "rake.md").status == 0
-    assert run("reindex", "rake.md").out == "Done in less than a second: 1 read again.\n"
-    (shed / "photo.md").write_bytes(b"\0no text\xff" * 99)
-    run("index", "--store", "shed")
-    assert "exclude photo.md --undo --store shed" in run("exclude", shed / "photo.md").out
-
-
 @pytest.mark.parametrize("command", ["show", "exclude", "reindex"])
 def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed: Path, command: str) -> None:
     run("store", "create", "empty", "--embedder", "hashing")
@@ -182,24 +119,6 @@ def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed:
     assert "Did you mean 'rake.md'?" in run(command, "rke.md").err
 
 
-def test_the_configured_store_is_meant_where_it_has_the_file(run: Run, shed: Path, home: Path) -> None:
-    configure(home, "default_store: shed\n")
-    assert run("show", "todo.txt", "--json").json["store"] == "shed"
-    assert run("show", "bee.md", "--json").json["store"] == "garden"
-    assert run("show", "nothing.md").err.startswith("Error: Store 'shed' has no file 'nothing.md'.")
-    assert run("show", "todo.txt", "--store", "garden", "--json").json["store"] == "garden"
-    configure(home, "default_store: shack\n")
-    assert "which the setting default_store names" in run("show", "bee.md").err
-
-
-def test_a_store_that_has_read_a_file_is_meant_before_one_whose_folder_it_lies_in(
-    run: Run, shed: Path
-) -> None:
-    run("store", "create", "texts", "--embedder", "hashing")
-    run("index", "*.txt", "--store", "texts", "--root", shed)
-    assert run("show", shed / "rake.md", "--json").json["store"] == "shed"
-
-
 def test_a_damaged_store_keeps_no_file_of_another_from_being_found(run: Run, shed: Path, home: Path) -> None:
     for part in (home / "data").rglob("*garden*"):
         for file in [part, *part.rglob("*")]:
@@ -207,3 +126,14 @@ def test_a_damaged_store_keeps_no_file_of_another_from_being_found(run: Run, she
                 file.write_bytes(b"damaged" * 4096)
     assert run("show", "bee.md", "--store", "garden").status == 1
     assert run("show", "rake.md", "--json").json["store"] == "shed"
+
+
+def test_the_only_store_that_has_a_file_is_meant(
+    run: Run, shed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("rake.md", shed / "rake.md", "rake.md:3-3"):
+        assert run("show", path, "--json").json["store"] == "shed"
+    assert "handle" not in run("show", "rake.md:3").out
+    assert run("show", "bee.md", "--json").json["store"] == "garden"
+    monkeypatch.chdir(shed.parent)
+    assert run("show", "shed/rake.md", "--json").json["store"] == "shed"

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.command import Run
-from tests.configured import configure
 from tests.doc_pages import README, fences
 from tests.trees import write
 
@@ -42,27 +41,6 @@ def test_how_many_passages_is_asked_alike(run: Run, tea: Path, option: list[obje
     assert len(run("ask", "tea", *option, "--json").json["references"]) == 1
 
 
-def test_a_word_with_a_minus_is_left_out_whatever_it_begins_with(run: Run, tea: Path) -> None:
-    assert "kale.md" in paths(run, "tea", "--mode", "lexical")
-    assert "kale.md" not in paths(run, "tea", "-kale", "--mode", "lexical")
-    assert "people/ada.md" not in paths(run, "tea", "-drinks", "--mode", "lexical")
-
-
-@pytest.mark.parametrize("command", ["query", "ask"])
-def test_a_letter_that_is_no_option_is_refused(run: Run, tea: Path, command: str) -> None:
-    refused = run(command, "tea", "-x")
-    assert refused.status == 2
-    assert "There is no option -x. To leave that word out, put all words into" in refused.err
-    assert "one pair of quotes: 'tea -x'." in refused.err
-    assert run("query", "tea -x").status == 0
-    assert run(command, "-h").out.startswith(f"Usage: commonplace {command}")
-
-
-def test_a_slip_is_answered_by_what_is_meant(run: Run, tea: Path) -> None:
-    assert "Did you mean 'query'?" in run("serach", "tea").err
-    assert "Did you mean '--top-k'?" in run("query", "tea", "--topk", "3").err
-
-
 # --- nothing found ----------------------------------------------------------------------
 
 
@@ -82,48 +60,6 @@ def test_what_scores_too_low_is_said_with_the_best_score(run: Run, tea: Path) ->
     assert "min_score" not in run("query", "tea", "--min-score", "0.01").err
 
 
-def test_matches_by_words_alone_are_called_so(
-    run: Run, notes: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
-    write(notes, {"poem.md": "# 诗\n\n白日依山尽，黄河入海流。\n", "river.md": "# River\n\nA poem.\n"})
-    run("init", notes)
-    said = run("query", "poem", "-river").out
-    assert "1 match by words in " in said
-    assert "by words" not in run("query", "poem").out, "one of them has a vector"
-
-
-def test_passages_that_the_model_cannot_read_are_why_fewer_texts_are_embedded(
-    run: Run, notes: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
-    write(notes, {"poem.md": "# 诗\n\n白日依山尽，黄河入海流。\n", "river.md": "# River\n\nA poem.\n"})
-    said = run("init", notes)
-    assert "1 text embedded." in said.out
-    assert "1 passage in a script that this model cannot read" in said.err
-
-
-def test_a_page_is_said_to_be_nowhere(run: Run, tea: Path) -> None:
-    said = run("query", "tea", "--filter", "page=1").err
-    assert "No document in store 'tea' has a page or slide '1'." in said
-    assert "no pages, only lines" in said
-
-
-def test_the_store_of_the_setting_is_named_where_there_are_others(run: Run, tea: Path, home: Path) -> None:
-    configure(home, "default_store: tea\n")
-    assert run("query", "tea").err == ""
-    run("store", "create", "other", "--embedder", "hashing")
-    assert run("query", "tea").err.startswith("Only in 'tea', as the setting default_store has it; --store")
-    assert run("query", "tea", "--store", "tea").err == ""
-    assert "Only in" not in run("query", "tea store:other").err
-
-
-def test_an_answer_alone_announces_no_passages(run: Run, tea: Path) -> None:
-    said = run("ask", "tea", "--answer-only")
-    assert (said.status, said.out) == (1, "")
-    assert said.err.splitlines()[0] == "There is no answer."
-
-
 # --- paths ------------------------------------------------------------------------------
 
 
@@ -138,11 +74,6 @@ def test_a_file_goes_by_its_path_from_here(run: Run, tea: Path, monkeypatch: pyt
     assert "Did you mean 'people/ada.md'?" in run("exclude", "adda.md").err
 
 
-def test_what_is_not_excluded_is_named_with_what_is(run: Run, tea: Path) -> None:
-    run("exclude", "kale.md")
-    assert "Did you mean 'kale.md'?" in run("exclude", "kalle.md", "--undo").err
-
-
 def test_lines_behind_a_path_are_those_that_are_shown(run: Run, tea: Path) -> None:
     shown = run("show", "people/ada.md:5").out
     assert "She likes it green." in shown
@@ -155,72 +86,7 @@ def test_lines_behind_a_path_are_those_that_are_shown(run: Run, tea: Path) -> No
     assert run("show", "tea.md:900").status == 1
 
 
-def test_a_name_that_ends_like_lines_is_a_name(run: Run, tea: Path) -> None:
-    write(tea, {"log:12": "# Log\n\nA name with a colon.\n"})
-    run("index", "--store", "tea")
-    assert run("show", "log:12", "--json").status == run("show", tea / "log:12").status
-    assert "no document 'log'" not in run("show", "log:12").err
-
-
-# --- runs and folders -------------------------------------------------------------------
-
-
-def test_a_run_is_shown_with_its_files(run: Run, tea: Path) -> None:
-    out = run("jobs", "--job", 1).out.splitlines()
-    assert out[0].split() == ["added", "kale.md", "1", "passage"]
-    assert len(out) == 5
-    write(tea, {f"n{number}.md": f"# {number}\n" for number in range(42)})
-    run("index")
-    assert "  … and 2 more; --json has all" in run("jobs", "--job", 2).out
-
-
-def test_a_second_folder_says_what_its_files_are_called(run: Run, tea: Path, tmp_path: Path) -> None:
-    write(tmp_path / "work", {"plan.md": "# Plan\n"})
-    assert "called" not in run("source", "list").out
-    said = run("index", "**/*", "--root", tmp_path / "work").err
-    assert f"In this store the files of '{tmp_path}/work' are called 'work/…'." in said
-    assert "are called" not in run("index", "**/*", "--root", tmp_path / "work").err, "once"
-    listed = run("source", "list").out
-    assert "work/…" in listed
-    assert listed.count("…") == 1, "the files of the first folder are called as they are"
-
-
-def test_status_names_the_folders_that_are_paused(run: Run, tea: Path) -> None:
-    assert "paused" not in run("status").out
-    run("source", "pause", 1)
-    assert f"tea: its folder is paused: {tea}" in run("status").out
-
-
-def test_an_unknown_store_can_be_made(run: Run, tea: Path) -> None:
-    refused = run("index", "*.md", "--store", "tee")
-    assert refused.status == 1
-    assert "Did you mean 'tea'? Or make it: `commonplace store create tee`" in refused.err
-
-
-def test_a_log_is_told_how_far_a_long_run_is(run: Run, tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.cli.runs._EVERY_S", 0.0)
-    said = run("index", "--force", "--json")
-    assert "Looking for files" in said.err.splitlines()[0]
-    assert said.json["state"] == "done"
-
-
 # --- doctor -----------------------------------------------------------------------------
-
-
-def test_vectors_without_their_model_find_nothing_and_doctor_says_so(
-    run: Run, notes: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(notes, NOTES)
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
-    run("init", notes)
-    assert "1 passage can be found by meaning." in run("doctor", "--file", notes / "tea.md").out
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(notes / "none"))
-    said = run("doctor", "--file", notes / "tea.md", "--query", "tea")
-    assert said.status == 0, "words find it"
-    assert "can be found by meaning" not in said.out
-    assert "Nothing is found by meaning now. " in said.out
-    assert "The built-in embedding model is not installed." in said.out
-    assert said.out.splitlines()[-1].endswith("or with `commonplace model install`.")
 
 
 def test_doctor_gives_the_command_that_adds_a_file(run: Run, notes: Path) -> None:
@@ -237,29 +103,6 @@ def test_doctor_gives_the_command_that_adds_a_file(run: Run, notes: Path) -> Non
 
 
 # --- the rest ---------------------------------------------------------------------------
-
-
-def test_csv_for_a_pipe_has_no_mark_and_tells_near_misses(run: Run, tea: Path) -> None:
-    head, row, *_ = run("query", "tea", "--csv").out.splitlines()
-    assert head.startswith('"rank","score","relevant"')
-    assert row.split(",")[2] in ("True", '"True"')
-
-
-def test_a_state_that_no_file_has_is_named(run: Run, tea: Path) -> None:
-    assert run("list", "--state", "failed").out == "No file has failed.\n"
-    assert (
-        run("list", "--state", "missing", "--state", "skipped").out == "No file is missing or is skipped.\n"
-    )
-
-
-def test_an_imported_store_says_that_its_model_is_missing(
-    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("store", "create", "s")
-    run("store", "export", "s", tmp_path / "s.commonplace")
-    said = run("store", "import", tmp_path / "s.commonplace", "--name", "t").out
-    assert "It is searched by words until its embedder is available." in said
-    assert "commonplace model install" in said
 
 
 def test_a_shell_completes_tokens_and_files_itself(

@@ -7,14 +7,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from rag_core.cli import app
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.command import Run
-from tests.trees import write
 
 
 @pytest.fixture
@@ -36,8 +33,6 @@ OF_A_STORE = [
     ["jobs"],
     ["repair"],
     ["source", "list"],
-    ["source", "pause", "1"],
-    ["source", "edit", "1", "--include", "*.md"],
     ["store", "info"],
 ]
 
@@ -68,58 +63,17 @@ def test_the_only_store_is_named_where_it_would_be_lost_or_moved(
     assert run(*command).err == "Error: Which store is meant?\nName one of these: garden.\n"
 
 
-def test_without_any_store_the_first_step_is_said(run: Run) -> None:
-    assert run("list").err == "Error: There is no store yet.\nMake one: commonplace init FOLDER\n"
-
-
 # --- help -------------------------------------------------------------------------------
-
-
-def groups(command: click.Group, *names: str) -> Iterator[list[str]]:
-    yield list(names)
-    for name, below in command.commands.items():
-        if isinstance(below, click.Group):
-            yield from groups(below, *names, name)
-
-
-@pytest.mark.parametrize("columns", [80, 40])
-@pytest.mark.parametrize("words", list(groups(app)), ids=lambda words: " ".join(words) or "commonplace")
-def test_help_lists_commands_in_whole_sentences(
-    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], columns: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    listed = run(*words, "--help").out.partition("Commands:\n")[2]
-    assert listed
-    assert "..." not in listed
-    if columns == 80:
-        assert all(line.startswith("  ") and line[2] != " " for line in listed.splitlines()), "one line each"
-        assert all(line.endswith(".") for line in listed.splitlines())
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("search", "query"), ("stores", "store list"), ("serach", ""), ("lst", "list")]
-)
-def test_another_word_for_a_command_leads_to_it(run: Run, typed: str, meant: str) -> None:
-    result = run(typed, "x")
-    assert result.status == 2
-    assert result.err.splitlines()[0].startswith(f"Error: No such command {typed!r}.")
-    assert (f"Did you mean {meant!r}?" in result.err) == bool(meant)
 
 
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
         (["store", "make"], "create"),
-        (["store", "show"], "info"),
-        (["store", "remove"], "delete"),
         (["store", "maek"], "create"),
-        (["source", "rm"], "remove"),
-        (["share", "revoke"], "remove"),
-        (["token", "delete"], "revoke"),
         (["model", "show"], ""),
         (["jobs", "--stroe"], "--store"),
         (["jobs", "--sotre=x"], "--store"),
-        (["model", "install", "--store"], ""),
         (["token", "list", "--store"], ""),
     ],
 )
@@ -130,23 +84,7 @@ def test_another_word_behind_a_command_leads_to_what_is_near(run: Run, words: li
     assert not meant or f"Did you mean {meant!r}?" in result.err
 
 
-def test_wrong_usage_is_said_on_two_lines(run: Run) -> None:
-    lines = run("completion").err.splitlines()
-    assert len(lines) == 2
-    assert "bash, zsh, fish" in lines[0]
-
-
 # --- folders and patterns ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("option", [[], ["--dry-run"]])
-def test_patterns_for_a_folder_that_is_there_are_said_to_be_added(
-    run: Run, garden: Path, option: list[str]
-) -> None:
-    said = run("index", "*.md", "--root", garden, "--exclude", "old/**", *option).err
-    assert f"{str(garden)!r} is in store 'garden' already, with the patterns **/*." in said
-    assert "Added to these: *.md. Left out, too: old/**." in said
-    assert "commonplace source edit 1 --store garden --include PATTERN" in said
 
 
 @pytest.mark.parametrize(
@@ -178,43 +116,6 @@ def test_a_pattern_that_matches_nothing_is_refused(
     assert run("source", "list", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
-def test_a_pattern_that_the_shell_wrote_out_is_noticed(
-    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(garden)
-    assert "Put a pattern in quotes, like '**/*.md'." in run("index", "bee.md", "rose.md", "--dry-run").err
-    for meant in (["bee.md"], ["*.md", "bee.md"]):
-        assert "in quotes" not in run("index", *meant, "--dry-run").err
-
-
-def test_a_folder_inside_one_that_is_there_is_explained(run: Run, garden: Path) -> None:
-    inner = garden / "sub"
-    inner.mkdir()
-    (inner / "new.md").write_text("It is new.\n")
-    run("index")
-    result = run("index", "**/*", "--root", inner, "--dry-run")
-    said = f"The store's folder {str(garden)!r} includes {str(inner)!r} already."
-    assert f"{said} It is read; none is added." in result.err
-    (inner / "newer.md").write_text("It is newer.\n")
-    assert run("index", "**/*", "--root", inner, "--json").json["counts"] == {"unchanged": 4, "added": 1}
-    assert len(run("source", "list", "--json").json["sources"]) == 1, "as it was said"
-    run("source", "edit", 1, "--include", "**/new.md")
-    result = run("index", "**/*", "--root", inner, "--dry-run")
-    said = f"{str(inner)!r} overlaps {str(garden)!r}."
-    assert f"{said} Files in both are read once." in result.err
-
-
-def test_an_empty_folder_inside_one_that_takes_all_is_not_added(run: Run, garden: Path) -> None:
-    (garden / "empty").mkdir()
-    assert run("index", garden / "empty").status == 0
-    assert len(run("source", "list", "--json").json["sources"]) == 1
-
-
-def test_a_folder_around_one_that_is_there_is_explained(run: Run, garden: Path) -> None:
-    said = run("init", garden.parent, "--store", "garden", "--yes").err
-    assert f"{str(garden.parent)!r} overlaps {str(garden)!r}." in said
-
-
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
 def test_a_run_over_paused_folders_says_that_they_are_paused(
     run: Run, garden: Path, option: list[str]
@@ -227,19 +128,6 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     command = said.partition("To go on with it: ")[2].splitlines()[0]
     assert run(*shlex.split(command)[1:]).status == 0
     assert "paused" not in run("index").err
-
-
-def test_a_run_names_the_folders_that_it_leaves_out(run: Run, garden: Path, tmp_path: Path) -> None:
-    for name in ("work", "old"):
-        write(tmp_path / name, {"plan.md": f"# Plan of {name}\n"})
-        run("index", "**/*", "--root", tmp_path / name)
-    run("source", "pause", 2)
-    done = run("index")
-    assert f"1 folder is paused and not read: {tmp_path / 'work'}." in done.out
-    run("source", "pause", 3)
-    said = f"2 folders are paused and not read: {tmp_path / 'work'}, {tmp_path / 'old'}."
-    assert said in run("index", "--dry-run").err
-    assert "paused" not in run("index", "**/*", "--root", garden).out, "no other folder was asked for"
 
 
 # --- files ------------------------------------------------------------------------------
@@ -265,34 +153,6 @@ def test_an_excluded_file_is_said_to_be_excluded(
     assert run("reindex", name).status == 0
 
 
-def test_excluding_says_how_to_take_back(run: Run, garden: Path) -> None:
-    out = run("exclude", "bee.md").out
-    assert out.splitlines()[-1] == (
-        "Excluded. To take it back: commonplace exclude bee.md --undo --store garden"
-    )
-
-
-@pytest.mark.parametrize("command", ["show", "reindex", "exclude"])
-def test_a_bare_name_leads_to_the_file(run: Run, garden: Path, command: str) -> None:
-    (garden / "sub").mkdir()
-    (garden / "sub" / "oak.md").write_text("# Oak\n\nIt is old.\n")
-    run("index")
-    assert run(command, "oak.md").err.endswith("Did you mean 'sub/oak.md'?\n")
-    assert run(command, "rosee.md").err.endswith("Did you mean 'rose.md'?\n")
-    assert run(command, "elm.md").err.endswith("It may have been moved or deleted.\n")
-
-
-@pytest.mark.parametrize("kind", ["md", "markdown", ".md", "MD"])
-def test_a_type_goes_by_its_name_and_by_its_suffix(run: Run, garden: Path, kind: str) -> None:
-    typed = run("query", f"tells type:{kind}", "--json").json["results"]
-    chosen = run("query", "tells", "--filter", f"type={kind}", "--json").json["results"]
-    left = run("query", f"tells -type:{kind}", "--json").json["results"]
-    assert (
-        {hit["file_path"] for hit in typed} == {hit["file_path"] for hit in chosen} == {"rose.md", "bee.md"}
-    )
-    assert {hit["file_path"] for hit in left} == {"todo.txt"}
-
-
 # --- runs -------------------------------------------------------------------------------
 
 
@@ -314,50 +174,11 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
     assert run("index").out.splitlines()[0].endswith(": 2 unchanged, 4 still skipped, 1 failed.")
 
 
-def test_a_run_over_notes_without_text_says_that_these_have_no_vector(run: Run, notes: Path) -> None:
-    for name in ("a.md", "b.md", "c.md"):
-        (notes / name).write_text(f"It tells of {name}.\n")
-    (notes / "empty.md").touch()
-    (notes / "blank.md").write_text(" \n")
-    run("store", "create", "s", "--embedder", "hashing")
-    said = run("index", "**/*", "--root", notes).out
-    assert "5 passages added, 3 texts embedded." in said
-    assert "cannot read" not in said
-
-
-def test_a_run_of_distinct_texts_explains_nothing(run: Run, garden: Path) -> None:
-    (garden / "new.md").write_text("It is new.\n")
-    assert "1 passage added and embedded.\n" in run("index").out
-
-
-def test_init_says_what_comes_next_although_a_file_failed(run: Run, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nAlpaca.\n")
-    (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    result = run("init", notes)
-    assert result.status == 1
-    assert "Now search:  commonplace query 'a few words' --store notes" in result.out
-
-
-def test_many_failed_files_are_not_all_listed(run: Run, notes: Path) -> None:
-    for number in range(43):
-        (notes / f"{number}.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    run("store", "create", "s", "--embedder", "hashing")
-    out = run("index", "**/*", "--root", notes).out
-    assert out.endswith("  … and 3 more; see commonplace list --store s --state failed\n")
-
-
 def test_nothing_to_list_is_said_in_words(run: Run) -> None:
     run("store", "create", "s", "--embedder", "hashing")
     assert run("list").out == "There is no file yet.\n"
     assert run("jobs").out == "There was no run yet.\n"
     assert run("source", "list").out.startswith("There is no folder yet.")
-
-
-def test_tables_leave_out_what_is_nothing_but_zero(run: Run, garden: Path) -> None:
-    assert run("status").out.splitlines()[0].split() == ["store", "files", "passages", "size", "embedder"]
-    run("exclude", "bee.md")
-    assert run("status").out.splitlines()[0].split()[:3] == ["store", "files", "excluded"]
-    assert "files      2, 1 excluded\n" in run("store", "info").out
 
 
 # --- times ------------------------------------------------------------------------------

@@ -19,12 +19,6 @@ def zoo(run: Run, amazon_configured: Server, notes: Path) -> Run:
     return run
 
 
-def test_store_info_says_where_the_vectors_are(zoo: Run) -> None:
-    assert "s3vectors://commonplace-zoo/main" in zoo("store", "info", "zoo").out
-    info = zoo("store", "info", "zoo", "--json").json
-    assert (info["bucket_name"], info["index_name"], info["unsent"]) == ("commonplace-zoo", "main", 0)
-
-
 def test_switch_makes_the_vectors_anew_and_says_so(zoo: Run) -> None:
     done = zoo("store", "switch", "zoo", "--embedder", "hashing:64")
     assert done.status == 0
@@ -39,11 +33,6 @@ def test_switch_may_be_left_for_later_and_abandoned(zoo: Run) -> None:
     assert "switching to hashing" in zoo("store", "info", "zoo").out
     assert zoo("store", "switch", "zoo", "--abandon").out == "Store 'zoo' stays as it was.\n"
     assert "switching" not in zoo("store", "info", "zoo").out
-
-
-def test_switch_to_nothing_is_refused(zoo: Run) -> None:
-    assert "Say what to change" in zoo("store", "switch", "zoo").err
-    assert zoo("store", "switch", "zoo", "--embedder", "hashing").status == 2
 
 
 def test_verify_and_heal_look_at_the_index(zoo: Run, amazon_configured: Server) -> None:
@@ -64,13 +53,6 @@ def test_attach_and_take_over(zoo: Run, notes: Path, monkeypatch: pytest.MonkeyP
     refused = zoo("index", "--store", "sea")
     assert refused.status == 2
     assert zoo("store", "take-over", "sea").out.startswith("Store 'sea' is yours now.")
-
-
-def test_attach_may_take_over_at_once(zoo: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "second"))
-    done = zoo("store", "attach", "s3vectors://commonplace-zoo/main", "sea", "--take-over")
-    assert done.out.startswith("Store 'sea' is yours now.")
-    assert "attached" not in zoo("store", "info", "sea").out
 
 
 def test_private_notes_stay_until_they_are_let_go(zoo: Run) -> None:

@@ -35,19 +35,6 @@ def test_config_shows_every_setting_with_its_origin(
     assert f"data       {home / 'data'}  (not there)" in shown
 
 
-def test_config_shows_tables_as_they_are_written(run: Run, home: Path) -> None:
-    configure(home, "stores:\n  zoo:\n    folders: [/a]\nchunking:\n  yaml: {chunk_size: 300}\n")
-    assert from_where(run, "stores")[0] == {
-        "zoo": {
-            "embedder": None,
-            "backend": None,
-            "folders": [{"root": "/a", "include": ["**/*"], "exclude": []}],
-        }
-    }
-    assert from_where(run, "chunking")[0] == {"yaml": {"chunk_size": 300, "chunk_overlap": 60}}
-    assert "zoo" in run("config").out
-
-
 def test_config_creates_nothing_and_speaks_only_of_declared_stores(run: Run, home: Path) -> None:
     (row,) = (line for line in run("config").out.splitlines() if line.startswith("stores "))
     assert row.endswith("(none but those you make yourself)")
@@ -100,17 +87,6 @@ def test_an_option_wins_over_every_other_layer(run: Run, home: Path, monkeypatch
 
 
 @pytest.mark.usefixtures("zoo")
-def test_mode_and_minimum_score_of_the_settings_can_be_overruled(run: Run, home: Path) -> None:
-    configure(home, "mode: lexical\nmin_score: 1\nmax_tokens: 1\n")
-    assert run("query", "zebra", "--json").json["results"] == []
-    loose = run(
-        "query", "zebra", "--mode", "vector", "--min-score", "0", "--max-tokens", "999", "--json"
-    ).json
-    assert loose["mode"] == "vector"
-    assert len(loose["results"]) == 5
-
-
-@pytest.mark.usefixtures("zoo")
 def test_default_store_is_what_store_is_when_it_is_left_out(run: Run, home: Path) -> None:
     run("store", "create", "empty", "--embedder", "hashing")
     assert run("query", "zebra", "--json").json["stores"] == ["empty", "zoo"]
@@ -128,15 +104,6 @@ def test_embedder_of_the_settings_is_that_of_a_new_store(run: Run, home: Path, n
     (notes / "a.md").write_text("text")
     run("init", notes)
     assert run("store", "info", "notes", "--json").json["embedder"] == "hashing:64"
-
-
-def test_help_shows_what_is_configured(run: Run, home: Path) -> None:
-    configure(home, "top_k: 7\nport: 9000\nembedder: hashing:64\ndefault_store: zoo\nmode: vector\n")
-    query = run("query", "--help").out
-    for default in ("[default: 7]", "[default: zoo]", "[default: vector]"):
-        assert default in query
-    assert "[default: 9000;" in run("serve", "--help").out
-    assert "[default: hashing:64]" in " ".join(run("store", "create", "--help").out.split())
 
 
 # --- completion -------------------------------------------------------------------------
@@ -157,7 +124,6 @@ def test_completion_prints_the_script_of_a_shell(run: Run, shell: str, sign: str
     ("line", "answers"),
     [
         ("commonplace st", "store status"),
-        ("commonplace query --top", "--top-k"),
         ("commonplace store cr", "create"),
     ],
 )
@@ -174,11 +140,7 @@ def test_bash_completes_commands_and_options(
     [
         ("commonplace query --store n", "notes novels"),
         ("commonplace index --store z", "zoo"),
-        ("commonplace init folder --store zo", "zoo"),
         ("commonplace share add ada@github --store n", "notes novels"),
-        ("commonplace store info no", "notes novels"),
-        ("commonplace store rename no", "notes novels"),
-        ("commonplace verify z", "zoo"),
         ("commonplace verify --store z", "zoo"),
         ("commonplace list --fo", ""),
     ],

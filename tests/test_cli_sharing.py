@@ -48,13 +48,6 @@ def test_whoever_deletes_a_store_hears_who_loses_it(
     assert other == "Store 'work' is deleted; its files are untouched.\n"
 
 
-def test_whoever_was_let_ask_may_not_once_it_is_said(stores: None, run: Run) -> None:
-    run("share", "add", "ada@example.com", "--store", "notes", "--ask")
-    assert run("share", "add", "ada@example.com", "--store", "work", "--json").json["may_ask"] is True
-    changed = run("share", "add", "ada@example.com", "--store", "work", "--no-ask", "--json").json
-    assert changed["may_ask"] is False
-
-
 def test_an_owner_is_listed_first_and_removed_as_guests_are(stores: None, run: Run) -> None:
     run("share", "add", "ada@example.com", "--store", "notes")
     assert run("share", "owner", "zoe@example.com").out == "zoe@example.com is an owner now.\n"

@@ -62,79 +62,6 @@ def test_edit_can_be_tried_out(run: Run, garden: Path) -> None:
     assert run("source", "list", "--store", "garden", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
-IDLE = "The pattern 'people/slack/**' leaves nothing out. Did you mean 'slack/**'? That leaves out 1 file."
-
-
-@pytest.fixture
-def people(run: Run, tmp_path: Path) -> Path:
-    """The folder of a store whose files are called people/… in it."""
-    folder = tmp_path / "people"
-    for name in ("slack/chat.md", "notes/old/plan.md", ".trash/gone.md", "node_modules/it.md"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(f"It tells of {name}.\n", "utf-8")
-    run("store", "create", "talk", "--embedder", "hashing")
-    run("index", "**/*", "--store", "talk", "--root", folder)
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("pattern", "said"),
-    [
-        ("people/slack/**", IDLE),
-        ("old/**", "leaves nothing out. Did you mean '**/old/**'? That leaves out 1 file."),
-        ("draft/**", "The pattern 'draft/**' leaves nothing out. Patterns start at the folder."),
-        ("**/draft/**", "The pattern '**/draft/**' leaves nothing out.\n"),
-        ("{slack,old", "The brace in '{slack,old' is not closed."),
-    ],
-)
-def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(
-    run: Run, people: Path, pattern: str, said: str
-) -> None:
-    edit = ("source", "edit", 1, "--store", "talk", "--exclude", pattern)
-    assert said in run(*edit, "--dry-run").out
-    assert said in run(*edit).err
-    assert said in run("index", "--store", "talk", "--dry-run").out
-    again = run("index", "--store", "talk")
-    assert said not in again.out + again.err, "it was said when it was given"
-    add = ("index", "**/*.md", "--store", "talk", "--root", people, "--exclude", pattern)
-    assert said in run(*add, "--dry-run").out
-    assert said in run(*add).err
-
-
-@pytest.mark.parametrize(
-    "pattern", ["slack/**", "slack", "**/old/", "*/old/plan.md", ".trash/**", "node_*/**"]
-)
-def test_a_pattern_that_meets_something_is_accepted_without_a_word(
-    run: Run, people: Path, pattern: str
-) -> None:
-    edit = ("source", "edit", 1, "--store", "talk", "--exclude", pattern)
-    assert "leaves nothing out" not in run(*edit, "--dry-run").out + run(*edit).err
-
-
-def test_of_many_patterns_that_leave_nothing_out_each_is_said_and_the_first_with_what_would(
-    run: Run, people: Path
-) -> None:
-    (people / "loop").symlink_to("loop")  # that cannot be followed changes nothing of it
-    globs = ["old/**", *(f"draft{number}/**" for number in range(4)), "people/slack/**"]
-    exclude = [each for glob in globs for each in ("--exclude", glob)]
-    said = run("source", "edit", 1, "--store", "talk", *exclude).err
-    assert said.count("leaves nothing out") == len(globs)
-    assert "Did you mean '**/old/**'?" in said
-    assert "The pattern 'people/slack/**' leaves nothing out.\n" in said
-
-
-def test_a_pattern_to_take_that_begins_with_the_folders_own_name_is_said_with_what_is_meant(
-    run: Run, people: Path
-) -> None:
-    result = run("source", "edit", 1, "--store", "talk", "--include", "people/slack/**")
-    assert (result.status, "Did you mean 'slack/**'? That matches 1 file." in result.err) == (2, True)
-
-
-@pytest.mark.parametrize("options", [[], ["--exclude", "a*", "--no-exclude"]])
-def test_edit_of_nothing_and_of_both_is_wrong_usage(run: Run, garden: Path, options: list[str]) -> None:
-    assert run("source", "edit", 1, "--store", "garden", *options).status == 2
-
-
 def test_a_paused_folder_is_left_out_of_index_until_it_is_resumed(run: Run, garden: Path) -> None:
     run("source", "pause", 1, "--store", "garden")
     (garden / "new.md").write_text("It is new.\n")
@@ -170,11 +97,6 @@ def test_remove_can_be_tried_out_and_need_not_ask(run: Run, garden: Path) -> Non
     assert run("source", "remove", 1, "--store", "garden", "--yes", "--json").json["counts"]["deleted"] == 3
 
 
-def test_an_unknown_folder_is_refused(run: Run, garden: Path) -> None:
-    result = run("source", "pause", 7, "--store", "garden")
-    assert (result.status, "no folder with the number 7" in result.err) == (1, True)
-
-
 # --- runs -------------------------------------------------------------------------------
 
 
@@ -189,30 +111,6 @@ def test_runs_are_listed_the_newest_first_and_one_is_shown_with_its_files(run: R
     assert "failed  broken.md:" in shown.out
     results = run("jobs", "--store", "garden", "--job", first["id"], "--json").json["results"]
     assert len(results) == 3
-
-
-def test_a_run_says_from_where_a_file_was_moved(run: Run, garden: Path) -> None:
-    (garden / "bee.md").rename(garden / "hive.md")
-    (garden / "new.md").write_text("New.", "utf-8")
-    run("index", "--store", "garden")
-    shown = run("jobs", "--store", "garden", "--job", 2).out.splitlines()
-    assert "  moved      hive.md  from bee.md" in shown
-    assert "  added      new.md  1 passage" in shown
-
-
-def test_what_runs_had_to_say_stands_once_below_their_list(run: Run, garden: Path) -> None:
-    run("source", "pause", 1, "--store", "garden")
-    for _ in range(2):
-        run("index", "--store", "garden")
-    *table, said = run("jobs", "--store", "garden").out.splitlines()
-    assert said == "3, 2: Every folder is paused, so none was read. Resume one to have it read again."
-    assert [row.split()[0] for row in table] == ["number", "3", "2", "1"]
-    assert max(map(len, table)) < 80
-
-
-def test_an_unknown_run_is_refused(run: Run, garden: Path) -> None:
-    result = run("jobs", "--store", "garden", "--job", 99)
-    assert (result.status, "no job with the number 99" in result.err) == (1, True)
 
 
 # --- too much ---------------------------------------------------------------------------

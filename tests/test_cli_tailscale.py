@@ -10,26 +10,12 @@ from tests.tailscale_program import NAME, Program, forwarding, running
 ADA = "ada@example.com"
 
 
-@pytest.mark.usefixtures("no_tailscale")
-def test_without_tailscale_the_next_step_is_to_get_it(run: Run) -> None:
-    done = run("share", "status")
-    assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines()[1].startswith("Next: Get it at tailscale.com/download")
-
-
 def test_the_command_is_on_a_line_of_its_own(run: Run, tailscale: Program) -> None:
     assert "    tailscale serve --bg 8501" in run("share", "status").out.splitlines()
     shown = run("share", "status", "--port", "9000").out
     assert "    tailscale serve --bg 9000\n" in shown
     assert "To undo it: tailscale serve --https=443 off\n" in shown
     assert {*tailscale.asked} == {"status --json", "serve status --json"}
-
-
-def test_the_address_is_for_guests_and_funnel_a_warning(run: Run, tailscale: Program) -> None:
-    tailscale.says(running(), forwarding(8501, funnel=True))
-    shown = run("share", "status").out
-    assert f"Guests open https://{NAME}/\n" in shown
-    assert "whole internet" in shown
 
 
 def test_json_has_every_part(run: Run, tailscale: Program) -> None:

@@ -45,14 +45,6 @@ def test_verify_names_what_is_broken_and_what_to_do(run: Run, stores: Path) -> N
     assert "\x1b[31m" not in result.out
 
 
-def test_verify_of_one_store_does_not_look_at_others(run: Run, stores: Path) -> None:
-    damage(stores / "a.db", 'UPDATE chunks SET "end" = "end" + 1')
-    found = run("verify", "--store", "b", "--json")
-    assert found.status == 0
-    assert [(store["store"], store["sound"]) for store in found.json["stores"]] == [("b", True)]
-    assert found.json["sound"]
-
-
 def test_a_store_that_cannot_be_opened_is_named_and_the_others_are_verified(run: Run, stores: Path) -> None:
     (stores / "a.db").write_bytes(b"not a database" * 1000)
 
@@ -64,16 +56,6 @@ def test_a_store_that_cannot_be_opened_is_named_and_the_others_are_verified(run:
     assert "'a'" in damaged["message"]
     assert damaged["suggestion"]
     assert "'a'" in run("verify").err
-
-
-def test_verify_compares_files_when_asked(run: Run, stores: Path, notes: Path) -> None:
-    for file in notes.iterdir():
-        file.write_text("The giraffe sleeps.\n", "utf-8")
-    assert run("verify", "--json").json["stores"][0]["findings"] == []
-    result = run("verify", "--files", "--json")
-    assert result.status == 0
-    [finding] = result.json["stores"][0]["findings"]
-    assert (finding["check"], finding["severity"], finding["count"]) == ("files", "note", 1)
 
 
 def test_repair_says_what_it_did_and_what_is_left_to_do(run: Run, stores: Path) -> None:
@@ -102,14 +84,3 @@ def kept(stores: Path) -> str:
 
 def test_repair_leaves_a_sound_store_alone(run: Run, stores: Path) -> None:
     assert run("repair", "--store", "b").out == "Store 'b' is sound; nothing was changed.\n"
-
-
-def test_what_is_beyond_repair_is_said_in_two_sentences(run: Run, stores: Path) -> None:
-    damage(stores / "a.db", "DROP TABLE exclusions")
-    (stores / "a.decisions.json").write_text("{}")
-    result = run("repair", "--store", "a")
-    assert result.status == 1
-    assert result.err == (
-        "Error: Store 'a' is damaged beyond repair: neither it nor the copy of your decisions beside it can"
-        " be read.\nDelete the store, then import its export or index its folders again.\n"
-    )

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 import pytest
 
-from rag_core import __version__
 from rag_core.cli import app
 from tests.doc_pages import GUIDES, README, ROOT, named_commands
 
@@ -81,13 +80,3 @@ def test_every_environment_variable_is_documented() -> None:
     read = {name for p in ours if p.exists() for name in re.findall(VARIABLE, p.read_text("utf-8"))}
     tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
     assert read | set(re.findall("COMMONPLACE_TEST_[A-Z0-9]+", tests)) <= documented
-
-
-def test_the_changelog_tells_of_this_version_first() -> None:
-    versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert versions[0] == __version__
-
-
-def test_every_decision_is_numbered_once_and_in_order() -> None:
-    names = sorted(page.name for page in (ROOT / "docs" / "decisions").glob("0*.md"))
-    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))

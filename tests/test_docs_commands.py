@@ -131,30 +131,6 @@ def test_every_command_of_a_page_ends_well(after_readme: tuple[Shell, str], page
     assert not (trouble if page == README else shell.run(page))
 
 
-@needs_bash
-def test_the_commands_of_the_readme_leave_the_store_they_speak_of(after_readme: tuple[Shell, str]) -> None:
-    shell, _ = after_readme
-    assert "notes" in {path.stem for path in shell.home.rglob("*.db")}
-
-
-@needs_bash
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("commonplace status\n\nexport X=\\\nno && false  # sure\ntrue", 4),
-        ("commonplace query tea --tpo-k 3", 2),
-        ("true\nno-such-program | cat", 3),
-    ],
-    ids=["a shell's", "a wrong option", "a missing program"],
-)
-def test_a_command_that_fails_is_named_by_its_line(
-    shell: Shell, tmp_path: Path, text: str, line: int
-) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"```sh\n{text}\n```\n", "utf-8")
-    assert shell.run(page).startswith(f"page.md:{line} ended with")
-
-
 @pytest.mark.parametrize("start", NOT_RUN)
 def test_what_is_not_run_is_shown_somewhere_and_covered_by_a_test(start: str) -> None:
     assert [page.name for page in GUIDES if any(not_run(command) == start for command in commands(page))]

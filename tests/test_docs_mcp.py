@@ -14,7 +14,6 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from rag_core.api.mcp.http import PATH
 from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.library import Library
 from tests.assistant import Assistant
@@ -50,18 +49,6 @@ def test_a_tool_takes_what_the_page_says(tool: Tool) -> None:
         {"file_path", "id"} if " or " in arguments else set()
     )
     assert {name for name, _ in named} - optional == set(tool.given.schema["required"])
-
-
-def test_there_is_a_configuration_for_each_way_in_on_both_pages() -> None:
-    ways = [each for each in CONFIGURED if "env" not in each]
-    assert [("command" in each, each.get("url", "")) for each in ways] == 2 * [
-        (True, ""),
-        (False, f"http://127.0.0.1:8501{PATH}"),
-        (False, f"https://home.example.ts.net{PATH}"),
-    ]
-    assert all(
-        each["headers"] == {"Authorization": "Bearer TOKEN"} for each in CONFIGURED if "https" in str(each)
-    )
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,3 @@ def test_the_pictures_of_the_readme_can_be_made_anew(
     assert {path.name: size(path) for path in tmp_path.iterdir()} == {
         name: size(ROOT / "docs" / "images" / name) for name in shown
     }
-
-
-def test_a_state_of_a_page_is_seen_wide_and_narrow(tmp_path: Path) -> None:
-    run_script("--states", tmp_path, "--only", "empty search")
-    assert {path.name: size(path)[0] for path in tmp_path.iterdir()} == {
-        "empty-search-1280.png": 1280,
-        "empty-search-390.png": 390,
-    }

@@ -41,8 +41,3 @@ def run(script: Path, home: Path) -> str:
     )  # fmt: skip
     assert told.stderr == ""
     return told.stdout
-
-
-def test_the_example_is_short() -> None:
-    (block,) = (each for each in fences(README) if each.language == "python")
-    assert len([line for _, line in block.lines if line.strip()]) <= 15

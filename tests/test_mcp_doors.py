@@ -174,10 +174,6 @@ def test_without_leave_nothing_can_be_written(library: Library, home: Path, log:
     assert len(library.documents.all(OWNER, "sea")) == len(NOTES)
 
 
-def test_the_setting_gives_leave_too(library: Library, home: Path, log: Path) -> None:
-    assert len(on_stdio(home, log, COMMONPLACE_MCP_ALLOW_WRITES="true").tools()) == ALL
-
-
 def test_nothing_but_the_protocol_is_on_standard_output(
     library: Library, home: Path, log: Path, tmp_path: Path
 ) -> None:

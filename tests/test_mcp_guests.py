@@ -6,42 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.library import Library
-from rag_core.types import OWNER
 from tests.assistant import Assistant
 from tests.conftest import index
-from tests.mcp_door import READING, Talk, known
-
-
-def test_a_guest_has_no_tool_that_writes(mcp_guest: Assistant, mcp_library: Library) -> None:
-    before = known(mcp_library)
-    assert {tool.name for tool in mcp_guest.tools()} == READING
-    for name, arguments in (("clear_index", {"confirm": True}), ("delete_file", {"source_file": "boats.md"})):
-        assert mcp_guest.error(name, **arguments).startswith(f"There is no tool called '{name}'.")
-    assert known(mcp_library) == before
-
-
-def test_a_guest_finds_no_private_document_anywhere(mcp_guest: Assistant, mcp_library: Library) -> None:
-    [secret] = mcp_library.documents.get(OWNER, "sea", "diary.md").chunks
-    said = [
-        mcp_guest.call("search", query="password sesame diary"),
-        mcp_guest.call("search_with_budget", query="password sesame", max_tokens=9000),
-        mcp_guest.call("open", file_path="harbour.md"),
-        mcp_guest.call("ask", question="What is the password?"),
-        mcp_guest.call("get_index_stats"),
-        mcp_guest.call("status"),
-    ]
-    found = [hit for each in said for hit in each["data"].get("results") or ()]
-    assert found
-    own_words = [hit.pop("reasons") for hit in found]
-    assert "sesame" not in str(found)
-    assert all("sesame" not in reason.partition("; without ")[0] for each in own_words for reason in each)
-    assert "diary.md" not in str(said)
-    assert mcp_guest.data("get_index_stats")["unique_files"] == 4
-    assert mcp_guest.error("open", file_path="diary.md").replace("diary", "…") == mcp_guest.error(
-        "open", file_path="absent.md"
-    ).replace("absent", "…")
-    for name in ("open", "neighbors"):
-        assert mcp_guest.error(name, id=secret.key) == mcp_guest.error(name, id="absent")
+from tests.mcp_door import Talk
 
 
 def test_a_guest_is_told_no_folder_of_this_machine(mcp_guest: Assistant, notes: Path) -> None:
@@ -89,11 +56,3 @@ def test_each_request_is_served_for_whoever_sent_it(
     for who, names in (("owner", ["mine", "sea"]), ("guest", ["sea"])):
         mcp_talk(who).talk(conversation)
         assert [store["name"] for store in mcp_talk(who).data("status")["stores"]] == names
-
-
-def test_nobody_gets_nothing(mcp_talk: Talk) -> None:
-    stranger = mcp_talk("stranger")
-    assert stranger.tools() == []
-    assert stranger.error("search", query="harbour") == (
-        "Nobody is known by this name. Ask the owner of this library."
-    )

@@ -11,7 +11,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.assistant import Assistant, over_http, serving_mcp
 from tests.consistency import check_library
-from tests.mcp_door import READING, VIEWERS, WRITING, known
+from tests.mcp_door import VIEWERS, known
 from tests.trees import write
 
 
@@ -33,16 +33,6 @@ def test_a_file_and_a_folder_are_indexed(mcp_owner: Assistant, mcp_library: Libr
 def test_a_file_that_cannot_be_read_is_an_error(mcp_owner: Assistant, notes: Path) -> None:
     (notes / "sea" / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     assert "'bad.md' could not be read." in mcp_owner.error("index_file", file_path="bad.md")
-
-
-def test_another_file_that_fails_in_the_same_run_is_no_error_of_this_one(
-    mcp_owner: Assistant, mcp_library: Library, notes: Path
-) -> None:
-    write(notes / "sea", {"new.md": "# New\n\nA new lighthouse.\n"})
-    (notes / "sea" / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    mcp_library.jobs.request_path(OWNER, "sea", "bad.md")
-    done = mcp_owner.data("index_file", file_path="new.md")
-    assert (done["source_file"], done["job"]["failed"]) == ("new.md", 1)
 
 
 def test_passages_are_taken_out_and_it_says_for_how_long(mcp_owner: Assistant, mcp_library: Library) -> None:
@@ -76,16 +66,6 @@ def test_a_store_is_emptied_paused_and_the_files_stay(
     assert known(mcp_library) == set()
     assert all(each.source.paused for each in mcp_library.sources.all(OWNER, "sea"))
     assert len(list((notes / "sea").rglob("*.md"))) == 5
-
-
-def test_without_leave_nothing_can_be_written(mcp_library: Library) -> None:
-    before = known(mcp_library)
-    with serving_mcp(mcp_library, VIEWERS) as url:
-        assistant = over_http(url, {"who": "owner"})
-        assert {tool.name for tool in assistant.tools()} == READING
-        for name in WRITING:
-            assert "mcp_allow_writes" in assistant.error(name, confirm=True)
-    assert known(mcp_library) == before
 
 
 # --- folders that assistants may add ----------------------------------------------------
@@ -122,15 +102,6 @@ def test_a_folder_below_the_roots_is_added(adding: Assistant, mcp_library: Libra
     assert "shelf/keys/id_rsa" not in known(mcp_library)
     again = adding.data("index_directory", dir_path=str(notes / "shelf"))
     assert ("message" in again, again["job"]["counts"]) == (False, {"unchanged": 2})
-
-
-def test_without_recursive_only_the_files_of_the_folder_itself_are_added(
-    adding: Assistant, mcp_library: Library, notes: Path
-) -> None:
-    adding.data("index_directory", dir_path=str(notes / "shelf"), recursive=False)
-    assert {"shelf/tea.md"} == {path for path in known(mcp_library) if path.startswith("shelf")}
-    adding.data("index_directory", dir_path=str(notes / "shelf"))
-    assert "shelf/deep/pot.md" in known(mcp_library)
 
 
 def test_a_file_below_the_roots_is_added_alone(adding: Assistant, mcp_library: Library, notes: Path) -> None:

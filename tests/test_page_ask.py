@@ -19,9 +19,7 @@ from tests import pages
 from tests.answering import QUESTION, Answering, asked
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.configured import configure
-from tests.conftest import index
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
-from tests.trees import write
 from tests.waiting import until
 from ui import access, ask_jobs, work
 from ui.deps import library
@@ -82,19 +80,6 @@ def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
     assert "The harbour <mark>opens at six</mark>. In winter" in body
     assert "port/harbour.md :: Harbour > Hours, lines 1-5" in said(app)
     assert 'href="files?store=port&amp;path=harbour.md&amp;passage=' in body
-
-
-def test_a_passage_that_begins_within_a_sentence_says_so_on_the_page_alone(notes: Path) -> None:
-    birds = "".join(f"heron {chr(97 + n % 26)}o sleeps near the pier, " for n in range(60))
-    (notes / "port" / "birds.md").write_text(f"# Birds\n\nToday {birds}and the zeppelin lands.\n")
-    own = library()
-    own.jobs.request(OWNER, "port")
-    own.jobs.run(OWNER, "port")
-    first = own.ask(OWNER, "zeppelin").references[0]
-    assert first.content[0].islower()
-    begins = re.findall(r'<div class="cp-passage[^"]*">(.{9})', markup(ask(page(), "zeppelin")))
-    assert begins[0] == f"… {first.content[:7]}"
-    assert not any(each.startswith("… #") for each in begins), "that of the beginning of a file"
 
 
 def test_numbers_lead_to_passages_that_are_there() -> None:
@@ -175,13 +160,6 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     assert "not cited" not in said(app)
 
 
-def test_a_model_that_does_not_answer_is_told_with_the_passages(talker: OllamaChat, home: Path) -> None:
-    configure(home, f"llm: ollama:ghost\nollama_url: {talker.url}\n")
-    app = ask(page())
-    assert "does not have the model 'ghost'." in said(app)
-    assert "The harbour opens at six." in said(app)
-
-
 # --- a job that survives ----------------------------------------------------------------
 
 
@@ -245,16 +223,6 @@ def test_an_answer_is_stopped_by_its_button_and_what_was_said_stays() -> None:
     assert not app.text_input(key="ask_box").disabled
 
 
-def test_an_answer_that_could_not_be_kept_is_shown_with_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise StoreError("The history of questions cannot be written: No space left on device.", "Make room.")
-
-    monkeypatch.setattr(Asking, "keep_reply", full)
-    app = ask(page())
-    assert "opens at six" in said(app)
-    assert "No space left on device. Make room." in said(app)
-
-
 # --- conversations ----------------------------------------------------------------------
 
 
@@ -282,14 +250,6 @@ def test_earlier_questions_are_listed_and_can_be_deleted() -> None:
     assert library().asking.conversations(OWNER) == []
     assert not has_key(app, "ask_delete_all")
     assert not has_key(app, "ask_delete_sure")
-
-
-def test_deleting_what_is_shown_shows_an_empty_page() -> None:
-    app = ask(page())
-    press(app, "ask_delete_all")
-    press(app, "ask_delete_sure")
-    assert "c" not in app.query_params
-    assert "cp-asked" not in markup(app)
 
 
 def test_a_conversation_that_is_not_there_is_told() -> None:
@@ -320,64 +280,6 @@ def test_ticked_stores_and_a_folder_narrow_the_question_and_stand_in_the_address
     assert filters_in_address(app) == {"store": "port", "path": "deep"}, "a follow-up looks there, too"
 
 
-def test_no_store_ticked_is_all_of_them() -> None:
-    app = page(store="home")
-    assert [box.value for box in app.checkbox] == [True, False]
-    app.checkbox(key="ask_tick_home").uncheck()
-    drawn(app.run())
-    assert [box.value for box in app.checkbox] == [True, True]
-    assert "store" not in app.query_params
-    assert library().asking.conversation(OWNER, conversation(ask(app)))[0].stores == ("home", "port")
-
-
-@pytest.mark.parametrize(
-    ("params", "there", "gone"),
-    [
-        ({"path": "deep"}, "deep/rope.md", "boats.md"),
-        ({"path": "/"}, "boats.md", "rope.md"),
-        ({"tag": "sea"}, "sea.md", "boats.md"),
-        ({"type": "text"}, "log.txt", "boats.md"),
-        ({"after": "2031-01-01"}, "sea.md", "boats.md"),
-        ({"before": "1999-01-01"}, "old.md", "boats.md"),
-        ({"store": "home"}, "shed.md", "boats.md"),
-    ],
-    ids=str,
-)
-def test_every_filter_of_the_address_applies(
-    talker: OllamaChat, notes: Path, params: dict[str, str], there: str, gone: str
-) -> None:
-    more = {
-        "port/sea.md": "---\ntags: [sea]\ndate: 2031-05-05\n---\n# Sea\n\nThe harbour and the sea.\n",
-        "port/old.md": "---\ndate: 1998-05-05\n---\n# Old\n\nThe old harbour.\n",
-        "port/log.txt": "Log of the harbour.\n",
-        "home/shed.md": "# Shed\n\nFrom the shed one sees the harbour.\n",
-    }
-    write(notes, more)
-    index(library(), "port")
-    index(library(), "home")
-    ask(page(**params, k="20"), "harbour")
-    assert there in asked(talker)[-1]["content"]
-    assert gone not in asked(talker)[-1]["content"]
-
-
-def test_the_number_of_passages_is_at_most_twenty(talker: OllamaChat) -> None:
-    assert page(k="21").number_input(key="ask_k").value == 5
-    box = page(k="1").number_input(key="ask_k")
-    assert (box.value, box.min, box.max) == (1, 1, 20)
-    ask(page(k="1"), "harbour")
-    assert "[2] [Vault" not in asked(talker)[-1]["content"]
-
-
-def test_a_store_in_the_address_that_is_not_there_is_told() -> None:
-    assert "'nowhere'" in said(page(store="nowhere"))
-
-
-def test_a_new_conversation_keeps_the_filters() -> None:
-    app = ask(page(path="deep"), "harbour")
-    [link] = [each for each in app.get("page_link") if each.proto.label == "New conversation"]
-    assert link.proto.query_string == "path=deep"
-
-
 # --- a guest ----------------------------------------------------------------------------
 
 
@@ -397,6 +299,11 @@ def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(
     assert "No model answers questions here" in without
 
 
-def test_a_guest_who_may_only_search_has_no_box_for_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "viewer", lambda: replace(GUEST, stores=frozenset({"port"})))
-    assert not has_key(page(), "ask_box")
+def test_an_answer_that_could_not_be_kept_is_shown_with_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("The history of questions cannot be written: No space left on device.", "Make room.")
+
+    monkeypatch.setattr(Asking, "keep_reply", full)
+    app = ask(page())
+    assert "opens at six" in said(app)
+    assert "No space left on device. Make room." in said(app)

@@ -9,11 +9,10 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from rag_core.library.searching import Searching
 from rag_core.library.stores import Stores
 from tests import pages
-from tests.pages import GUEST, markup
-from tests.search_page import HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page
+from tests.pages import markup
+from tests.search_page import TEA, Indexing, keys, open_card, open_page
 from ui import hits
 
 pytestmark = pytest.mark.usefixtures("owner")
@@ -38,17 +37,6 @@ def test_a_card_opens_with_its_neighbours(indexing: Indexing) -> None:
     assert [re.findall(r"number\d", text)[-1] for _, text in passages] == ["number2", "number3", "number4"]
 
 
-def test_cards_stay_open_while_others_are_opened_and_nothing_is_searched_again(
-    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(q="water")
-    first, second, *_ = keys("water")
-    monkeypatch.setattr(Searching, "search", lambda *_, **__: pytest.fail("searched again"))
-    open_card(page, first)
-    open_card(page, second)
-    assert markup(page).count("cp-here") == 2
-
-
 def test_a_passage_that_is_gone_says_so(water_notes: Indexing, monkeypatch: pytest.MonkeyPatch) -> None:
     (key, *_) = keys("green tea")
     # As when the file changes between the search and the click: the answer is still the old one.
@@ -66,19 +54,6 @@ def test_a_card_shows_its_path_once_and_offers_the_whole_to_be_copied(
     assert re.sub("<[^>]*>", "", markup(page)).count("coffee.md") == 1
     # What is copied is not shown: ui/hits.css hides it by the name of the container around it.
     assert '[class*="st-key-place_card_"] .stCode pre { display: none; }' in hits.STYLE.read_text("utf-8")
-
-
-def test_a_place_is_one_line_whatever_the_file_is_called(indexing: Indexing) -> None:
-    indexing({HOSTILE_PATH: "needle\n"})
-    (code,) = open_page(q="needle").code
-    assert code.value.endswith("odd `name` <b>.md:1")
-    assert "\n" not in code.value
-
-
-def test_a_passage_of_one_line_is_on_a_line(indexing: Indexing) -> None:
-    indexing({"one.md": "needle"})
-    page = open_card(open_page(q="needle"), keys("needle")[0])
-    assert '<span class="cp-lines">Line 1</span>' in markup(page)
 
 
 # --- what a card says beyond the passage --------------------------------------------------
@@ -102,35 +77,3 @@ def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path
     said = markup(open_page(q="coffee tea"))
     assert '<p class="cp-stale">The file may have changed since it was indexed.</p>' in said
     assert '<p class="cp-stale">The file is gone. ' in said
-
-
-def test_a_note_of_only_a_title_says_so_and_what_it_is_called(indexing: Indexing) -> None:
-    indexing({"Harbour.md": '---\ntitle: Harbour plans\naliases: ["<b>Quay</b>"]\ntags: [town]\n---\n'})
-    said = markup(open_page(q="harbour"))
-    assert "There is only the title · also called &lt;b&gt;Quay&lt;/b&gt; · #town" in said
-    table = open_page(q="harbour", view="table").dataframe[0].value
-    assert list(table["Passage"]) == ["There is only the title · also called <b>Quay</b> · #town"]
-
-
-def test_tags_are_left_out_of_a_card_and_stand_in_the_whole_passage(indexing: Indexing) -> None:
-    indexing(
-        {"pot.md": '# Pot\n\n<div align="center"><img src="a.png"></div>\n\nThe pot is warm.<br>Very.\n'}
-    )
-    page = open_page(q="pot warm")
-    assert "&lt;" not in markup(page)
-    opened = markup(open_card(page, keys("pot warm")[0]))
-    assert "&lt;div align=&quot;center&quot;&gt;&lt;img src=&quot;a.png&quot;&gt;&lt;/div&gt;" in opened
-
-
-def test_the_folder_without_a_name_has_one_for_the_owner(
-    water_notes: Indexing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(q="coffee boiling", k="1")
-    assert "Top of notes (3)" in page.selectbox(key="search_path").options
-    assert f'title="{tmp_path}/notes/coffee.md"' in markup(page)
-    opened = markup(open_card(page, keys("coffee boiling")[0]))
-    assert f"<dt>Folder</dt><dd>Top folder · {tmp_path}/notes</dd>" in opened
-    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
-    page = open_page(q="coffee boiling", k="1")
-    assert "Top folder (2)" in page.selectbox(key="search_path").options
-    assert str(tmp_path) not in markup(page)

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.access import REFUSAL
-from rag_core.types import OWNER
 from tests import pages
 from tests.chat_servers import OllamaChat, say
 from tests.configured import configure
@@ -21,8 +19,7 @@ from tests.openai_server import OpenAIServer
 from tests.pages import HOSTILE, drawn, has_key, markup, press, texts
 from tests.standin import nobody, serving
 from tests.waiting import until
-from ui import access, tasks, work
-from ui.deps import library
+from ui import tasks, work
 from ui.task_status import library_name
 
 pytestmark = pytest.mark.usefixtures("owner", "no_servers")
@@ -71,13 +68,6 @@ def disabled(app: AppTest, key: str) -> bool:
 # --- connections ------------------------------------------------------------------------
 
 
-def test_nobody_but_the_owner_sees_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "_headers", dict)
-    app = page()
-    assert [error.value for error in app.error] == [REFUSAL]
-    assert "Ollama" not in texts(app)
-
-
 def test_every_connection_is_there_with_its_state_and_next_step() -> None:
     app = page()
     said = texts(app)
@@ -110,14 +100,6 @@ def test_check_again_asks_again(here: OllamaServer) -> None:
     press(app, "settings_check")
     assert "0 models, and none that can embed" in texts(app)
     assert len(here.asked) > asked
-
-
-def test_a_store_that_needs_what_is_away_is_named(here: OllamaServer, home: Path) -> None:
-    library().create_store(OWNER, "birds", "ollama")
-    configure(home, f"ollama_url: {nobody()}\n")
-    app = page()
-    assert "Used by birds." in texts(app)
-    assert "is not running" in texts(app)
 
 
 def test_amazon_is_asked_only_at_the_press_of_a_button(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,17 +152,6 @@ def test_a_model_is_downloaded_while_the_page_is_used(held: Held) -> None:
     assert "is there now" not in texts(other)
 
 
-def test_a_download_is_cancelled(held: Held) -> None:
-    app = page()
-    app.text_input(key="settings_pull_model").set_value("bge-m3")
-    press(app, "settings_pull_start")
-    until(lambda: tasks.known(library_name())[0].part == 0.5)
-    press(drawn(app.run()), "task_cancel_pull_0")
-    until(lambda: not tasks.known(library_name())[0].running)
-    assert "Download of 'bge-m3' was cancelled; what was fetched is kept." in texts(drawn(app.run()))
-    assert held.models == {}
-
-
 # --- trying an embedder -----------------------------------------------------------------
 
 
@@ -194,14 +165,6 @@ def test_a_sentence_is_embedded_where_the_line_says(here: OllamaServer) -> None:
     assert "ms to have the embedder" in said
     assert "the sentence stays on this machine" in said
     assert here.texts[-1].endswith("The heron waits.")
-
-
-def test_an_embedder_that_is_not_there_says_why() -> None:
-    app = page()
-    app.text_input(key="settings_trial_sentence").set_value("The heron waits.")
-    assert "The built-in embedding model is not installed." in texts(press(app, "settings_trial_start"))
-    app.text_input(key="settings_trial_sentence").set_value(" ")
-    assert "There is no sentence." in texts(press(app, "settings_trial_start"))
 
 
 # --- configuration ----------------------------------------------------------------------
@@ -223,11 +186,6 @@ def test_every_setting_is_there_with_where_it_is_from_and_no_secret(
     assert "(`chat_base_url`) answers" in texts(app).replace("<code>", "`").replace("</code>", "`")
 
 
-def test_a_variable_that_means_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMONPLACE_TOPK", "7")
-    assert "COMMONPLACE_TOPK means nothing to Commonplace" in texts(page())
-
-
 # --- the model that answers ---------------------------------------------------------------
 
 
@@ -239,10 +197,3 @@ def test_the_model_that_answers_is_asked_and_what_could_be_chosen_stands_with_it
     app = page()
     assert "'ollama:talker' answers in " in texts(app)
     assert app.code[0].value == "llm: ollama:talker"
-
-
-def test_without_a_model_the_page_says_how_to_choose_one(home: Path, ollama_chat: OllamaChat) -> None:
-    configure(home, f"ollama_url: {ollama_chat.url}\n")
-    said = texts(page())
-    assert "No model is chosen to answer questions. These could: ollama:talker." in said
-    assert "Next: Write `llm: ollama:talker` into" in said.replace("<code>", "`").replace("</code>", "`")

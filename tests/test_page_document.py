@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -11,16 +10,13 @@ from urllib.parse import parse_qsl
 import pytest
 
 from rag_core.types import OWNER, DocumentView
-from tests import search_page
 from tests.conftest import index
 from tests.files_page import idle, open_page, page_links, said
-from tests.pages import GUEST, HOSTILE, drawn, markup, press
-from tests.stored import long_note, store_of
+from tests.pages import GUEST, HOSTILE, markup, press
+from tests.stored import long_note
 from tests.trees import write
 from ui.deps import library
-from ui.document_page import window
 
-LINK = r'<a href="files\?([^"]*)">{}</a>'
 PAGE = 20  # so many passages at once are enough here
 TEA = """---
 tags: [drink/tea]
@@ -96,37 +92,6 @@ def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None
     assert page.code[0].value == str(shelf / "tea.md")
 
 
-def test_what_else_front_matter_says_is_shown_and_stays_text(shelf: Path) -> None:
-    page = open_page(store="notes", path="pot & lid.md")
-    assert "from: <b>Assam</b>" in said(page)
-    assert "<b>Assam" not in markup(page)
-
-
-def test_the_date_of_a_document_says_what_it_is_of(notes: Path) -> None:
-    write(notes, {"2026-03-15 walk.md": "We walked.\n", "plain.md": "Nothing said.\n"})
-    os.utime(notes / "plain.md", (1_700_000_000,) * 2)
-    index(library(), "notes", notes)
-    assert "· dated 2026-03-15 ·" in said(open_page(store="notes", path="2026-03-15 walk.md"))
-    assert "· changed 2023-11-14 ·" in said(open_page(store="notes", path="plain.md"))
-
-
-def test_of_an_empty_file_that_is_said_and_no_passage_counted(notes: Path) -> None:
-    write(notes, {"empty.md": "", "titled.md": "# A title alone\n"})
-    index(library(), "notes", notes)
-    page = open_page(store="notes", path="empty.md")
-    assert passages(markup(page))[0][2] == "The file is empty."
-    assert "· 0 B · read" in said(page)
-    assert "There is only the title" not in said(page)
-    assert "in 1 passage" in said(open_page(store="notes", path="titled.md"))
-
-
-def test_code_keeps_its_indentation(notes: Path) -> None:
-    (notes / "kettle.py").write_text("    def boil(water):\n        return '<b>' + water\n")
-    index(library(), "notes", notes)
-    [(kind, _, text)] = passages(markup(open_page(store="notes", path="kettle.py")))
-    assert (kind, text) == ("cp-beside cp-mono", "    def boil(water):\n        return '<b>' + water")
-
-
 def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_shelf: DocumentView) -> None:
     wanted = long_shelf.chunks[5]
     page = open_page(store="notes", path="long.md", passage=wanted.key)
@@ -139,31 +104,6 @@ def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_she
     assert shown.count('id="marked"') == 1
     assert page.code[0].value.endswith(f"long.md:{wanted.start_line}")
     assert f'<a href="#marked">Go to lines {wanted.start_line}-{wanted.end_line}</a>' in markup(page)
-
-
-def test_what_a_passage_repeats_is_shown_once_and_the_marked_one_whole(long_shelf: DocumentView) -> None:
-    second = long_shelf.chunks[1]
-    repeated = second.content[: second.repeats]
-    assert repeated
-    body = markup(open_page(store="notes", path="long.md"))
-    assert html.unescape(body).count(repeated) == 1
-    body = markup(open_page(store="notes", path="long.md", passage=second.key))
-    assert html.unescape(body).count(repeated) == 1
-    [marked] = [text for kind, _, text in passages(body) if kind == "cp-here"]
-    assert marked == second.content.strip()
-    shown = "".join(text for _, _, text in passages(body))
-    assert re.sub(r"\s", "", shown) in re.sub(r"\s", "", long_note(15 * PAGE))
-
-
-def test_a_passage_leads_to_itself_marked(shelf: Path) -> None:
-    page = open_page(store="notes", path="pot & lid.md")
-    [query] = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark lines 5-7">', markup(page))
-    [chunk] = library().documents.get(OWNER, "notes", "pot & lid.md").chunks
-    assert dict(parse_qsl(html.unescape(query))) == {
-        "store": "notes",
-        "path": "pot & lid.md",
-        "passage": chunk.key,
-    }
 
 
 def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> None:
@@ -181,34 +121,10 @@ def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> Non
     assert "Later passages" not in anchors(markup(page))
 
 
-def test_the_page_of_a_long_document_is_the_one_around_the_mark(long_shelf: DocumentView) -> None:
-    for number, chunk in enumerate(long_shelf.chunks):
-        marked = library().documents.get(OWNER, "notes", "long.md", chunk.key)
-        start, end = window(marked, 0)
-        assert start <= number < end
-        assert end - start == PAGE
-        if number in (0, PAGE, len(long_shelf.chunks) - 1):
-            shown = markup(open_page(store="notes", path="long.md", passage=chunk.key))
-            assert [kind for kind, _, _ in passages(shown)].count("cp-here") == 1
-    assert window(long_shelf, 10**6) == (0, PAGE)
-
-
 def test_a_link_to_a_passage_that_is_gone_says_so(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md", passage="00000000")
     assert "The passage that the link leads to is no longer in the document" in said(page)
     assert len(passages(markup(page))) == 2
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "x", "٣", "9" * 30])
-def test_a_senseless_number_shows_the_beginning(shelf: Path, number: str) -> None:
-    page = open_page(store="notes", path="tea.md", **{"from": number})
-    assert len(passages(markup(page))) == 2
-
-
-def test_warnings_of_the_reading_are_shown(notes: Path) -> None:
-    (notes / "a.md").write_text("---\ntags: [unclosed\n---\n# A\n\nWords.\n")
-    index(library(), "notes", notes)
-    assert "front matter" in open_page(store="notes", path="a.md").warning[0].value
 
 
 # --- links ----------------------------------------------------------------------------
@@ -226,24 +142,6 @@ def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
     assert open_page(**anchors(markup(page))["Pot"]).title[0].value == "Pot"
 
 
-def test_from_a_search_the_way_back_leads_to_its_results(shelf: Path) -> None:
-    page = search_page.open_page(q="dried leaves", type="markdown")
-    page.switch_page("../pages/files.py")
-    page.query_params["store"], page.query_params["path"] = "notes", "tea.md"
-    assert "Back to the results" not in page_links(open_page(store="notes", path="tea.md"))
-    links = page_links(drawn(page.run()))
-    assert links["Back to the results"] == "q=dried+leaves&type=markdown"
-    assert links["All files"] == "store=notes"
-
-
-def test_a_document_says_when_it_was_read_by_the_clock_of_this_computer(shelf: Path, tokyo: None) -> None:
-    store = store_of(library(), "notes")
-    with store.write() as db:
-        db.execute("UPDATE documents SET indexed_at = '2026-03-01T20:30:00Z'")
-    store.close()
-    assert "read 2026-03-02 05:30" in said(open_page(store="notes", path="tea.md"))
-
-
 def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(shelf: Path) -> None:
     [key] = [chunk.key for chunk in library().documents.get(OWNER, "notes", "tea.md").chunks][:1]
     page = open_page(
@@ -254,21 +152,6 @@ def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(sh
     written = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark', markup(page))
     searches = {dict(parse_qsl(html.unescape(each)))["search"] for each in written}
     assert searches == {"q=dried+tea+%22the+pot%22&view=table"}
-
-
-def test_the_search_goes_along_to_the_documents_of_links_both_ways(shelf: Path) -> None:
-    for path, name in (("tea.md", "Pot"), ("pot & lid.md", "Tea")):
-        body = markup(open_page(store="notes", path=path, search="q=dried+tea"))
-        leads = [dict(parse_qsl(html.unescape(query))) for query in re.findall(LINK.format(name), body)]
-        assert [each["search"] for each in leads] == ["q=dried+tea"] * 2, "Links to, and Linked from"
-        assert "search" not in anchors(markup(open_page(store="notes", path=path)))[name]
-
-
-@pytest.mark.parametrize("search", ["", "x", "evil=1", "q=" + "a" * 3000, "view=table"])
-def test_a_senseless_search_in_the_address_highlights_nothing(shelf: Path, search: str) -> None:
-    page = open_page(store="notes", path="tea.md", search=search)
-    assert "<mark>" not in markup(page)
-    assert len(passages(markup(page))) == 2
 
 
 # --- states and actions ---------------------------------------------------------------
@@ -290,32 +173,6 @@ def test_an_excluded_document_keeps_its_page_and_is_taken_back_there(shelf: Path
     assert passages(markup(page)) == []
     idle(press(page, "file_Include again"))
     assert len(passages(markup(page))) == 2
-
-
-def test_a_file_without_text_says_why(shelf: Path) -> None:
-    (shelf / "photo.md").write_bytes(bytes(range(256)) * 8)
-    index(library(), "notes")
-    page = open_page(store="notes", path="photo.md")
-    assert page.title[0].value.replace("\\", "") == "photo.md"
-    assert "Skipped: 'photo.md' is binary data, not text." in said(page)
-
-
-def test_a_document_that_is_not_there_is_named(shelf: Path) -> None:
-    page = open_page(store="notes", path="sub/gone.md")
-    assert "Store 'notes' has no file 'sub/gone.md'." in said(page)
-    assert "All files" in page_links(page)
-
-
-def test_a_file_that_is_being_read_is_not_called_missing(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.file_actions.is_active", lambda *_: True)
-    page = open_page(store="notes", path="new.md")
-    assert "The file is not in the store, or not yet." in said(page)
-    assert "The store is being indexed." in said(page)
-    assert not page.error
-    monkeypatch.setattr("ui.file_actions.is_active", lambda *_: False)
-    assert "Store 'notes' has no file 'new.md'." in said(drawn(page.run()))
 
 
 # --- guests and hostile text ----------------------------------------------------------

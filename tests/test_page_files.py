@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import html
-import re
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Selectbox
 
 from rag_core.library.files import Files
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.files_page import done, idle, open_page, page_links, paths, said, table
 from tests.live import ROOT
-from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
-from tests.stored import store_of
+from tests.pages import GUEST, HOSTILE, drawn, press
 from tests.trees import write
 from ui.deps import library
 from ui.file_filters import FileFilters, to_params
-from ui.file_table import CHOSEN, chosen_rows, forget, listing
+from ui.file_table import CHOSEN, chosen_rows, listing
 
 NOTES = {
     "tea.md": "---\ntags: [drink/tea, garden]\n---\n# Tea\n\nGreen tea wants water.\n",
@@ -55,16 +49,6 @@ def choose(page: AppTest, path: str) -> AppTest:
 # --- the list -------------------------------------------------------------------------
 
 
-def test_times_are_those_of_this_computer_and_what_is_none_stands_as_it_is(shelf: Path, tokyo: None) -> None:
-    store = store_of(library(), "notes")
-    with store.write() as db:
-        db.execute("UPDATE documents SET indexed_at = '2026-03-01T20:30:00Z'")
-        db.execute("UPDATE documents SET indexed_at = 'soon' WHERE display = 'tea.md'")
-    store.close()
-    read = table(open_page(store="notes")).set_index("Path")["Read"]
-    assert (read["coffee.md"], read["tea.md"]) == ("2026-03-02 05:30", "soon")
-
-
 def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     (shelf / "coffee.md").write_text("# Coffee\n\nCold now.\n")
     page = open_page(store="notes")
@@ -78,56 +62,6 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert str(rows.loc["tea.md", "Read"]) > "2020"
     assert "5 files · 1 failed" in said(page)
     assert page_links(page)["New files are listed after the next run: index again"] == "store=notes"
-
-
-def test_where_paths_begin_is_told_to_the_owner(shelf: Path, tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "plan.md").write_text("The plan.\n")
-    assert f"Folders: {shelf}." in said(open_page(store="notes"))
-    index(library(), "notes", tmp_path / "work")
-    expected = f"Folders: {shelf}; work/ is {tmp_path / 'work'}."
-    assert expected in said(open_page(store="notes"))
-
-
-def test_a_narrow_window_has_the_files_as_links(shelf: Path) -> None:
-    (shelf / "tea.md").unlink()
-    found = re.findall(
-        r'<li><a href="files\?([^"]*)">.*?</a><p class="cp-quiet">(.*?)</p>', markup(open_page())
-    )
-    listed = {dict(parse_qsl(html.unescape(query)))["path"]: quiet for query, quiet in found}
-    assert list(listed) == sorted([*NOTES, "bad.md"])
-    assert (listed["tea.md"], listed["coffee.md"]) == ("Tea · missing", "Coffee")
-    write(shelf, {f"many/{number}.md": "Words.\n" for number in range(60)})
-    index(library(), "notes")
-    assert "And 15 more files: type words to find them." in said(open_page())
-
-
-def test_the_states_are_counted_and_choosing_one_shows_its_files_with_the_reason(shelf: Path) -> None:
-    page = open_page(store="notes")
-    pills = page.get("button_group")[0]
-    assert [option.content for option in pills.proto.options] == ["5 fresh", "1 failed"]
-    page = open_page(store="notes", state="failed")
-    assert paths(page) == ["bad.md"]
-    assert "is marked as UTF-8" in table(page)["Reason"][0]
-    assert "\n  1 failed  \n" in said(page)
-
-
-@pytest.mark.parametrize(
-    ("params", "counted"),
-    [
-        ({}, "5 files · 1 failed"),
-        ({"q": "a"}, "2 of 5 files · 1 failed"),
-        ({"q": "tea"}, "1 of 5 files"),
-        ({"state": "failed"}, "1 failed"),
-        ({"q": "zebra"}, "0 of 5 files"),
-    ],
-)
-def test_a_file_is_one_that_was_read_and_others_come_on_top_whatever_is_listed(
-    shelf: Path, params: dict[str, str], counted: str
-) -> None:
-    page = open_page(store="notes", **params)
-    [status] = re.findall(r'role="status"><p class="cp-quiet">(.*?)</p>', markup(page))
-    assert status == counted
 
 
 @pytest.mark.parametrize(
@@ -167,24 +101,6 @@ def test_a_filter_does_not_look_at_the_disk_again(shelf: Path, monkeypatch: pyte
     assert paths(drawn(page)) == ["tea.md"]
 
 
-def test_later_the_disk_is_looked_at_again_and_the_store_is_not(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(store="notes")
-    monkeypatch.setattr(Files, "all", lambda *_: pytest.fail("read again"))
-    (shelf / "tea.md").write_text("# Tea\n\nIt is cold.\n")
-    (shelf / "coffee.md").unlink()
-    forget()
-    states = table(drawn(page.run())).set_index("Path")["State"]
-    assert [states[name] for name in ("tea.md", "coffee.md", "bad.md")] == ["changed", "missing", "failed"]
-    assert [option.content for option in page.get("button_group")[0].proto.options] == [
-        "3 fresh",
-        "1 changed",
-        "1 missing",
-        "1 failed",
-    ]
-
-
 def test_neither_search_nor_a_document_need_wait_for_what_makes_the_table() -> None:
     loaded = "print('pandas' in sys.modules, 'ui.file_table' in sys.modules)"
     code = f"import sys, ui.results, ui.document_page; {loaded}"
@@ -209,56 +125,6 @@ def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: P
     page.selectbox(key="files_store").set_value("work").run()
     assert dict(drawn(page).query_params) == {"store": "work"}
     assert paths(page) == ["plan.md"]
-
-
-def test_without_an_address_it_is_the_store_that_the_session_was_last_at(shelf: Path) -> None:
-    for name in ("also", "work"):
-        library().create_store(OWNER, name, "hashing")
-    page = open_page(store="notes")
-    for view in ("index", "files", "index"):
-        page.switch_page(f"../pages/{view}.py")
-        assert drawn(page.run()).selectbox(key=f"{view}_store").value == "notes"
-    page.switch_page("../pages/stores.py")
-    page.query_params["store"] = "work"
-    drawn(page.run()).switch_page("../pages/files.py")
-    assert drawn(page.run()).selectbox(key="files_store").value == "work"
-
-
-def test_a_label_that_comes_late_is_no_filter(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page(store="notes", type="python")
-    late = WidgetState(id=page.selectbox(key="files_type").id, string_value="python (7)")
-    with monkeypatch.context() as browser:  # which sends the label that it has
-        known = Selectbox._widget_state.fget
-        browser.setattr(
-            Selectbox, "_widget_state", property(lambda box: late if box.id == late.id else known(box))
-        )
-        drawn(page.run())
-    assert dict(page.query_params) == {"store": "notes", "type": "python"}
-    assert paths(page) == ["code/kettle.py"]
-
-
-def test_a_state_that_no_file_has_any_more_is_still_the_one_asked_for(shelf: Path) -> None:
-    (shelf / "tea.md").write_text("It is cold.\n")
-    page = choose(open_page(store="notes", state="changed"), "tea.md")
-    idle(press(page, "file_Read again"))
-    assert dict(page.query_params) == {"store": "notes", "state": "changed"}
-    assert "0 of 5 files" in said(page)
-    assert paths(page) == []
-
-
-def test_a_store_that_is_not_there_is_named(shelf: Path) -> None:
-    assert "There is no store called 'gone'." in said(open_page(store="gone"))
-
-
-def test_an_empty_store_leads_to_the_index_page() -> None:
-    library().create_store(OWNER, "notes", "hashing")
-    page = open_page(store="notes")
-    assert "There is no document to search yet." in said(page)
-    assert not page.dataframe
-
-
-def test_without_a_store_the_page_says_what_to_do() -> None:
-    assert "Choose a folder. Markdown" in said(open_page())
 
 
 # --- one file -------------------------------------------------------------------------
@@ -308,38 +174,12 @@ def test_what_came_of_an_action_is_told_once(shelf: Path, file: str, buttons: li
     assert not drawn(page.run()).success
 
 
-def test_a_missing_file_may_be_looked_for(shelf: Path) -> None:
-    (shelf / "tea.md").rename(shelf / "code" / "tea.md")
-    page = choose(open_page(store="notes"), "tea.md")
-    idle(press(page, "file_Look for it"))
-    assert "code/tea.md" in paths(page)
-    assert "tea.md" not in paths(page)
-
-
-def test_a_file_is_chosen_no_longer_than_its_table_is_there(shelf: Path) -> None:
-    page = choose(open_page(store="notes"), "tea.md")
-    assert has_key(page, "file_Exclude")
-    drawn(page.text_input(key="files_q").set_value("tea").run())
-    assert not has_key(page, "file_Exclude")
-    drawn(page.text_input(key="files_q").set_value("").run())
-    assert not has_key(page, "file_Exclude")
-
-
 def test_a_chosen_file_that_is_gone_is_chosen_no_longer(shelf: Path) -> None:
     page = choose(open_page(store="notes"), "tea.md")
     assert "Open document" in page_links(page)
     (shelf / "tea.md").unlink()
     index(library(), "notes")
     assert "Open document" not in page_links(drawn(page.run()))
-
-
-def test_the_choice_in_one_store_is_none_in_another(shelf: Path, tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "tea.md").write_text("The tea at work.\n")
-    index(library(), "work", tmp_path / "work")
-    page = choose(open_page(store="notes"), "tea.md")
-    page.selectbox(key="files_store").set_value("work").run()
-    assert "Open document" not in page_links(drawn(page))
 
 
 def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
@@ -352,74 +192,6 @@ def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     assert "For 'tea'" not in said(page), "it has no passage that could have a place"
     index(library(), "notes")  # nothing is said any more of a store that has changed
     assert "cannot be found" not in said(drawn(page.run()))
-
-
-def test_of_a_pdf_it_is_told_that_it_is_not_read_yet_and_what_is(shelf: Path) -> None:
-    (shelf / "lease.pdf").write_bytes(b"%PDF-1.7 and so on")
-    page = open_page(store="notes")
-    page.text_input(key="missing_file_path").set_value("lease.pdf")
-    press(page, "missing_file_ask")
-    assert "Next: Only text is read: Markdown" in said(page).replace("*", "")
-    index(library(), "notes")
-    press(page, "missing_file_ask")
-    assert "It was skipped: 'lease.pdf' is a PDF document" in said(page)
-    assert "Next: Only text is read: Markdown" in said(page).replace("*", "")
-
-
-def test_the_next_step_is_one_that_the_pages_have(shelf: Path) -> None:
-    (shelf / "code" / "new.md").write_text("Nobody read it.\n")
-    page = open_page(store="notes")
-    page.text_input(key="missing_file_path").set_value("code/new.md")
-    press(page, "missing_file_ask")
-    assert "It was not read yet." in said(page)
-    assert "Next: Index the store again on the Index page." in said(page).replace("*", "")
-    assert page_links(page)["Go to the Index page"] == "store=notes"
-    assert "commonplace" not in said(page)
-
-
-def test_of_an_empty_file_it_is_told_that_only_its_name_finds_it(shelf: Path) -> None:
-    (shelf / "empty.md").write_bytes(b"")
-    index(library(), "notes")
-    page = open_page(store="notes")
-    page.text_input(key="missing_file_path").set_value("empty.md")
-    press(page, "missing_file_ask")
-    assert "empty.md can be found only by its name in notes" in said(page)
-    assert "The file is empty; only its name finds it." in said(page)
-    assert "1 passage" not in said(page)
-    (shelf / "empty.md").write_text("It has a word now.\n")
-    press(page, "missing_file_ask")
-    assert "The file has changed since it was read." in said(page)
-
-
-def test_where_a_folders_patterns_are_changed_is_told_and_linked(shelf: Path) -> None:
-    [source] = [each.source for each in library().sources.all(OWNER, "notes")]
-    (shelf / "draft.md").write_text("Not ready.\n")
-    library().sources.change(OWNER, "notes", source.id, source.include, ("draft*",))
-    page = open_page(store="notes")
-    page.text_input(key="missing_file_path").set_value("draft.md")
-    press(page, "missing_file_ask")
-    next_step = "Next: Change the folder's exclude patterns on the Index page, with Edit at the folder."
-    assert next_step in said(page).replace("*", "")
-    assert page_links(page)["Go to the Index page"] == "store=notes"
-
-
-def test_a_link_opens_the_question_why(shelf: Path) -> None:
-    def is_open(page: AppTest) -> bool:
-        [box] = [each for each in page.expander if each.label == "Why is a file not found?"]
-        return bool(box.proto.expanded)
-
-    assert is_open(open_page(store="notes", why="1"))
-    assert not is_open(open_page(store="notes"))
-
-
-def test_no_path_asks_for_one_and_takes_the_last_answer_away(shelf: Path) -> None:
-    page = open_page(store="notes")
-    page.text_input(key="missing_file_path").set_value("bad.md")
-    press(page, "missing_file_ask")
-    page.text_input(key="missing_file_path").set_value(" ")
-    press(page, "missing_file_ask")
-    assert "Type the path of a file first." in [caption.value for caption in page.caption]
-    assert "cannot be found" not in said(page)
 
 
 # --- guests ---------------------------------------------------------------------------

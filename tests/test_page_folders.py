@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.index_page import errors, finished, page, texts, until
+from tests.index_page import finished, page, texts, until
 from tests.pages import drawn, has_key, markup, press
 from ui.deps import library
 from ui.folders import BOX as FOLDER
@@ -82,28 +82,7 @@ def test_one_folder_alone_is_brought_up_to_date(garden: Path, code: Path) -> Non
     assert "new.md" not in paths()
 
 
-def test_adding_a_folder_reads_that_one_alone(garden: Path, tmp_path: Path) -> None:
-    (garden / "new.md").write_text("It is new.\n")
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "b.md").write_text("It is in the other folder.\n")
-    app = drawn(page().text_input(key=FOLDER).set_value(str(other)).run())
-    done(press(app, "index_now"))
-    assert "other/b.md" in paths()
-    assert "new.md" not in paths()
-
-
 # --- patterns ---------------------------------------------------------------------------
-
-
-def test_of_many_files_the_first_are_listed_and_the_others_counted(
-    garden: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.indexing._MOST_ROWS", 1)
-    app = press(page(), f"source_edit_{STORE}_1")
-    drawn(app.text_area(key=f"source_{STORE}_1_exclude").set_value("bee*\ndeep/**").run())
-    press(app, f"source_{STORE}_1_dry_run")
-    assert "And 1 more file." in texts(app)
 
 
 def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
@@ -124,45 +103,6 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     assert not has_key(app, f"source_{STORE}_1_save")
 
 
-def test_patterns_that_were_typed_last_are_saved_though_the_page_was_not_drawn_with_them(
-    garden: Path,
-) -> None:
-    app = press(page(), f"source_edit_{STORE}_1")
-    app.text_area(key=f"source_{STORE}_1_include").set_value("**/ink.md")
-    app.button(key=f"source_{STORE}_1_save").click()  # both in one run of the page, as by a quick click
-    done(app.run())
-    assert paths() == ["deep/ink.md"]
-
-
-def test_patterns_may_be_left_as_they_are(garden: Path) -> None:
-    app = press(page(), f"source_edit_{STORE}_1")
-    drawn(app.text_area(key=f"source_{STORE}_1_include").set_value("*.md").run())
-    press(app, f"source_{STORE}_1_close")
-    assert library().sources.get(OWNER, STORE, 1).include == ("**/*",)
-    press(app, f"source_edit_{STORE}_1")
-    assert app.text_area(key=f"source_{STORE}_1_include").value == "**/*", "it begins anew"
-
-
-@pytest.mark.parametrize(
-    ("pattern", "said"), [("../*.md", "leaves its folder"), ("*.pdf", "No file in this folder matches")]
-)
-def test_patterns_that_cannot_be_used_cannot_be_saved(garden: Path, pattern: str, said: str) -> None:
-    app = press(page(), f"source_edit_{STORE}_1")
-    drawn(app.text_area(key=f"source_{STORE}_1_include").set_value(pattern).run())
-    assert said in texts(app)
-    assert not has_key(app, f"source_{STORE}_1_save")
-    assert has_key(app, f"source_{STORE}_1_close")
-
-
-def test_patterns_that_match_nothing_are_said_with_what_would(garden: Path, code: Path) -> None:
-    app = drawn(page().text_input(key=FOLDER).set_value(str(garden)).run())
-    drawn(app.text_area(key="index_include").set_value("ink.*").run())
-    assert "Did you mean '**/ink.*'? That matches 1 file." in texts(app)
-    drawn(app.text_area(key="index_include").set_value("*.pdf").run())
-    assert "Its files end in .md, .txt. Name what to take, like '**/*.md'." in texts(app)
-    assert not has_key(app, "index_now")
-
-
 def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(garden: Path) -> None:
     app = drawn(page().text_input(key=FOLDER).set_value(str(garden)).run())
     drawn(app.text_area(key="index_exclude").set_value(f"{garden.name}/deep/**").run())
@@ -170,24 +110,6 @@ def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(garden: Path)
     assert said in texts(app)
     drawn(app.text_area(key="index_exclude").set_value("deep/**").run())
     assert "leaves nothing out" not in texts(app)
-
-
-def test_a_folder_inside_one_that_takes_all_of_it_is_read_and_not_added(garden: Path) -> None:
-    (garden / "deep" / "new.md").write_text("It is new.\n")
-    app = drawn(page().text_input(key=FOLDER).set_value(str(garden / "deep")).run())
-    said = f"The store's folder '{garden}' includes '{garden / 'deep'}' already."
-    assert said in texts(app)
-    done(press(app, "index_now"))
-    assert "deep/new.md" in paths()
-    assert [each.root for each in library().stores.info(OWNER, STORE).sources] == [str(garden)]
-
-
-def test_editing_a_folder_keeps_the_one_that_is_being_added(garden: Path, code: Path) -> None:
-    app = drawn(page().text_input(key=FOLDER).set_value(str(code)).run())
-    drawn(app.text_area(key="index_include").set_value("*.py").run())
-    press(app, f"source_edit_{STORE}_1")
-    assert app.text_area(key="index_include").value == "*.py"
-    assert app.text_area(key=f"source_{STORE}_1_include").value == "**/*"
 
 
 # --- pausing ----------------------------------------------------------------------------
@@ -222,57 +144,3 @@ def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
     assert paths() == ["code/run.py"]
     assert f"**{garden}**" not in texts(app)
     assert (garden / "rose.md").exists()
-
-
-def test_a_folder_may_be_kept_when_asked(garden: Path) -> None:
-    app = press(page(), f"source_remove_{STORE}_1")
-    press(app, f"source_{STORE}_1_close")
-    assert has_key(app, f"source_remove_{STORE}_1")
-    assert not library().sources.get(OWNER, STORE, 1).removed
-
-
-def test_a_folder_that_is_gone_from_the_disk_can_be_removed(garden: Path, code: Path) -> None:
-    shutil.rmtree(code)
-    app = press(page(), f"source_remove_{STORE}_2")
-    done(press(app, f"source_{STORE}_2_remove"))
-    assert [source.root for source in library().stores.info(OWNER, STORE).sources] == [str(garden)]
-
-
-def test_a_removal_that_was_stopped_is_shown_and_can_be_taken_back(garden: Path) -> None:
-    library().sources.remove(OWNER, STORE, 1)
-    library().jobs.cancel(OWNER, STORE)
-    library().jobs.run(OWNER, STORE)
-
-    app = page()
-    assert "Being removed" in texts(app)
-    assert not has_key(app, f"source_remove_{STORE}_1")
-    done(press(app, f"source_keep_{STORE}_1"))
-
-    assert len(paths()) == 4
-    assert "Being removed" not in texts(app)
-
-
-def test_what_goes_wrong_is_said_in_place(garden: Path) -> None:
-    app = press(page(), f"source_edit_{STORE}_1")
-    library().sources.remove(OWNER, STORE, 1)
-    library().jobs.run(OWNER, STORE)
-    press(app, f"source_{STORE}_1_save")
-    assert "has no folder with the number 1" in errors(app)
-
-
-# --- too much ---------------------------------------------------------------------------
-
-
-def test_the_whole_home_folder_is_indexed_only_when_that_is_meant(
-    garden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house = tmp_path / "house"
-    house.mkdir()
-    (house / "a.md").write_text("It is at home.\n")
-    monkeypatch.setenv("HOME", str(house))
-    app = drawn(page().text_input(key=FOLDER).set_value(str(house)).run())
-    assert "is your whole home folder" in texts(app)
-    assert app.button(key="index_now").disabled
-    drawn(app.checkbox[0].check().run())
-    done(press(app, "index_now"))
-    assert "house/a.md" in paths()

@@ -159,15 +159,13 @@ def test_a_guest_who_is_let_in_no_more_gets_a_refusal_and_nothing_else(shared: L
     assert "Green" not in said(page)
 
 
-def test_a_withdrawn_store_is_gone_from_a_page_that_is_open(shared: Library) -> None:
-    shared.sharing.share(OWNER, ADA, ["mine"])
-    page = open_page("search", q="green tea")
-    assert "of mine" in said(page)
-    shared.sharing.unshare(OWNER, ADA, ["mine"])
-    assert "of mine" not in said(drawn(page.run()))
-
-
-def test_pages_of_the_owner_refuse_a_guest_even_when_they_are_run(shared: Library) -> None:
+@pytest.mark.parametrize(
+    "headers", [{}, {LOGIN_HEADER: ADA, ROLE_HEADER: "guest"}], ids=["nobody", "a guest"]
+)
+def test_pages_of_the_owner_refuse_everybody_else_even_when_they_are_run(
+    shared: Library, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
+) -> None:
+    monkeypatch.setattr(access, "_headers", lambda: headers)
     root = Path(access.__file__).parents[1] / "pages"
     for view in ("index", "stores", "settings"):
         page = drawn(AppTest.from_file(str(root / f"{view}.py"), default_timeout=20).run())

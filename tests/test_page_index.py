@@ -9,13 +9,10 @@ import os
 from pathlib import Path
 
 import pytest
-import streamlit as st
 
-from rag_core.access import LOGIN_HEADER, ROLE_HEADER
 from rag_core.types import OWNER
 from tests.index_page import errors, finished, page, texts, until, with_folder
 from tests.pages import drawn, has_key, press, press_label
-from ui import access
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 from ui.folders import PICKER
@@ -64,19 +61,6 @@ def test_a_bad_name_is_refused_in_place_with_both_sentences(four_files: Path) ->
     assert library().stores.names(OWNER) == []
 
 
-def test_choosing_a_store_writes_the_address(hashing_store: str) -> None:
-    library().create_store(OWNER, "another", "hashing")
-    app = drawn(page().selectbox(key="index_store").set_value("mine").run())
-    assert app.query_params["store"] == "mine"
-    assert page(store="mine").selectbox(key="index_store").value == "mine"
-
-
-def test_an_unknown_store_in_the_address_is_named_and_another_is_shown(hashing_store: str) -> None:
-    app = page(store="mime")
-    assert "There is no store called 'mime'. Did you mean 'mine'?" in errors(app)
-    assert app.selectbox(key="index_store").value == "mine"
-
-
 def test_a_broken_store_says_so_and_does_not_hide_the_others(hashing_store: str) -> None:
     (library().settings.store_dir / "broken.db").write_bytes(b"not a database" * 100)
     app = page(store="broken")
@@ -86,26 +70,7 @@ def test_a_broken_store_says_so_and_does_not_hide_the_others(hashing_store: str)
     assert app.text_input(key=FOLDER).value == ""
 
 
-def test_a_second_store_can_be_named_and_given_up(hashing_store: str, four_files: Path) -> None:
-    app = press(with_folder(four_files), "index_new_store")
-    assert app.text_input(key="index_new_name").value == "notes"
-    assert app.selectbox(key="index_embedder").value == "minilm"
-    app = press(app, "index_keep_store")
-    assert app.selectbox(key="index_store").value == "mine"
-
-
 # --- the folder -------------------------------------------------------------------------
-
-
-def test_chosen_files_that_will_hardly_be_read_are_counted(hashing_store: str, four_files: Path) -> None:
-    (four_files / "deep" / "scan *1*.pdf").write_bytes(b"%PDF-1.4")
-    said = "1 file of these will probably be skipped, going by its name: deep/scan *1*.pdf."
-    assert said in texts(with_folder(four_files))
-    for number in range(3):
-        (four_files / f"{number}.pdf").write_bytes(b"%PDF-1.4")
-    st.cache_data.clear()  # the count is that of a moment ago
-    said = "4 files of these will probably be skipped, going by their names."
-    assert said in texts(with_folder(four_files)), "too many to be named"
 
 
 def test_a_typed_folder_shows_count_samples_and_kinds(hashing_store: str, four_files: Path) -> None:
@@ -113,13 +78,6 @@ def test_a_typed_folder_shows_count_samples_and_kinds(hashing_store: str, four_f
     assert "**4 files**" in shown
     assert "deep/ink.md" in shown
     assert ".md 3  .py 1" in shown
-
-
-def test_the_home_folder_may_be_written_with_a_tilde(
-    hashing_store: str, four_files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(four_files.parent))
-    assert "**4 files**" in texts(with_folder(Path("~/notes")))
 
 
 @pytest.mark.parametrize(
@@ -134,19 +92,6 @@ def test_what_is_no_folder_is_refused(hashing_store: str, typed: str, said: str)
     app = with_folder(Path(typed))
     assert said in errors(app)
     assert not has_key(app, "index_now")
-
-
-def test_a_file_is_no_folder_and_its_own_is_named(hashing_store: str, four_files: Path) -> None:
-    said = f"That is a file, not a folder. Its folder is '{four_files}'."
-    assert said in errors(with_folder(four_files / "tea.md"))
-
-
-def test_an_empty_folder_is_called_empty(hashing_store: str, tmp_path: Path) -> None:
-    (tmp_path / "bare").mkdir()
-    app = with_folder(tmp_path / "bare")
-    assert [box.value for box in app.warning] == ["This folder is empty."]
-    (tmp_path / "bare" / ".hidden").write_text("x")
-    assert "No file in this folder matches" in texts(with_folder(tmp_path / "bare"))
 
 
 def test_the_picker_walks_down_and_fills_the_box(hashing_store: str, four_files: Path) -> None:
@@ -202,22 +147,6 @@ def test_a_kind_fills_the_patterns(hashing_store: str, four_files: Path) -> None
     assert app.pills(key="index_kind").value is None, "own patterns are of no kind"
 
 
-def test_a_brace_that_is_not_closed_is_named(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    drawn(app.text_area(key="index_include").set_value("**/*.{md").run())
-    assert "The brace in '**/*.{md' is not closed." in texts(app)
-    drawn(app.text_area(key="index_include").set_value("**/[{]*.pdf").run())
-    assert "No file in this folder matches" in texts(app)
-    assert "brace" not in texts(app)
-
-
-def test_a_count_that_stopped_early_says_so(
-    hashing_store: str, four_files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.indexing.MANY_FILES", 3)
-    assert "more than 3 names" in texts(with_folder(four_files))
-
-
 # --- what would happen ------------------------------------------------------------------
 
 
@@ -228,51 +157,7 @@ def test_the_dry_run_shows_each_file_and_changes_nothing(hashing_store: str, fou
     assert library().stores.info(OWNER, hashing_store).sources == ()
 
 
-def test_the_dry_run_counts_what_will_probably_be_skipped_apart(hashing_store: str, four_files: Path) -> None:
-    (four_files / "photo.jpg").write_bytes(b"\xff\xd8\xff")
-    app = press(with_folder(four_files), "index_dry_run")
-    said = texts(app)
-    assert "**4** added · **1** will probably be skipped" in said
-    assert "**5** added" not in said
-    rows = app.dataframe[0].value
-    assert list(rows[rows["What"] == "skipped"]["File"]) == ["photo.jpg"]
-    assert (rows["What"] == "added").sum() == 4
-
-
-def test_the_dry_run_names_what_is_passed_over(hashing_store: str, four_files: Path) -> None:
-    (four_files / "server.pem").write_text("not a key")
-    app = press(with_folder(four_files), "index_dry_run")
-    [box] = app.warning
-    assert "Passed over server.pem: looks like a key or secret" in box.value.replace("\\", "")
-
-
-def test_a_folder_inside_one_of_the_store_is_explained(hashing_store: str, four_files: Path) -> None:
-    library().add_source(OWNER, hashing_store, four_files, ("*.md",))
-    app = with_folder(four_files / "deep")
-    assert f"'{four_files / 'deep'}' overlaps '{four_files}'." in texts(app)
-    assert "Files in both are read once." in texts(app)
-    assert "which the store has already" not in texts(with_folder(four_files.parent / "notes"))
-
-
-def test_a_dry_run_of_other_patterns_is_not_shown(hashing_store: str, four_files: Path) -> None:
-    app = press(with_folder(four_files), "index_dry_run")
-    drawn(app.text_area(key="index_include").set_value("*.md").run())
-    assert not app.dataframe
-    assert "**2 files**" in texts(app)
-
-
 # --- who may, and what may not ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("headers", [{}, {ROLE_HEADER: "guest", LOGIN_HEADER: "ann@example.com"}])
-def test_nobody_but_the_owner_gets_the_page(
-    hashing_store: str, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
-) -> None:
-    monkeypatch.setattr(access, "_headers", lambda: headers)
-    app = page()
-    assert len(app.error) == 1
-    assert not app.title
-    assert not app.selectbox
 
 
 def test_hostile_names_are_never_markdown(hashing_store: str, tmp_path: Path) -> None:

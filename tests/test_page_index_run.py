@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from rag_core.index import index
 from rag_core.models.hashing import Hashing
-from rag_core.store.identities import CANARY_TEXT
 from rag_core.types import OWNER
 from tests.index_page import finished, page, texts, until, with_folder
-from tests.pages import drawn, has_key, markup, press, press_label
+from tests.pages import has_key, press
 from ui.deps import library
 from ui.folders import BOX as FOLDER
 
@@ -42,28 +40,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     go.set()
 
 
-@pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Files are not read until the first event is set, and passages not embedded until the second."""
-    read, embed = threading.Event(), threading.Event()
-    real_extract, real_embed = index.extract, Hashing.embed_documents
-
-    def extract(*given: Any) -> Any:
-        read.wait(20)
-        return real_extract(*given)
-
-    def embed_documents(self: Hashing, texts: Any) -> Any:
-        if list(texts) != [CANARY_TEXT]:
-            embed.wait(20)
-        return real_embed(self, texts)
-
-    monkeypatch.setattr(index, "extract", extract)
-    monkeypatch.setattr(Hashing, "embed_documents", embed_documents)
-    yield read, embed
-    read.set()
-    embed.set()
-
-
 def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four_files: Path) -> None:
     app = until(press(with_folder(four_files), "index_now"), finished)
     assert "**4** added" in texts(app)
@@ -73,124 +49,11 @@ def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four
     assert library().stores.info(OWNER, hashing_store).file_count == 4
 
 
-def test_index_now_leads_to_the_run_at_the_top_of_the_page(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    assert "cp-arrive" not in markup(app)
-    assert 'cp-arrive" id="arrival-1"' in markup(press(app, "index_now"))
-    assert "cp-arrive" in markup(app.run()), "the browser may not have scrolled yet"
-
-
-def test_what_reads_folders_again_leads_to_the_run_too(hashing_store: str, four_files: Path) -> None:
-    source = library().add_source(OWNER, hashing_store, four_files, ("**/*",))
-    app, folder = page(), f"source_index_{hashing_store}_{source.id}"
-    for number, key in enumerate(("index_again", "index_force", folder), 1):
-        app = until(press(app, key), finished)
-        assert f'cp-arrive" id="arrival-{number}"' in markup(app)
-
-
-def test_the_page_is_not_scrolled_to_a_run_of_another_stay(hashing_store: str, four_files: Path) -> None:
-    app = until(press(with_folder(four_files), "index_now"), finished)
-    drawn(app.switch_page("../pages/stores.py").run())
-    app = drawn(app.switch_page("../pages/index.py").run())
-    assert "cp-arrive" not in markup(app)
-    app.text_input(key=FOLDER).set_value(str(four_files)).run()
-    assert "cp-arrive" in markup(press(app, "index_now"))
-
-
 def test_index_again_reads_only_what_changed(hashing_store: str, four_files: Path) -> None:
     app = until(press(with_folder(four_files), "index_now"), finished)
     (four_files / "new.md").write_text("# New\n\nA new note.\n")
     until(press(app, "index_again"), lambda app: finished(app) and "**1** added" in texts(app))
     assert "**4** unchanged" in texts(app)
-
-
-def test_read_everything_again_reads_every_file_but_embeds_nothing_twice(
-    hashing_store: str, four_files: Path
-) -> None:
-    app = until(press(with_folder(four_files), "index_now"), finished)
-    until(press(app, "index_force"), lambda app: finished(app) and "**4** read again" in texts(app))
-    assert "**0 texts** embedded" in texts(app)
-
-
-def test_equal_passages_are_not_taken_for_failures(hashing_store: str, four_files: Path) -> None:
-    (four_files / "copy.md").write_bytes((four_files / "tea.md").read_bytes())
-    app = until(press(with_folder(four_files), "index_now"), finished)
-    assert "**5 passages** added · **4 texts** embedded" in texts(app)
-
-
-def test_index_again_says_that_every_folder_is_paused_and_what_to_do(
-    hashing_store: str, four_files: Path
-) -> None:
-    app = until(press(with_folder(four_files), "index_now"), finished)
-    press_label(app, "Pause")
-    until(press(app, "index_again"), lambda app: "Every folder is paused" in texts(app))
-    assert "Resume one to have it read again." in texts(app)
-    assert "0 passages" not in texts(app)
-
-
-def test_a_folder_that_is_read_for_the_first_time_has_a_number_of_files_once_it_was_read(
-    hashing_store: str, four_files: Path, held: tuple[threading.Event, threading.Event]
-) -> None:
-    read, embed = held
-    app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
-    assert "being read · not counted yet" in texts(app)
-    read.set()
-    app = until(app, lambda app: "its passages are being embedded · 4 files" in texts(app))
-    assert "being read" not in texts(app)
-    embed.set()
-    assert "being embedded" not in texts(until(app, finished))
-
-
-def test_a_folder_that_no_run_looked_at_has_no_number_of_files(hashing_store: str, four_files: Path) -> None:
-    library().add_source(OWNER, hashing_store, four_files, ("**/*",))
-    assert "no file read yet" in texts(page())
-
-
-def test_the_box_offers_names_that_no_run_changes(
-    hashing_store: str, four_files: Path, slow: threading.Event
-) -> None:
-    library().create_store(OWNER, "other", "hashing")
-    library().add_source(OWNER, hashing_store, four_files, ("*.md",))
-    app = page(store=hashing_store)
-    box = app.selectbox(key="index_store")
-    assert (before := box.options) == ["mine", "other"]
-    press(app, "index_again")
-    assert app.selectbox(key="index_store").options == before
-    slow.set()
-    until(app, finished)
-    assert app.selectbox(key="index_store").options == before
-    assert app.query_params["store"] == "mine"
-
-
-def test_while_a_run_is_under_way_its_numbers_stand_once_and_no_folder_can_be_paused(
-    hashing_store: str, four_files: Path, slow: threading.Event
-) -> None:
-    source = library().add_source(OWNER, hashing_store, four_files, ("*.md",))
-    app = press(page(), "index_again")
-    pause = app.button(key=f"source_pause_{hashing_store}_{source.id}")
-    assert pause.disabled
-    assert app.button(key=f"source_index_{hashing_store}_{source.id}").disabled
-    assert app.button(key=f"source_remove_{hashing_store}_{source.id}").disabled
-    assert pause.help == "Pause it when the run has ended: this run would go on all the same."
-    assert "Embedding" not in markup(app)
-    assert "A folder can be indexed, paused, resumed or removed when the run has ended." in markup(app)
-    slow.set()
-    until(app, finished)
-    assert not app.button(key=f"source_pause_{hashing_store}_{source.id}").disabled
-
-
-def test_that_it_is_indexed_stands_beside_what_was_pressed(
-    hashing_store: str, four_files: Path, slow: threading.Event
-) -> None:
-    source = library().add_source(OWNER, hashing_store, four_files, ("*.md",))
-    app = press(page(), "index_again")
-    assert markup(app).count("The store is being indexed; ") == 1
-    press(until(app, lambda app: has_key(app, "index_cancel")), "index_cancel")
-    slow.set()
-    until(app, lambda app: "Cancelled" in texts(app) or "** embedded" in texts(app))
-    slow.clear()
-    press(app, f"source_index_{hashing_store}_{source.id}")
-    assert markup(app).count("The store is being indexed; ") == 1
 
 
 def test_cancel_stops_the_run_and_go_on_ends_it(
@@ -254,11 +117,3 @@ def test_what_was_typed_last_is_indexed_though_the_page_was_not_drawn_with_it(
     until(app.run(), finished)
     assert [each.include for each in library().stores.info(OWNER, hashing_store).sources] == [("**/*.py",)]
     assert [each.path for each in library().documents.all(OWNER, hashing_store)] == ["run.py"]
-
-
-def test_what_was_typed_last_and_chooses_nothing_starts_nothing(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    app.text_area(key="index_include").set_value("**/*.pdf")
-    app.button(key="index_now").click()
-    assert "Its files end in .md, .py." in texts(drawn(app.run()))
-    assert library().stores.info(OWNER, hashing_store).sources == ()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import EmbedderError
-from rag_core.models import minilm_install
 from rag_core.types import OWNER
 from tests.index_page import errors, finished, page, texts, until, with_folder
 from tests.pages import drawn, has_key, press
@@ -64,8 +63,3 @@ def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
     assert not has_key(app, "index_go_on")
     monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)
     assert has_key(drawn(app.run()), "index_go_on")
-
-
-def test_nothing_is_said_of_a_model_that_is_not_needed(hashing_store: str) -> None:
-    assert "not installed" not in texts(page())
-    assert not minilm_install.is_installed(library().settings.model_dir)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.types import OWNER
 from tests.conftest import index
 from tests.pages import has_key, params, press, press_label
 from tests.search_page import open_page, said, titles
 from ui import results
 from ui.deps import library
-from ui.search_state import Choices, Request, from_params, to_params
+from ui.search_state import Choices, from_params
 
 COUNT = 25
 
@@ -41,14 +40,6 @@ def test_next_shows_what_follows_and_previous_what_was_before() -> None:
     assert params(press(third, "page_before")) == {"q": "heron waits"}
 
 
-def test_a_link_to_a_page_and_going_back_show_that_page() -> None:
-    second = press(open_page(q="heron waits"), "page_after")
-    page = open_page(q="heron waits", page="2")
-    assert titles(page) == titles(second)
-    del page.query_params["page"]  # what the browser sends on Back
-    assert titles(page.run()) == titles(open_page(q="heron waits"))
-
-
 def test_first_page_has_nothing_before_and_last_page_nothing_behind() -> None:
     first = open_page(q="heron")
     assert (first.button(key="page_before").disabled, first.button(key="page_after").disabled) == (
@@ -62,19 +53,6 @@ def test_first_page_has_nothing_before_and_last_page_nothing_behind() -> None:
     whole = open_page(q="heron", k="30")
     assert not has_key(whole, "page_after")
     assert "That is all: 25 passages." in said(whole)
-
-
-def test_page_behind_the_end_says_so_and_leads_to_the_first() -> None:
-    page = open_page(q="heron", page="9")
-    assert titles(page) == []
-    assert "The list ends before this page." in said(page)
-    assert page.button(key="page_before").label == "First page"
-    assert params(press(page, "page_before")) == {"q": "heron"}
-
-
-def test_budget_for_programs_leaves_no_holes_between_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMONPLACE_MAX_TOKENS", "20")
-    assert len(titles(open_page(q="heron"))) == 10
 
 
 def test_list_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,45 +95,3 @@ def test_table_shows_the_page_that_the_cards_showed() -> None:
 @pytest.mark.parametrize("page", ["0", "-1", "x", "101", "1e9", "nan"])
 def test_page_that_cannot_be_is_the_first(page: str) -> None:
     assert from_params({"page": [page]}, Choices((), {}, {}, {})).page == 1
-
-
-def test_deepest_page_asks_for_no_more_than_there_may_be() -> None:
-    choices = Choices((), {}, {}, {})
-    deepest = Request(q="heron", k=30, page=34)
-    assert from_params(to_params(deepest), choices) == deepest
-    assert (deepest.offset, deepest.top_k) == (990, 10)
-    assert from_params({"k": ["30"], "page": ["35"]}, choices).page == 1
-    assert "The list ends before this page." in said(open_page(q="heron", k="30", page="34"))
-
-
-def test_it_says_how_many_fit_and_how_many_are_near() -> None:
-    answer = library().search(OWNER, "heron 7", mode="lexical", top_k=30)
-    fit = sum(hit.relevant for hit in answer.hits)
-    assert 0 < fit < len(answer.hits)
-    status = next(
-        line for line in said(open_page(q="heron 7", mode="lexical", k="30")) if line.endswith(" ms.")
-    )
-    assert status.startswith(f"{fit:,} match")
-    assert f", {COUNT - fit} near misses by words in " in status
-
-
-def test_it_says_how_many_fit_behind_what_is_shown_or_how_many_at_least(notes: Path) -> None:
-    answer = library().search(OWNER, "heron waits", top_k=5)
-    assert (answer.fitting, answer.fits_more, answer.has_more) == (COUNT, False, True)
-    few = library().search(OWNER, "heron 7", mode="lexical", top_k=30)
-    assert few.fitting == sum(hit.relevant for hit in few.hits)
-    for number in range(150):
-        (notes / f"more {number}.md").write_text(f"A heron waits, for the {number}th time.\n")
-    index(library(), "birds", notes)
-    many = library().search(OWNER, "heron waits", mode="lexical", top_k=5)
-    assert (many.fitting, many.fits_more) == (100, True)
-    page = open_page(q="heron waits", mode="lexical")
-    assert any(
-        line.startswith("Passages 1 to 10 of at least 100: 10 matches by words in ") for line in said(page)
-    )
-
-
-def test_near_misses_behind_good_ones_stand_under_their_name_on_every_page() -> None:
-    page = open_page(q="heron 7", mode="lexical", page="2")
-    assert "Near misses" in "".join(element.proto.body for element in page.get("html"))
-    assert not [line for line in said(page) if line.startswith("Nothing fits")]

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import html
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.library import background
-from rag_core.library.models import Models
-from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.vectors.s3vectors import S3Options
-from rag_core.wording import the_embedder
 from tests import pages
 from tests.conftest import index
 from tests.pages import drawn, has_key, markup, press
-from tests.s3vectors import Faults, Server
-from tests.stored import store_of
+from tests.s3vectors import Server
 from tests.waiting import until
-from ui import store_facts, tasks, work
+from ui import tasks, work
 from ui.deps import library
 from ui.task_status import library_name
 
@@ -77,34 +70,6 @@ def test_each_choice_says_where_text_goes() -> None:
     assert "Private notes, too" in [box.label for box in app.checkbox]
 
 
-def test_looking_for_others_offers_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Connection("ollama", "Ollama", "embedder", "ready", "It answers.", embedders=("ollama:otter",))
-    monkeypatch.setattr(Models, "connections", lambda *_: [found])
-    app = page()
-    line = "ollama:otter (stays on this machine)"
-    assert line not in app.selectbox(key="stores_embedder").options
-    press(app, "stores_look")
-    assert line in app.selectbox(key="stores_embedder").options
-
-
-def test_an_embedder_of_a_package_that_is_gone_is_offered_nowhere() -> None:
-    library().create_store(OWNER, "old", "hashing")
-    with closing(sqlite3.connect(library().settings.store_dir / "old.db")) as db, db:
-        db.execute("UPDATE meta SET value = 'gone:model' WHERE key = 'embedder'")
-    for name, key in (("stores", "stores"), ("settings", "settings_trial")):
-        options = pages.open_page(name).selectbox(key=f"{key}_embedder").options
-        assert not any(option.startswith("gone") for option in options)
-    assert "gone:model" in said(page(store="old"))
-
-
-def test_looking_for_others_in_vain_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Models, "connections", lambda *_: [])
-    app = press(page(), "stores_look")
-    assert "No other embedder is at hand." in said(app)
-    [link] = [each.proto for each in app.get("page_link") if "says why" in each.proto.label]
-    assert link.page == "settings"
-
-
 def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
     app = page(store="sea")
     app.selectbox(key="placement_sea_backend").set_value("local").run()
@@ -130,36 +95,6 @@ def test_a_switch_that_is_being_done_says_so_once_and_offers_no_going_on(
     assert "to embed" not in said(app)
     assert not has_key(app, "placement_go_on_sea")
     assert app.button(key="placement_abandon_sea").disabled
-
-
-def test_what_a_switch_has_still_to_embed_is_said_in_one_place() -> None:
-    info = replace(library().stores.info(OWNER, "sea"), pending=2)
-    assert "2 to embed" in store_facts.sheet(info)
-    assert "to embed" not in store_facts.sheet(replace(info, switching="hashing:64", to_switch=3))
-
-
-def test_the_built_in_model_is_not_called_by_its_file_name() -> None:
-    assert (the_embedder("minilm"), the_embedder("hashing")) == ("the built-in model", "hashing")
-
-
-def test_a_switch_under_way_can_be_given_up() -> None:
-    library().placement.switch(OWNER, "sea", "hashing:64")
-    app = page(store="sea")
-    assert "3 texts are still to embed" in said(app)
-    press(app, "placement_abandon_sea")
-    app = at_rest(page(store="sea"))
-    assert "still to embed" not in said(app)
-    assert library().stores.info(OWNER, "sea").embedder == "hashing"
-
-
-def test_a_switch_to_what_a_store_has_already_is_a_note_and_no_error() -> None:
-    app = page(store="sea")
-    press(app, "placement_sea_start")
-    [note] = app.info
-    assert "has this embedder and vector index already" in note.value
-    assert note.value.endswith("Nothing was changed\\.")
-    assert not app.error
-    assert not drawn(app.run()).info
 
 
 def test_private_notes_alone_can_be_let_out() -> None:
@@ -198,27 +133,3 @@ def test_an_index_is_attached_and_taken_over() -> None:
     press(app, "placement_take_over_copy")
     at_rest(app)
     assert not library().stores.info(OWNER, "copy").attached
-
-
-def test_a_backlog_is_seen(amazon_configured: Server, notes: Path) -> None:
-    amazon_configured.faults = Faults(1.0, 1, ("503",))
-    options = library()._shared.vector_options
-    options["s3vectors"] = replace(options["s3vectors"], attempts=1)
-    library()._shared.stores._remotes.clear()
-    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
-    index(library(), "sea")
-    assert "1 to send" in said(page())
-    assert "as soon as the vector index answers" in said(page(store="sea"))
-
-
-def test_a_store_whose_index_came_with_a_package_that_is_gone_is_shown_and_can_switch(sea: None) -> None:
-    opened = store_of(library(), "sea")
-    with opened.write() as db:
-        db.execute("UPDATE meta SET value = 'shelf' WHERE key = 'backend'")
-        db.execute("UPDATE meta SET value = 'shelf://sea' WHERE key = 'remote'")
-    opened.close()
-    app = page(store="sea")
-    assert app.selectbox(key="placement_sea_backend").value == "local"
-    press(app, "placement_sea_start")
-    at_rest(page(store="sea"))
-    assert library().stores.info(OWNER, "sea").backend == "local"

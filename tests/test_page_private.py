@@ -60,22 +60,6 @@ def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> 
     assert "Private: 1 of 6 documents" in said(page)
 
 
-def test_a_rule_that_hides_nothing_says_so_and_a_bad_one_cannot_be_added(page: AppTest) -> None:
-    drawn(page.text_input(key="private_new_notes").set_value("later/**").run())
-    assert "It hides 0 of 6 documents." in said(page)
-    assert "It holds for what comes later, too." in said(page)
-    drawn(page.text_input(key="private_new_notes").set_value("../x").run())
-    assert "leaves its folder" in said(page)
-    press(page, "private_add_notes")
-    assert library().privacy.rules(OWNER, "notes") == ()
-    page.text_input(key="private_new_notes").set_value("")
-    press(page, "private_add_notes")
-    assert "is empty or broken" in said(page)
-    page.text_input(key="private_new_notes").set_value("journal/**")
-    press(page, "private_add_notes")  # with the click that leaves the box
-    assert library().privacy.rules(OWNER, "notes") == ("journal/**",)
-
-
 def test_a_rule_is_shown_as_it_is_written(page: AppTest) -> None:
     [rule] = library().privacy.set(OWNER, "notes", [HOSTILE]).rules
     assert f"**{hits.label(rule)}**" in [each.value for each in drawn(page.run()).markdown]

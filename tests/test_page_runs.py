@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.errors import EmbedderError
-from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.store.jobs import UNSAID
-from rag_core.types import OWNER, Vectors
+from rag_core.types import OWNER
 from tests.conftest import index
-from tests.index_page import errors, finished, page, texts, until
-from tests.pages import drawn, has_key, press
+from tests.index_page import finished, page, texts, until
+from tests.pages import drawn, press
 from ui.deps import library
 
 STORE = "mine"
 BROKEN = b"\xff\xfe" + b"\x00\xd8" * 9
-PICTURE = b"\x89PNG\r\n\x1a\n" + b"\x00" * 50
 
 
 pytestmark = pytest.mark.usefixtures("owner")
@@ -60,59 +56,6 @@ def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(n
     ]
 
 
-def test_texts_that_were_refused_are_told_and_tried_again(
-    notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    healed = False
-
-    class Picky(Hashing):
-        def embed_documents(self, texts: Sequence[str]) -> Vectors:
-            if not healed and any("poison" in text for text in texts):
-                raise EmbedderError("The text is too long.", "Cut it.")
-            return super().embed_documents(texts)
-
-    monkeypatch.setattr("rag_core.models.registry.open_embedder", lambda name, model_dir: Picky())
-    (notes / "a.md").write_text("It holds poison.\n")
-    index(library(), STORE, notes)
-    app = page()
-    assert "**Found by words only: 1 text of 1 file.** The text is too long." in texts(app)
-
-    healed = True
-    done(press(app, "index_retry_0"))
-
-    assert "could not be read" not in texts(app)
-    assert library().stores.info(OWNER, STORE).pending == 0
-
-
-def test_the_reasons_of_skipped_files_stay_behind_the_next_run(notes: Path) -> None:
-    for name in ("a.png", "b.png"):
-        (notes / name).write_bytes(PICTURE)
-    index(library(), STORE, notes)
-    index(library(), STORE)
-    app = page()
-    assert [each.label for each in app.expander] == ["2 files skipped, by reason"]
-    [row] = app.dataframe[0].value.to_dict("records")
-    assert row == {"Files": 2, "Reason": "It is a PNG image, not text.", "Which": "a.png, b.png"}
-
-
-def test_files_that_are_gone_meanwhile_are_said(notes: Path) -> None:
-    (notes / "a.md").write_bytes(BROKEN)
-    (notes / "b.md").write_text("It is good.\n")
-    index(library(), STORE, notes)
-    app = page()
-    (notes / "a.md").unlink()
-    index(library(), STORE)
-    press(app, "index_retry_0")
-    assert "has no file 'a.md'" in errors(app)
-    assert not has_key(app, "index_retry_0")
-
-
-def test_a_store_that_was_read_in_whole_says_nothing_of_it(notes: Path) -> None:
-    (notes / "a.md").write_text("It is good.\n")
-    index(library(), STORE, notes)
-    assert "could not be read" not in texts(page())
-
-
 # --- what is asked for ------------------------------------------------------------------
 
 
@@ -125,20 +68,6 @@ def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(n
         assert library().jobs.requested(OWNER, STORE)
     done(press(app, "index_go_on"))
     assert library().jobs.all(OWNER, STORE, 1)[0].state == "done"
-
-
-def test_what_nobody_has_begun_can_be_taken_back(notes: Path) -> None:
-    (notes / "a.md").write_text("It is a note.\n")
-    library().create_store(OWNER, STORE, "hashing")
-    library().add_source(OWNER, STORE, notes, ("**/*",))
-    library().jobs.request(OWNER, STORE)
-    app = page()
-    assert "Asked for, and nobody is at it: all folders." in texts(app)
-
-    until(press(app, "index_forget"), lambda app: "Cancelled" in texts(app))
-
-    assert library().documents.all(OWNER, STORE) == []
-    assert not library().jobs.requested(OWNER, STORE)
 
 
 def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
@@ -175,8 +104,3 @@ def test_the_last_runs_are_a_table_and_one_is_shown_with_its_files(notes: Path) 
 
     assert "**1 file could not be read.**" in texts(app)
     assert list(app.dataframe[-1].value["File"]) == ["a.md"]
-
-
-def test_a_run_of_a_store_that_was_never_indexed_is_not_shown() -> None:
-    library().create_store(OWNER, STORE, "hashing")
-    assert "Last runs" not in texts(page())

@@ -15,9 +15,9 @@ import pytest
 from rag_core.types import OWNER, Viewer
 from rag_core.wording import moment
 from tests.files_page import page_links
-from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params, press_label
+from tests.pages import GUEST, HOSTILE, markup, params
 from tests.pages import open_page as open_any
-from tests.search_page import COFFEE, HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page, titles
+from tests.search_page import HOSTILE_PATH, Indexing, keys, open_card, open_page, titles
 from ui import hits
 from ui.deps import library
 from ui.filters import with_parents
@@ -45,19 +45,6 @@ def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(wate
     assert ["no store called" in error.value and "gone" in error.value for error in page.error] == [True]
 
 
-def test_the_entry_in_the_history_before_an_opened_row_shows_its_search(water_notes: Indexing) -> None:
-    """Streamlit puts the document's address into the history of the Search page, too."""
-    page = open_page(store="notes", path="tea.md", passage="k", search="q=green+tea&view=table")
-    assert page.text_input[0].value == "green tea"
-    assert len(page.dataframe) == 1
-
-
-@pytest.mark.parametrize(("query", "said"), [("water", "3"), ("xylophone quantum", "3 nearest")])
-def test_downloads_say_how_many_passages_they_hold(water_notes: Indexing, query: str, said: str) -> None:
-    labels = [button.proto.label for button in open_page(q=query, k="3").get("download_button")]
-    assert labels == [f"{said} as JSON", f"{said} as CSV"]
-
-
 def test_near_misses_stand_apart(water_notes: Indexing) -> None:
     page = open_page(q="xylophone quantum")
     assert "Nothing fits well." in markup(page)
@@ -72,22 +59,6 @@ def test_near_misses_stand_apart(water_notes: Indexing) -> None:
     assert near.proto.expanded, "one of the words stands there"
     fitting = open_page(q="coffee boiling")
     assert "The nearest passages" not in [each.label for each in fitting.expander]
-
-
-def test_near_misses_are_no_reason_to_go_on_and_are_counted(indexing: Indexing) -> None:
-    indexing({f"{number}.md": f"# Heron {number}\n\nIt waits {number} times.\n" for number in range(25)})
-    page = open_page(q="xylophone quantum")
-    assert not has_key(page, "page_after")
-    assert "not shown" not in markup(page), "where nothing fits, nobody needs to know"
-    page = open_page(q="heron 7 xylophone", mode="lexical")
-    assert not has_key(page, "page_after")
-    assert "Near misses not shown: at least" in markup(page)
-
-
-def test_what_was_judged_is_said_where_modes_may_differ(water_notes: Indexing) -> None:
-    assert "1 match by words in" in markup(open_page(q="coffee boiling", mode="lexical", k="1"))
-    assert " by meaning in" in markup(open_page(q="water", mode="vector"))
-    assert " by words" not in markup(open_page(q="type:python"))
 
 
 def test_nothing_found_says_what_to_loosen(water_notes: Indexing) -> None:
@@ -113,14 +84,6 @@ def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
     assert "Index" not in page_links(guest)
 
 
-def test_of_several_stores_the_run_that_is_longest_ago_counts(water_notes: Indexing) -> None:
-    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
-    begun = min(library().jobs.all(OWNER, store, 1)[0].start_time for store in ("notes", "other"))
-    page = open_page(q="xylophone orchestra")
-    assert f"Files newer than the last full run ({moment(begun)}) may not be read yet." in markup(page)
-    assert page_links(page)["Index"] == "store=notes", "the largest of them"
-
-
 @pytest.mark.parametrize("table", ["meta", "jobs", "documents"])
 def test_a_store_that_was_damaged_meanwhile_takes_no_page_from_the_others(
     water_notes: Indexing, table: str
@@ -139,20 +102,7 @@ def test_a_store_that_was_damaged_meanwhile_takes_no_page_from_the_others(
     assert {"**broken**", "**notes**"} <= {*page_links(stores)}
 
 
-def test_nothing_found_names_a_tag_that_nothing_has(water_notes: Indexing) -> None:
-    said = html.unescape(markup(open_page(q="water tag:drnk")))
-    assert "No document in store 'notes' has the tag 'drnk'. Did you mean 'drink'?" in said
-
-
 # --- filters ----------------------------------------------------------------------------
-
-
-def test_a_filter_that_cannot_be_used_says_why(indexing: Indexing) -> None:
-    indexing({"one.md": "needle"})
-    page = open_page(q="needle")
-    tag, kind = page.selectbox(key="search_tag"), page.selectbox(key="search_type")
-    assert (tag.disabled, tag.proto.placeholder) == (True, "No tags here")
-    assert (kind.disabled, kind.proto.placeholder) == (False, "Any type")
 
 
 @pytest.mark.parametrize(
@@ -179,25 +129,6 @@ def test_filters_in_the_url_hold(
         assert set(titles(page)) == found
 
 
-def test_a_minimum_score_cuts_the_list(water_notes: Indexing) -> None:
-    everything = open_page(q="coffee boiling")
-    best = library().search(OWNER, "coffee boiling").hits[0].score
-    page = open_page(q="coffee boiling", min=str(int(best * 100) / 100))
-    assert titles(page) == titles(everything)[:1]
-
-
-def test_a_score_just_below_the_minimum_of_1_is_not_shown_as_1(water_notes: Indexing) -> None:
-    [hit] = library().search(OWNER, "tea.md green tea eighty degrees", top_k=1, min_score=0.995).hits
-    assert hit.score < 1
-    shown = markup(open_page(q="tea.md green tea eighty degrees"))
-    assert "</span>0.99</span>" in shown
-    assert ">1.00<" not in shown
-    shown = markup(open_page(q="tea.md green tea eighty degrees", min="1"))
-    assert "The best score is 0.9" in shown
-    assert ", below the minimum of 1." in shown
-    assert "min_score" not in shown
-
-
 def test_an_active_filter_is_shown_and_can_be_removed(water_notes: Indexing) -> None:
     page = open_page(q="water", after="2026-01-01", type="markdown")
     assert page.button(key="remove_after").label == "From 2026-01-01"
@@ -206,70 +137,6 @@ def test_an_active_filter_is_shown_and_can_be_removed(water_notes: Indexing) -> 
     page.button(key="clear_filters").click().run()
     assert not page.exception
     assert params(page) == {"q": "water"}
-
-
-def test_every_active_filter_has_its_own_button(water_notes: Indexing) -> None:
-    page = open_page(path="projects", type="python", after="2020-01-01", tag="none-such")
-    labels = [each.label for each in page.button if str(each.key).startswith("remove_")]
-    assert labels == ["Type python", "In projects", "From 2020-01-01"]
-    page.button(key="remove_path").click().run()
-    assert params(drawn(page)) == {"type": "python", "after": "2020-01-01"}
-
-
-def test_a_typed_date_holds_at_once_and_one_that_is_none_says_so(water_notes: Indexing) -> None:
-    page = open_page(q="water")
-    drawn(page.text_input(key="search_after_typed").set_value("2026-03").run())
-    drawn(page.text_input(key="search_before_typed").set_value("2027-01-02").run())
-    assert params(page) == {"q": "water", "after": "2026-03-01", "before": "2027-01-02"}
-    assert page.text_input(key="search_after_typed").value == "2026-03-01"
-    drawn(page.text_input(key="search_after_typed").set_value("March").run())
-    assert "'March' is not a date for 'From'." in page.error[0].value.replace("\\", "")
-    assert page.text_input(key="search_after_typed").value == "March"
-    assert params(page)["after"] == "2026-03-01"
-    drawn(page.text_input(key="search_after_typed").set_value("").run())
-    assert not page.error
-    assert params(page) == {"q": "water", "before": "2027-01-02"}
-
-
-def test_a_store_alone_is_no_filter_to_clear_and_goes_with_the_others(water_notes: Indexing) -> None:
-    page = open_page(q='"no such words"', store="notes")
-    assert not has_key(page, "clear_filters")
-    assert "Take the quotes away" in markup(page)
-    assert "Remove a filter." not in markup(page), "there is no other store to search"
-    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
-    assert not has_key(open_page(q="water", store="other"), "clear_filters")
-    page = open_page(q="water", store="other", type="markdown")
-    assert titles(page) == ["Sea"]
-    page.button(key="clear_filters").click().run()
-    assert params(drawn(page)) == {"q": "water"}
-    assert "Tea" in titles(page)
-
-
-def test_a_filter_stays_when_indexing_changes_its_count(water_notes: Indexing) -> None:
-    page = open_page(q="water", type="markdown")
-    water_notes({"new.md": "# New\n\nMore water.\n"})
-    page.run()
-    chosen = page.selectbox(key="search_type")
-    assert chosen.value == "markdown"
-    # The browser must be told the new label, or it sends the old one, which is no option any more.
-    assert (chosen.proto.set_value, chosen.proto.raw_value) == (True, "markdown (5)")
-    assert "New" in titles(page)
-    assert "kettle.py" not in titles(page)
-
-
-def test_filters_that_are_unfolded_late_show_what_holds(water_notes: Indexing) -> None:
-    page = open_page(q="water", k="7").run().run()
-    assert (page.number_input[0].proto.set_value, page.number_input[0].proto.value) == (True, 7)
-
-
-def test_a_store_filter_appears_with_a_second_store(water_notes: Indexing) -> None:
-    assert not open_page(q="water").multiselect
-    water_notes({"sea.md": "# Sea\n\nSalt water.\n"}, "other")
-    page = open_page(q="water", store="other")
-    assert titles(page) == ["Sea"]
-    page.multiselect(key="search_store").set_value(["notes"]).run()
-    assert "Sea" not in titles(page)
-    assert params(page) == {"q": "water", "store": "notes"}
 
 
 # --- table ------------------------------------------------------------------------------
@@ -284,12 +151,6 @@ def test_the_table_holds_the_same_hits(water_notes: Indexing) -> None:
     assert table["Place"][0] == "coffee.md:5-7"
 
 
-def test_the_table_tells_what_fits_from_near_misses(indexing: Indexing) -> None:
-    indexing({"heron.md": "# Heron\n\nThe heron waits.\n", "mill.md": "# Mill\n\nWho waits is old.\n"})
-    table = open_page(q="heron waits", view="table", mode="lexical").dataframe[0].value
-    assert list(table["Fit"]) == ["fits", "near miss"]
-
-
 def test_a_chosen_row_shows_its_passage_and_place(water_notes: Indexing, tmp_path: Path) -> None:
     page = open_page(q="coffee boiling", view="table")
     key = table_key(Request(q="coffee boiling", view="table"))
@@ -297,24 +158,6 @@ def test_a_chosen_row_shows_its_passage_and_place(water_notes: Indexing, tmp_pat
     page.run()
     assert "cp-here" in markup(page)
     assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
-
-
-def test_a_search_goes_on_when_all_stores_but_one_were_deleted_elsewhere(water_notes: Indexing) -> None:
-    water_notes({"bee.md": "# Bee\n\nA bee drinks water.\n"}, store="other")
-    page = open_page(q="water")
-    library().stores.delete(OWNER, "other")
-    for _ in range(2):  # the box of the stores is gone from the first of them on
-        assert not page.run().exception
-    assert titles(page)
-
-
-def test_how_passages_are_shown_is_chosen_again_after_an_empty_box(water_notes: Indexing) -> None:
-    page = open_page(q="coffee boiling")
-    for typed in ("", "tea"):
-        page.text_input(key="search_q").set_value(typed)
-        press_label(page, "Search")
-    assert page.session_state["search_view"] == "cards"
-    assert titles(page)[0] == "Tea"
 
 
 # --- the URL ----------------------------------------------------------------------------
@@ -328,14 +171,6 @@ def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
     assert page.text_input(key="search_after_typed").value == "2026-01-01"
     assert page.number_input[0].value == 7
     assert page.slider[0].value == 0.2
-
-
-def test_going_back_restores_the_search_before(water_notes: Indexing) -> None:
-    page = open_page(q="coffee boiling")
-    page.query_params["q"] = "green tea"  # what the browser sends on Back
-    page.run()
-    assert page.text_input[0].value == "green tea"
-    assert titles(page)[0] == "Tea"
 
 
 def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:
@@ -367,22 +202,9 @@ def test_a_number_out_of_range_is_the_default(text: str) -> None:
 # --- states -----------------------------------------------------------------------------
 
 
-def test_without_a_store_it_leads_to_the_index_page() -> None:
-    page = open_page()
-    assert "PDF and Word are not yet." in markup(page)
-    assert page.title[0].value == "Nothing to search yet"
-    assert not page.text_input
-
-
 def test_an_empty_store_says_so() -> None:
     library().create_store(OWNER, "notes", "hashing")
     assert "no document to search yet" in markup(open_page())
-
-
-def test_an_empty_query_shows_what_can_be_typed(water_notes: Indexing) -> None:
-    page = open_page()
-    assert "tag:recipe" in markup(page)
-    assert "notes: 5 passages in 5 files" in markup(page)
 
 
 def test_an_error_is_two_sentences(water_notes: Indexing) -> None:
@@ -391,22 +213,6 @@ def test_an_error_is_two_sentences(water_notes: Indexing) -> None:
     said = page.error[0].value.replace("\\", "").replace("\u2060", "")
     assert "'![x](http://evil.example/x.png)' is not a date" in said
     assert "![" not in page.error[0].value
-
-
-def test_waiting_passages_are_said_once(indexing: Indexing) -> None:
-    indexing({"tea.md": TEA, "coffee.md": COFFEE}, embedder="minilm")  # there is no model in this home
-    assert markup(open_page(q="water")).count("Meaning is still being indexed: 2 passages to go.") == 1
-
-
-def test_a_missing_model_is_said_once_and_words_are_found(indexing: Indexing) -> None:
-    for store in ("notes", "more"):
-        indexing({"tea.md": TEA}, store, "minilm")
-    page = open_page(q="green tea")
-    assert titles(page)[0] == "Tea"
-    assert markup(page).count("Only words are searched") == 1
-    assert "Only words are searched in stores 'more', 'notes'." in html.unescape(markup(page))
-    assert markup(page).count("Install it on the Index page.") == 1
-    assert "commonplace model install" not in markup(page)
 
 
 def test_words_are_found_while_the_model_is_loading(

@@ -39,21 +39,6 @@ def test_the_search_page_gives_as_many_passages_as_configured(home: Path) -> Non
 
 
 @pytest.mark.usefixtures("zebras")
-def test_what_is_configured_is_no_filter_to_be_removed(home: Path) -> None:
-    configure(home, "mode: lexical\nmin_score: 0.05\n")
-    app = open_page(q="zebra")
-    assert not [button.key for button in app.button if str(button.key).startswith("remove_")]
-    assert [b.key for b in open_page(q="zebra", mode="hybrid").button if b.key == "remove_mode"]
-
-
-@pytest.mark.usefixtures("zebras")
-def test_a_changed_file_is_followed_while_the_app_runs(home: Path) -> None:
-    assert cards(open_page(q="zebra")) == 8
-    configure(home, "top_k: 2\n")
-    assert cards(open_page(q="zebra")) == 2
-
-
-@pytest.mark.usefixtures("zebras")
 def test_a_mistake_in_the_settings_is_shown_with_its_line(home: Path) -> None:
     configure(home, "topk: 5\n")
     [error] = open_page(q="zebra").error

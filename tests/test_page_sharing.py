@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests.configured import configure
-from tests.pages import drawn, has_key, markup, open_page, press, texts
+from tests.pages import has_key, markup, open_page, press, texts
 from tests.standin import nobody
 from tests.tailscale_program import NAME, Program, forwarding, running
 from ui.deps import library
@@ -45,13 +45,6 @@ def share(app: AppTest, login: str, *names: str, may_ask: bool = False) -> AppTe
 # --- Tailscale --------------------------------------------------------------------------
 
 
-def test_without_tailscale_it_is_said_where_to_get_it() -> None:
-    app = page()
-    assert "Nobody came through the network yet." in texts(app)
-    assert "Next: Get it at tailscale.com/download" in texts(app)
-    assert codes(app) == ["tailscale serve --bg 8501"]
-
-
 def test_what_is_forwarded_has_an_address_for_guests(tailscale: Program) -> None:
     assert codes(page()) == ["tailscale serve --bg 8501", "tailscale serve --https=443 off"]
     tailscale.says(running(), forwarding(8501))
@@ -62,17 +55,6 @@ def test_what_is_forwarded_has_an_address_for_guests(tailscale: Program) -> None
 def test_funnel_is_warned_of(tailscale: Program) -> None:
     tailscale.says(running(), forwarding(8501, funnel=True))
     assert "to the whole internet" in "".join(each.value for each in page().warning)
-
-
-def test_tailscale_is_asked_again_after_a_press_and_not_at_every_turn(tailscale: Program) -> None:
-    app = page()
-    asked = len(tailscale.asked)
-    tailscale.says(running(BackendState="Stopped"))
-    drawn(app.run())
-    assert len(tailscale.asked) == asked
-    press(app, "settings_tailscale_look")
-    assert "Tailscale is stopped." in texts(app)
-    assert codes(app) == ["tailscale up"]
 
 
 def test_what_others_are_called_is_shown_as_it_is_written(tailscale: Program) -> None:
@@ -101,19 +83,6 @@ def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
     assert "searches work · may ask · since" in said
     assert f"<strong>{ADA}</strong>" in markup(app), "as it is to be copied"
     assert app.text_input(key="settings_share_login").value == ""
-
-
-def test_from_when_on_a_guest_gets_in_is_told_as_it_is(tailscale: Program) -> None:
-    said = texts(share(page(), ADA, "work"))
-    assert f"{ADA} may search work as soon as Tailscale leads to this app." in said
-    tailscale.says(running(), forwarding(8501))
-    app = press(page(), "settings_tailscale_look")
-    assert f"{GRACE} may search work now." in texts(share(app, GRACE, "work"))
-
-
-def test_a_login_that_is_probably_cut_short_is_refused() -> None:
-    assert "'bob' is not a whole login: it has no '@'." in texts(share(page(), "bob", "work"))
-    assert not library().sharing.people(OWNER)
 
 
 @pytest.mark.parametrize(
@@ -147,18 +116,6 @@ def test_a_guests_stores_are_changed_to_exactly_those_chosen() -> None:
     assert has_key(app, f"settings_person_change_{ADA}"), "the form is closed"
 
 
-def test_a_guest_without_a_store_is_refused_and_stays_as_before() -> None:
-    library().sharing.share(OWNER, ADA, ["notes"])
-    app = press(page(), f"settings_person_change_{ADA}")
-    app.multiselect(key=f"settings_person_stores_{ADA}").set_value([])
-    press(app, f"settings_person_save_{ADA}")
-    assert "No store is named" in app.error[0].value
-    assert library().sharing.people(OWNER)[0].stores == ("notes",)
-    press(app, f"settings_person_leave_{ADA}")
-    assert not app.error
-    assert has_key(app, f"settings_person_remove_{ADA}")
-
-
 def test_a_person_is_removed_after_a_second_press() -> None:
     library().sharing.share(OWNER, ADA, ["notes"])
     app = press(page(), f"settings_person_remove_{ADA}")
@@ -168,13 +125,6 @@ def test_a_person_is_removed_after_a_second_press() -> None:
     press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
     assert library().sharing.viewer_for(ADA) is None
     assert f"{ADA} gets in no more." in texts(app)
-
-
-def test_a_person_who_was_removed_elsewhere_is_said_to_be_gone() -> None:
-    library().sharing.share(OWNER, ADA, ["notes"])
-    app = press(page(), f"settings_person_remove_{ADA}")
-    library().sharing.unshare(OWNER, ADA)
-    assert "has no access" in press(app, f"settings_person_removed_{ADA}").error[0].value
 
 
 def test_another_owner_is_named_and_removed() -> None:
@@ -194,28 +144,6 @@ def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
     assert "Named by the setting <code>access_owners</code>" in texts(app)
     assert not has_key(app, f"settings_person_remove_{ADA}")
     assert "names" in share(app, ADA, "notes").error[0].value
-
-
-def test_those_of_the_tailnet_who_are_not_in_yet_are_offered(tailscale: Program) -> None:
-    app = page()
-    known = app.selectbox(key="settings_share_known")
-    assert known.options == [GRACE], "not oneself"
-    known.select(GRACE)
-    drawn(app.run())
-    assert app.text_input(key="settings_share_login").value == GRACE
-    assert library().sharing.people(OWNER) == []
-    app.multiselect(key="settings_share_stores").set_value(["notes"])
-    press(app, "settings_share_add")
-    assert library().sharing.people(OWNER)[0].login == GRACE
-    assert not [each for each in app.selectbox if each.key == "settings_share_known"]
-
-
-def test_oneself_is_offered_as_an_owner(tailscale: Program) -> None:
-    app = press(page(), "settings_owner_self")
-    assert app.text_input(key="settings_owner_login").value == ADA
-    press(app, "settings_owner_make")
-    assert library().sharing.viewer_for(ADA) == OWNER
-    assert not has_key(app, "settings_owner_self")
 
 
 # --- visits -----------------------------------------------------------------------------
@@ -244,11 +172,3 @@ def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:
     app.multiselect(key="settings_share_stores").set_value(["notes"])
     press(app, "settings_share_add")
     assert not has_key(app, f"settings_knock_share_{GRACE}"), "they may come in now"
-
-
-def test_without_a_store_there_is_nothing_to_share() -> None:
-    for name in ("notes", "work"):
-        library().stores.delete(OWNER, name)
-    app = page()
-    assert "There is no store to share yet." in texts(app)
-    assert not has_key(app, "settings_share_add")

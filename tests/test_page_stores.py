@@ -7,45 +7,24 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag_core.access import REFUSAL
 from rag_core.library import Library, background
-from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.types import OWNER
-from tests.configured import configure
-from tests.conftest import index
 from tests.pages import drawn, has_key, markup, params, press, press_label, texts
 from tests.stored import found
 from tests.stores_page import links, page, settled
 from tests.waiting import until
-from ui import access, store_facts
 from ui.deps import library
 
 pytestmark = pytest.mark.usefixtures("owner")
 
 
 # --- the list ---------------------------------------------------------------------------
-
-
-def test_nobody_but_the_owner_sees_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    library().create_store(OWNER, "garden", "hashing")
-    monkeypatch.setattr(access, "_headers", dict)
-    app = page(store="garden")
-    assert [error.value for error in app.error] == [REFUSAL]
-    assert "garden" not in texts(app)
-
-
-def test_without_a_store_the_page_leads_to_the_index() -> None:
-    app = page()
-    assert "There is no store yet" in texts(app)
-    assert has_key(app, "first_folder")
 
 
 def test_every_store_is_listed_with_what_is_in_it(garden: Library) -> None:
@@ -89,32 +68,6 @@ def test_a_store_tells_everything_about_itself(garden: Library, notes: Path) -> 
     assert str(notes) in said
 
 
-def test_a_dot_product_is_said_to_be_cosine_in_amazon_s3_vectors(garden: Library) -> None:
-    info = replace(garden.stores.info(OWNER, "garden"), distance_metric="dot_product")
-    said = "Amazon S3 Vectors has no dot product: an index there says cosine"
-    assert said not in store_facts.sheet(info)
-    assert said in store_facts.sheet(replace(info, backend="s3vectors"))
-    assert said not in store_facts.sheet(replace(info, backend="s3vectors", distance_metric="cosine"))
-
-
-def test_passages_that_the_model_cannot_read_are_said_with_who_reads_them(
-    garden: Library, monkeypatch: pytest.MonkeyPatch, notes: Path
-) -> None:
-    monkeypatch.setattr(Hashing, "reads", lambda _self, text: "α" not in text)
-    (notes / "greek.md").write_text("α and α.\n")
-    index(garden, "garden")
-    said = texts(page(store="garden"))
-    assert "<dt>By words only</dt><dd>1 passage in a script that this model cannot read" in said
-    assert "ollama:bge-m3" in said
-    assert "1 found by words only" in texts(page())
-
-
-def test_file_types_are_drawn_with_their_numbers(garden: Library) -> None:
-    said = texts(page(store="garden"))
-    assert '<dt>markdown</dt><dd><span class="cp-track" aria-hidden="true"><i style="width:100.0%">' in said
-    assert '<dt>python</dt><dd><span class="cp-track" aria-hidden="true"><i style="width:50.0%">' in said
-
-
 def test_a_hostile_folder_is_shown_as_it_is_called(garden: Library, notes: Path) -> None:
     hostile = notes.parent / "<img src=x onerror=alert(1)>"
     hostile.mkdir()
@@ -123,26 +76,6 @@ def test_a_hostile_folder_is_shown_as_it_is_called(garden: Library, notes: Path)
     assert "<img" not in said
     assert "<b>" not in said
     assert "&lt;img src=x onerror=alert(1)&gt;" in said
-
-
-def test_its_search_files_and_folders_are_a_click_away(garden: Library) -> None:
-    leads = links(page(store="garden"))
-    assert leads["Search"] == "?store=garden"
-    assert leads["Files"] == "files?store=garden"
-    assert leads["Folders and runs"] == "index?store=garden"
-    assert leads["All stores"] == "stores?"
-    assert not has_key(page(store="garden"), "store_add_folder_garden")
-
-
-def test_an_empty_store_begins_with_the_picker_of_its_first_folder() -> None:
-    for name in ("another", "empty"):
-        library().create_store(OWNER, name, "hashing")
-    app = page(store="empty")
-    assert not any("store=empty" in leads for leads in links(app).values())
-    press(app, "store_add_folder_empty")
-    assert app.title[0].value == "Index"
-    assert app.selectbox(key="index_store").value == "empty"
-    assert "Use this folder" in [button.label for button in app.button]
 
 
 # --- a new one --------------------------------------------------------------------------
@@ -169,24 +102,6 @@ def test_a_new_store_gets_what_was_chosen_and_is_markup() -> None:
     assert app.title[0].value == "herbs"
 
 
-def test_a_dimension_is_asked_for_only_where_the_embedder_leaves_a_choice() -> None:
-    app = page()
-    assert "A vector of this embedder has 384 numbers." in texts(app)
-    assert not app.number_input
-    press(fill(app, "notes", "minilm"), "stores_create")
-    assert library().stores.info(OWNER, "notes").dimension == 384
-
-
-def test_what_a_newcomer_need_not_know_is_folded_unless_it_is_chosen(home: Path) -> None:
-    [fold] = [each for each in page().expander if each.label == "More"]
-    assert not fold.proto.expanded
-    assert [box.label for box in fold.selectbox] == ["Vectors", "Metric: how two vectors are compared"]
-    configure(home, "backend: chroma\n")
-    st.cache_resource.clear()
-    [fold] = [each for each in page().expander if each.label == "More"]
-    assert fold.proto.expanded
-
-
 @pytest.mark.parametrize("name", ["", "../x", "x" * 300, "GARDEN", "<b>"])
 def test_a_name_that_cannot_be_is_refused_with_the_librarys_words(garden: Library, name: str) -> None:
     app = press(fill(page(), name), "stores_create")
@@ -211,31 +126,6 @@ def test_a_store_is_renamed_with_all_that_is_in_it(garden: Library) -> None:
     assert found(garden, "roses in late winter", "plants") == ["rose.md"]
 
 
-@pytest.fixture
-def garden_is_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMONPLACE_DEFAULT_STORE", "garden")
-
-
-@pytest.mark.usefixtures("garden_is_default", "garden")  # in this order, or two libraries are open
-def test_the_setting_that_still_says_the_old_name_is_named() -> None:
-    assert "default_store" not in texts(page()) + texts(page(store="garden"))
-    app = page(store="garden")
-    app.text_input(key="store_new_name_garden").set_value("plants")
-    press_label(app, "Rename")
-    said = "The setting default_store (environment, COMMONPLACE_DEFAULT_STORE) names 'garden', which"
-    assert said in texts(app).replace("\\", "")
-    assert said in texts(page()).replace("\\", "")
-
-
-def test_what_was_asked_of_a_store_is_done_once_it_is_renamed(garden: Library) -> None:
-    garden.jobs.request(OWNER, "garden")
-    app = page(store="garden")
-    app.text_input(key="store_new_name_garden").set_value("plants")
-    press_label(app, "Rename")
-    until(lambda: not background.working(garden, "plants"))
-    assert not garden.jobs.requested(OWNER, "plants")
-
-
 def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path) -> None:
     app = page(store="garden")
     assert "forgets its 3 passages of 3 files" in texts(app)
@@ -251,21 +141,6 @@ def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path
     assert garden.stores.names(OWNER) == []
     assert (notes / "rose.md").exists()
     assert "is deleted" not in texts(drawn(app.run()))
-
-
-def test_whom_a_store_is_shared_with_is_said_and_who_loses_it(garden: Library) -> None:
-    assert "Shared with" not in texts(page(store="garden"))
-    assert "can search it" not in texts(page(store="garden"))
-    garden.sharing.make_owner(OWNER, "me@example.com")
-    garden.sharing.share(OWNER, "ada@example.com", ["garden"])
-    app = page(store="garden")
-    assert "Shared with ada@example.com." in texts(app)
-    assert links(app)["Settings"] == "settings?"
-    assert "ada@example.com can search it no more. The files that it was read from stay." in texts(app)
-    for name in ("bob", "cy", "dee", "eve"):
-        garden.sharing.share(OWNER, f"{name}@example.com", ["garden"])
-    some = "ada@example.com, bob@example.com, cy@example.com and 2 more guests"
-    assert f"Shared with {some}." in texts(page(store="garden"))
 
 
 def test_a_store_that_is_being_indexed_leads_to_its_run_instead(garden: Library) -> None:
@@ -294,16 +169,6 @@ def test_a_damaged_store_can_be_deleted(garden: Library) -> None:
 def test_a_sound_store_is_said_to_be_sound(garden: Library) -> None:
     app = settled(press(page(store="garden"), "store_verify_garden"))
     assert "Sound: 12 checks" in texts(app)
-    assert not has_key(app, "store_repair_garden")
-
-
-def test_changed_files_are_noted_when_they_are_compared(garden: Library, notes: Path) -> None:
-    (notes / "rose.md").write_text("# Rose\n\nAnother text.\n", "utf-8")
-    app = page(store="garden")
-    app.checkbox(key="store_files_garden").set_value(True).run()
-    settled(press(app, "store_verify_garden"))
-    assert "Sound, with a note" in texts(app)
-    assert "rose.md: changed" in texts(app)
     assert not has_key(app, "store_repair_garden")
 
 

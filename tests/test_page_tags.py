@@ -17,19 +17,6 @@ def test_a_tag_says_how_many_notes_choosing_it_gives(water_notes: Indexing) -> N
     assert set(titles(page)) == {"Tea", "Coffee"}
 
 
-def test_a_tag_that_only_others_are_below_can_be_chosen(indexing: Indexing) -> None:
-    indexing(
-        {
-            "jam.md": "# Jam\n\nBoil it. #Recipe/preserves\n",
-            "pickle.md": "# Pickle\n\nBoil it. #recipe/sour\n",
-        }
-    )
-    page = open_page(q="boil")
-    assert page.selectbox(key="search_tag").options[0] == "#Recipe (2)"
-    page.selectbox(key="search_tag").set_value("Recipe").run()
-    assert set(titles(page)) == {"Jam", "Pickle"}
-
-
 def test_a_tag_chosen_beside_a_typed_one_narrows(water_notes: Indexing) -> None:
     assert set(titles(open_page(q="water tag:drink", tag="drink/tea"))) == {"Tea"}
     assert titles(open_page(q="water tag:none", tag="drink/tea")) == []

@@ -53,10 +53,3 @@ def test_a_name_that_cannot_be_one_is_refused_in_two_sentences() -> None:
     [error] = page.error
     assert "cannot be a token" in error.value
     assert shown(page) == []
-
-
-def test_a_token_that_was_revoked_elsewhere_is_said_to_be_gone() -> None:
-    library().sharing.create_token(OWNER, "backup")
-    page = open_page("settings")
-    library().sharing.revoke_token(OWNER, "backup")
-    assert "There is no token called" in press(page, "settings_revoke_backup").error[0].value

@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.library import Library, portable
 from rag_core.types import OWNER
-from tests.conftest import index
-from tests.pages import drawn, press, press_label, texts
+from tests.pages import press, texts
 from tests.stored import found
 from tests.stores_page import links, page, settled
 from tests.waiting import until
@@ -41,13 +40,6 @@ def test_an_export_goes_into_the_exports_folder_and_can_be_downloaded(garden: Li
     assert garden.stores.take_in(OWNER, file, "again").file_count == 3
 
 
-def test_an_end_stays_until_it_is_closed(garden: Library) -> None:
-    app = export(page(store="garden"))
-    assert "Exported" in texts(page(store="garden")), "in another session, too"
-    press(app, "task_close_export_0")
-    assert "Exported" not in texts(app)
-
-
 def test_an_existing_file_is_replaced_only_when_that_is_ticked(garden: Library, tmp_path: Path) -> None:
     mine = tmp_path / "garden.commonplace"
     mine.write_text("mine")
@@ -56,12 +48,6 @@ def test_an_existing_file_is_replaced_only_when_that_is_ticked(garden: Library, 
     assert mine.read_text() == "mine"
     export(app, replace=True)
     assert "Exported 3 passages" in texts(app)
-
-
-def test_a_target_that_is_no_whole_path_is_refused(garden: Library) -> None:
-    app = page(store="garden")
-    app.text_input(key="store_export_garden").set_value("here")
-    assert "'here' is not a whole path." in texts(press(app, "store_export_start_garden"))
 
 
 @pytest.fixture
@@ -142,95 +128,3 @@ def test_what_was_dropped_and_is_no_store_is_refused_by_its_own_name() -> None:
     settled(press(app, "stores_import"))
     assert "'<b>.commonplace' cannot be imported" in texts(app)
     assert library().stores.names(OWNER) == []
-
-
-def test_a_name_that_is_taken_is_refused_where_the_import_was_asked_for(
-    garden: Library, exported: Path
-) -> None:
-    app = page()
-    app.text_input(key="stores_import_path").set_value(str(exported))
-    settled(press(app, "stores_import"))
-    assert "A store called 'garden' exists already. Import it under another name" in texts(app)
-    assert "--name" not in texts(app)
-    assert app.text_input(key="stores_import_path").value == str(exported)
-    app.text_input(key="stores_import_name").set_value("again")
-    settled(press(app, "stores_import"))
-    assert "Store 'again' is ready" in texts(app)
-    assert app.text_input(key="stores_import_path").value == ""
-    assert app.text_input(key="stores_import_name").value == ""
-
-
-def test_an_import_takes_away_what_the_one_before_it_had_to_say(home: Path, tmp_path: Path) -> None:
-    app = page()
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.commonplace").write_bytes(b"no store")
-        app.text_input(key="stores_import_path").set_value(str(tmp_path / f"{name}.commonplace"))
-        settled(press(app, "stores_import"))
-    assert ["two.commonplace" in error.value.replace("\\", "") for error in app.error] == [True]
-    assert "cannot be imported" in texts(page()), "in another session, too"
-    press(app, "task_close_import_0")
-    assert not app.error
-
-
-def test_the_built_in_model_is_called_so_and_an_excluded_file_is_counted(garden: Library) -> None:
-    garden.create_store(OWNER, "later", "minilm")
-    garden.files.exclude(OWNER, "garden", "rose.md")
-    index(garden, "garden")
-    assert "empty · built-in model" in texts(page())
-    assert "2 files · 1 failed · 1 excluded · 2 passages" in texts(page())
-    assert "<dt>Embedder</dt><dd>built-in model</dd>" in texts(page(store="later"))
-    assert "minilm" not in texts(page(store="later"))
-
-
-def test_that_a_store_is_ready_goes_when_who_asked_for_it_has_seen_it(
-    garden: Library, exported: Path
-) -> None:
-    app = page()
-    app.text_input(key="stores_import_path").set_value(str(exported))
-    app.text_input(key="stores_import_name").set_value("again")
-    press(app, "stores_import")
-    until(lambda: not any(task.running for task in tasks.known(library_name())))
-    assert "Store 'again' is ready" in texts(page()), "who asked for it has not seen it yet"
-    assert "Store 'again' is ready" in texts(drawn(app.run()))
-    assert "Store 'again' is ready" in texts(drawn(app.run())), "it stays while the page does"
-    assert "is ready" not in texts(page()), "nor in other sessions"
-    drawn(app.switch_page("../pages/settings.py").run())
-    assert "is ready" not in texts(drawn(app.switch_page("../pages/stores.py").run()))
-
-
-@pytest.mark.parametrize("end", ["Delete store", "Rename"])
-def test_a_store_that_is_gone_is_not_called_ready_any_more(garden: Library, exported: Path, end: str) -> None:
-    garden.stores.delete(OWNER, "garden")
-    app = page()
-    app.text_input(key="stores_import_path").set_value(str(exported))
-    settled(press(app, "stores_import"))
-    assert "Store 'garden' is ready" in texts(app)
-    app = page(store="garden")
-    app.text_input(key="store_delete_name_garden").set_value("garden")
-    app.text_input(key="store_new_name_garden").set_value("plants")
-    press_label(app, end)
-    assert "Store 'garden' is ready" not in texts(page())
-
-
-def test_a_file_of_the_exports_folder_is_chosen_and_not_typed(garden: Library) -> None:
-    assert "stores_import_exported" not in [box.key for box in page().selectbox]
-    export(page(store="garden"))
-    file = garden.settings.data_dir / "exports" / "garden.commonplace"
-    (file.parent / "other.txt").write_text("no export")
-    app = page()
-    assert app.selectbox(key="stores_import_exported").options == ["garden.commonplace"]
-    drawn(app.selectbox(key="stores_import_exported").select("garden.commonplace").run())
-    assert app.text_input(key="stores_import_path").value == str(file)
-    app.text_input(key="stores_import_name").set_value("again")
-    assert "Store 'again' is ready" in texts(settled(press(app, "stores_import")))
-    assert app.selectbox(key="stores_import_exported").value is None
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"), [("", "No file is named."), ("x.commonplace", "is not a whole path.")]
-)
-def test_an_import_without_a_path_is_refused_at_once(typed: str, said: str) -> None:
-    app = page()
-    app.text_input(key="stores_import_path").set_value(typed)
-    assert said in texts(press(app, "stores_import"))
-    assert tasks.known(library_name()) == []

@@ -16,7 +16,7 @@ from rag_core.reports import Tailscale
 from rag_core.types import OWNER
 from tests.configured import settings
 from tests.pages import GUEST
-from tests.tailscale_program import NAME, Program, forwarding, install, running
+from tests.tailscale_program import NAME, Program, forwarding, running
 
 PORT = 8501
 
@@ -96,12 +96,6 @@ def test_nothing_is_changed_by_looking(library: Library, tailscale: Program) -> 
     assert tailscale.asked == ["status --json", "serve status --json"]
 
 
-def test_certificates_that_are_off_come_first(library: Library, tailscale: Program) -> None:
-    assert "certificates" not in said(look(library))
-    tailscale.says(running(CertDomains=None))
-    assert "HTTPS certificates" in look(library).next_step
-
-
 @pytest.mark.parametrize("config", [None, {}, {"TCP": {}, "Web": {}}])
 def test_where_nothing_is_forwarded_nothing_is_taken_for_it(
     library: Library, tailscale: Program, config: object
@@ -125,19 +119,6 @@ def test_what_leads_to_the_app_has_an_address(library: Library, tailscale: Progr
     assert found.warnings == ()
 
 
-def test_a_command_that_still_runs_forwards_too(library: Library, tailscale: Program) -> None:
-    tailscale.says(running(), {"Foreground": {"a1b2": forwarding(PORT, at=8443)}})
-    assert look(library).address == f"https://{NAME}:8443/"
-
-
-def test_a_port_in_plain_http_has_an_address_without_an_s(library: Library, tailscale: Program) -> None:
-    config = forwarding(PORT, at=80)
-    config["TCP"]["80"] = {"HTTP": True}
-    tailscale.says(running(), config)
-    found = look(library)
-    assert (found.address, found.undo) == (f"http://{NAME}/", "tailscale serve --http=80 off")
-
-
 @pytest.mark.parametrize(
     "target", ["http://127.0.0.1:3000", "http://10.0.0.5:8501", "http://localhost.evil.example:8501", ""]
 )
@@ -151,18 +132,6 @@ def test_a_port_that_leads_elsewhere_is_left_to_what_it_serves(
     assert not found.forwards
     assert found.command == "tailscale serve --bg --https=8443 8501"
     assert found.undo == "tailscale serve --https=8443 off"
-
-
-def test_the_apps_own_port_is_not_offered_to_tailscale(library: Library, tailscale: Program) -> None:
-    tailscale.says(running())
-    assert library.sharing.tailscale(OWNER, 443).command == "tailscale serve --bg --https=8443 443"
-
-
-def test_a_path_below_the_top_is_not_the_app(library: Library, tailscale: Program) -> None:
-    config = forwarding(PORT)
-    config["Web"][f"{NAME}:443"]["Handlers"] = {"/notes": {"Proxy": "http://127.0.0.1:8501"}}
-    tailscale.says(running(), config)
-    assert not look(library).forwards
 
 
 def test_funnel_is_warned_of_with_the_command_that_closes_it(library: Library, tailscale: Program) -> None:
@@ -206,20 +175,6 @@ def test_the_logins_of_the_tailnet_are_those_of_people(library: Library, tailsca
     found = look(library)
     assert found.logins == ("ada@example.com", "grace@github")
     assert found.login == "ada@example.com"
-
-
-def test_a_program_off_the_path_is_called_by_its_place(
-    library: Library, no_tailscale: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = install(tmp_path / "an app")
-    monkeypatch.setattr(tailscale_module, "PLACES", (str(made.folder / "bin" / "tailscale"),))
-    assert look(library).command == f"'{made.folder}/bin/tailscale' serve --bg 8501"
-
-
-def test_the_app_of_macos_is_told_to_be_a_program(library: Library, tailscale: Program) -> None:
-    tailscale.does(f'echo "$TAILSCALE_BE_CLI" > {tailscale.folder}/told; exit 1')
-    look(library)
-    assert (tailscale.folder / "told").read_text() == "1\n"
 
 
 # --- what it says is not believed -------------------------------------------------------
@@ -266,11 +221,6 @@ def test_a_program_that_never_ends_speaking_is_cut_off(
     monkeypatch.setattr(tailscale_module, "MAX_BYTES", 100_000)
     tailscale.does("yes")
     assert "more than 100,000 bytes" in look(library).sentence
-
-
-def test_a_program_that_cannot_be_started_is_said_so(library: Library, tailscale: Program) -> None:
-    (tailscale.folder / "bin" / "tailscale").write_bytes(b"\x7fELF nonsense")
-    assert "cannot be started" in look(library).sentence
 
 
 def test_serve_that_does_not_answer_leaves_the_command(library: Library, tailscale: Program) -> None:
