@@ -34,11 +34,6 @@ def test_a_model_that_is_chosen_is_asked_for_a_word(make: Make, ollama_chat: Oll
     assert [each["role"] for each in asked["messages"]] == ["user"]
 
 
-def test_one_that_only_thinks_answers_too(make: Make, ollama_chat: OllamaChat) -> None:
-    ollama_chat.script, ollama_chat.reason = say("<think>Hm"), "length"
-    assert connection(make(llm="ollama:talker", ollama_url=ollama_chat.url), "chat").state == "ready"
-
-
 def test_a_server_of_openais_protocol_is_asked_with_its_key(make: Make, openai_chat: OpenAIChat) -> None:
     openai_chat.key, openai_chat.script = KEY, say("Yes.")
     found = connection(make(llm="openai:talker", chat_base_url=openai_chat.url, chat_api_key=KEY), "chat")
@@ -72,12 +67,6 @@ def test_a_server_that_is_away_is_told_with_what_to_do(make: Make) -> None:
     assert found.state == "unreachable"
     assert "is not running" in found.sentence
     assert "`ollama_url`" in found.next_step
-
-
-def test_a_model_without_an_address_is_not_set_up(make: Make) -> None:
-    found = connection(make(llm="openai:talker"), "chat")
-    assert (found.state, found.is_missed) == ("not set up", True)
-    assert "`chat_base_url`" in found.next_step
 
 
 def test_a_model_that_is_being_loaded_is_waited_for_only_so_long(ollama_chat: OllamaChat) -> None:

@@ -106,21 +106,11 @@ def test_a_declared_encoding_is_used(name: str, head: str) -> None:
     assert (found.text, found.encoding, found.warnings) == (text, "koi8-r", ())
 
 
-@pytest.mark.parametrize("cookie", ["punycode", "unicode_escape", "utf-7", "hex", "no-such-codec"])
-def test_a_senseless_declared_encoding_is_ignored(cookie: str) -> None:
-    found = read(f"# coding: {cookie}\n# caf\xe9".encode("latin-1"), "a.py")
-    assert found.encoding == "cp1252"
-
-
 def test_a_few_damaged_bytes_do_not_turn_utf8_into_gibberish() -> None:
     found = read(CHINESE.encode() + b"\xff\n")
     assert found.text == CHINESE + "\ufffd\n"
     assert found.encoding == "utf-8"
     assert "replaced" in found.warnings[0]
-
-
-def test_line_endings_stay_as_they_are() -> None:
-    assert read(b"a\r\nb\rc\n").text == "a\r\nb\rc\n"
 
 
 @pytest.mark.parametrize(
@@ -152,22 +142,6 @@ def test_a_text_with_a_few_zero_bytes_is_text_and_says_so() -> None:
     found = read(b"The pump stopped.\n" * 9 + b"\0\0\0\n" + "Café.\n".encode(), "a.log")
     assert found.text == "The pump stopped.\n" * 9 + "\ufffd\ufffd\ufffd\nCafé.\n"
     assert found.warnings == ("A few zero bytes were replaced.",)
-
-
-def test_bytes_that_break_their_own_mark_are_an_error() -> None:
-    with pytest.raises(ExtractError, match="UTF-32") as error:
-        read(b"\xff\xfe\0\0" + b"\xff" * 400)
-    assert not isinstance(error.value, NotText)
-
-
-def test_terminal_colours_in_a_log_are_text() -> None:
-    assert read(b"\x1b[31mred\x1b[0m\n" * 50, "a.log").file_type == "text"
-
-
-def test_plain_text_is_one_segment_named_by_its_file() -> None:
-    found = read(b"First line\n\nmore\n", "notes/My list.txt")
-    assert [(segment.start, segment.end) for segment in found.segments] == [(0, len(found.text))]
-    assert (found.title, found.title_from) == ("My list.txt", "file name")
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.md", "a.py", "a.html", "a.txt", "a.csv"]))

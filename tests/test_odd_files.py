@@ -73,22 +73,6 @@ def test_two_files_whose_names_look_the_same_are_two_documents(library: Library,
     check_library(library, "s")
 
 
-def test_a_folder_with_an_odd_name_can_be_a_second_source(library: Library, notes: Path) -> None:
-    folder = notes / os.fsdecode(b"od\xff\nd")
-    folder.mkdir()
-    (folder / "a.md").write_text("The zebra sleeps.\n")
-    first = notes / "first"
-    first.mkdir()
-    index(library, "s", first)
-
-    index(library, "s", folder)
-
-    [path] = paths(library)
-    assert path.isprintable()
-    assert contents(library, "s").keys() == {b"a.md"}
-    assert index(library, "s").counts == {"unchanged": 1}
-
-
 CONTENTS = {
     "a lone surrogate in UTF-8": b"The zebra \xed\xa0\x80 sleeps.\n",
     "a lone surrogate in JSON": b'{"zebra": "\\ud800"}',
@@ -128,12 +112,6 @@ def test_odd_contents_are_indexed_and_found(library: Library, notes: Path, data:
     [document] = [d for d in library.documents.all(OWNER, "s") if d.path != "after.md"]
     repr(document).encode()
     check_library(library, "s")
-
-
-def test_a_zero_byte_makes_a_file_binary(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_bytes(b"The zebra\x00 sleeps.\n")
-
-    assert outcomes(index(library, "s", notes)) == {"a.md": "skipped"}
 
 
 def test_an_empty_note_is_found_by_its_name(library: Library, notes: Path) -> None:

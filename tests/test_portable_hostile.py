@@ -298,16 +298,6 @@ def test_a_damaged_page_is_found(library: Library, file: Path) -> None:
     assert "its store is damaged" in refusal(library, file)
 
 
-def test_an_embedder_that_has_to_be_set_up_here_is_named(library: Library, file: Path) -> None:
-    portable_file.changed(
-        file,
-        lambda db: db.execute("UPDATE meta SET value = 'ollama:nomic-embed-text' WHERE key = 'embedder'"),
-    )
-    imported = library.stores.take_in(OWNER, file)
-    assert "Its embedder 'ollama:nomic-embed-text' has to be set up on this computer." in imported.notices
-    assert library.search(OWNER, "zebra", mode="lexical").hits[0].document.path == "a.md"
-
-
 def test_runs_and_requests_of_another_computer_are_forgotten(library: Library, file: Path) -> None:
     def change(db: sqlite3.Connection) -> None:
         db.execute(

@@ -16,8 +16,8 @@ from rag_core.store import find
 from rag_core.types import OWNER, Filters, Query
 from rag_core.vectors import Receipt
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.s3vectors import MAX_FILTERABLE, S3Vectors, compiled, fitted, size
-from tests.s3_index import ADDRESS, BUCKET, HERE, ME, opened, options, raw, record
+from rag_core.vectors.s3vectors import MAX_FILTERABLE, compiled, fitted, size
+from tests.s3_index import ADDRESS, BUCKET, ME, opened, options, record
 from tests.s3vectors import Faults, Server, rules
 from tests.s3vectors.faults import Throttle
 from tests.vector_bench import Bench, Note, bench_store, vault, vectors
@@ -38,22 +38,6 @@ def test_bucket_and_index_are_created_as_configured(amazon: Server) -> None:
     assert index.tags == {"team": "notes", "commonplace:owner": ME}
 
 
-def test_an_index_whose_texts_are_filterable_is_refused(amazon: Server) -> None:
-    client = raw(amazon)
-    client.create_vector_bucket(vectorBucketName=BUCKET)
-    client.create_index(**HERE, dataType="float32", dimension=16, distanceMetric="cosine")
-    with pytest.raises(VectorError, match="non-filterable keys '' instead of 'doc, text'"):
-        opened(amazon)
-
-
-def test_two_that_create_the_same_index_at_once_share_it(amazon: Server) -> None:
-    first, second = (S3Vectors(ADDRESS, 16, "cosine", options(amazon)) for _ in range(2))
-    first._create(ME, [])
-    second._create(ME, [])  # found nothing a moment before
-    second.prepare(ME)
-    assert amazon.count("CreateIndex", 409) == 1
-
-
 def test_a_dropped_index_takes_its_bucket_with_it_unless_another_is_there(amazon: Server) -> None:
     old, new = opened(amazon), opened(amazon, f"{ADDRESS}-2")
     old.drop(ME)
@@ -65,13 +49,6 @@ def test_a_dropped_index_takes_its_bucket_with_it_unless_another_is_there(amazon
 
 
 # --- what is sent -----------------------------------------------------------------------
-
-
-def test_many_records_are_listed_page_by_page(amazon: Server) -> None:
-    index = opened(amazon)
-    index.put(record(f"{n}", text="x" * 20_000) for n in range(120))
-    assert sorted(index.keys(), key=int) == [str(n) for n in range(120)]
-    assert amazon.count("ListVectors") > 1
 
 
 def test_requests_are_as_full_as_the_service_takes(amazon: Server) -> None:
@@ -94,14 +71,6 @@ def test_requests_stay_below_the_largest_body(amazon: Server) -> None:
     assert len(sizes) == 2
     assert 19 * 2**20 < max(sizes) <= 20 * 2**20
     assert amazon.count("PutVectors", 400) == 0
-
-
-def test_keys_without_a_value_are_not_sent(amazon: Server) -> None:
-    index = opened(amazon)
-    index.put([replace(Note("a.md", vectors(1, 16)[0], tags=()).record, key="k")])
-    metadata = amazon.service.index(BUCKET, "main").records["k"][1]
-    assert "tags" not in metadata
-    assert "page" not in metadata
 
 
 def test_metadata_is_counted_as_the_service_counts_it(amazon: Server) -> None:
@@ -309,22 +278,6 @@ def test_a_busy_service_is_asked_again_until_it_has_time(amazon: Server) -> None
     assert amazon.count("PutVectors", 429) > 0
 
 
-@pytest.mark.parametrize("attempts", [1, 4])
-def test_a_service_that_stays_busy_is_given_up_after_so_many_attempts(amazon: Server, attempts: int) -> None:
-    index = opened(amazon, attempts=attempts)
-    amazon.faults = Faults(1.0, seed=1, kinds=("503",))
-    with pytest.raises(VectorsUnreachable, match=r"at 127\.0\.0\.1 cannot be used: it answered Service"):
-        index.put([record()])
-    assert amazon.count("PutVectors", 503) == attempts
-
-
-def test_a_service_that_is_not_there_is_unreachable(amazon: Server) -> None:
-    index = S3Vectors(ADDRESS, 16, "cosine", options(amazon, attempts=2))
-    amazon.stop()
-    with pytest.raises(VectorsUnreachable, match=r"at 127\.0\.0\.1 cannot be used"):
-        index.search(vectors(1, 16)[0], 5)
-
-
 def test_missing_credentials_are_told_with_the_next_step(
     amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,8 +287,3 @@ def test_missing_credentials_are_told_with_the_next_step(
         opened(amazon)
     assert not isinstance(caught.value, VectorsUnreachable)
     assert amazon.seen == []
-
-
-def test_an_unknown_profile_is_told(amazon: Server) -> None:
-    with pytest.raises(VectorError, match="nobody-here"):
-        opened(amazon, profile="nobody-here")

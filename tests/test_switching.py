@@ -4,7 +4,6 @@ and searched meanwhile."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,6 @@ from tests.remote_zoo import (
     run,
 )
 from tests.s3vectors import Server
-from tests.s3vectors.rules import ServiceError
 from tests.stored import contents, store_of
 from tests.test_crash import as_version_1
 
@@ -143,11 +141,6 @@ def test_an_embedder_that_reads_less_asks_for_cutting_again(local_zoo: Library, 
     assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:32"
 
 
-def test_nothing_to_switch_is_said(local_zoo: Library) -> None:
-    with pytest.raises(InvalidInput, match="has this embedder and vector index already"):
-        local_zoo.placement.switch(OWNER, "zoo", "hashing")
-
-
 def test_a_store_that_is_indexed_is_not_switched(local_zoo: Library) -> None:
     with (
         lock.hold(local_zoo.settings.store_dir / "zoo.db"),
@@ -227,25 +220,6 @@ def test_a_former_index_that_cannot_be_deleted_is_deleted_later(remote_zoo: Libr
 # --- left, asked for again, asked for otherwise -----------------------------------------------
 
 
-def test_a_switch_that_is_asked_for_again_goes_on_where_it_was(local_zoo: Library) -> None:
-    local_zoo.settings = local_zoo.settings.model_copy(update={"batch_size": 1})
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    with embedder_away(after=2):
-        local_zoo.jobs.run(OWNER, "zoo")
-    assert local_zoo.placement.switch(OWNER, "zoo", "hashing:64").to_switch == 1
-    local_zoo.jobs.run(OWNER, "zoo")
-    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
-
-
-def test_after_an_abandoned_switch_the_same_one_can_begin(local_zoo: Library) -> None:
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    local_zoo.placement.abandon_switch(OWNER, "zoo")
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    local_zoo.jobs.run(OWNER, "zoo")
-    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
-    assert local_zoo.upkeep.verify(OWNER, "zoo").findings == ()
-
-
 def test_a_switch_that_is_changed_prepares_only_the_last(remote_zoo: Library, amazon: Server) -> None:
     remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     remote_zoo.placement.switch(OWNER, "zoo", "hashing:32")
@@ -317,18 +291,6 @@ def test_what_was_removed_during_a_switch_is_gone_when_it_is_abandoned(
     assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
-def test_what_waits_to_be_removed_is_removed_also_if_all_is_sent_again(
-    remote_zoo: Library, notes: Path, amazon: Server
-) -> None:
-    cut_off(amazon)
-    (notes / "otter.md").unlink()
-    run(remote_zoo)
-    amazon.faults = None
-    remote_zoo.placement.switch(OWNER, "zoo", rechunk=True)
-    remote_zoo.jobs.run(OWNER, "zoo")
-    assert keys_there(remote_zoo) == keys_here(remote_zoo)
-
-
 def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
     remote_zoo: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,74 +302,3 @@ def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
     assert remote_zoo.stores.info(OWNER, "zoo").switching
     there = amazon.service._buckets["commonplace-zoo"].indexes["main"].records.values()
     assert not [metadata for _, metadata in there if "otter" in metadata["text"]]
-
-
-def test_what_only_the_old_embedder_reads_is_found_by_it_until_the_end(
-    remote_zoo: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
-    monkeypatch.setattr(
-        Hashing, "reads", lambda self, text: self.identity.dimension == 256 or "otter" not in text
-    )
-    remote_zoo.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    with embedder_away(after=1):
-        remote_zoo.jobs.run(OWNER, "zoo")
-    assert remote_zoo.stores.info(OWNER, "zoo").switching
-    assert meant(remote_zoo, "The otter swam.").hits[0].document.path == "otter.md"
-
-
-def test_an_index_that_could_not_be_deleted_and_is_used_again_is_not_deleted(
-    remote_zoo: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object) -> dict[str, Any]:
-        raise ServiceError(403, "AccessDeniedException", "no")
-
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    remote_zoo.jobs.run(OWNER, "zoo")
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing")
-    with monkeypatch.context() as patched:
-        patched.setattr(amazon.service, "DeleteIndex", refuse)
-        remote_zoo.jobs.run(OWNER, "zoo")
-        (notes / "otter.md").unlink()
-        run(remote_zoo)
-    assert len(indexes(amazon)) == 2
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    remote_zoo.jobs.run(OWNER, "zoo")
-    assert indexes(amazon) == [remote_zoo.stores.info(OWNER, "zoo").address]
-    assert keys_there(remote_zoo) == keys_here(remote_zoo)
-
-
-def test_a_store_that_was_never_read_can_switch_and_stay(library: Library, notes: Path) -> None:
-    library.create_store(OWNER, "zoo", "hashing")
-    for embedder in ("hashing:64", "hashing:32"):
-        library.placement.switch(OWNER, "zoo", embedder)
-        assert library.upkeep.verify(OWNER, "zoo").findings == ()
-    library.placement.abandon_switch(OWNER, "zoo")
-    assert library.upkeep.verify(OWNER, "zoo").findings == ()
-    (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
-    index(library, "zoo", notes)
-    assert library.stores.info(OWNER, "zoo").dimension == 256
-
-
-def test_a_document_that_moved_while_all_are_cut_again_is_cut_again_by_the_same_run(
-    local_zoo: Library, notes: Path
-) -> None:
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64", rechunk=True)
-    (notes / "otter.md").rename(notes / "stoat two.md")
-    local_zoo.jobs.run(OWNER, "zoo")
-    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
-
-
-def test_another_model_of_the_same_name_is_switched_to(
-    local_zoo: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really = Hashing.embed_documents
-    monkeypatch.setattr(Hashing, "embed_documents", lambda self, texts: really(self, texts)[:, ::-1].copy())
-    run(local_zoo)
-    assert "Only words are indexed" in local_zoo.jobs.all(OWNER, "zoo", 1)[0].message
-    local_zoo.placement.switch(OWNER, "zoo", "hashing")
-    job = local_zoo.jobs.run(OWNER, "zoo")
-    assert job is not None
-    assert job.texts_embedded == 3
-    assert local_zoo.upkeep.verify(OWNER, "zoo").findings == ()
