@@ -76,25 +76,6 @@ def test_it_streams_passages_first_then_what_was_checked(answering: Answering) -
     ]
 
 
-def test_neighbours_are_one_passage_once_where_they_overlap(
-    answering: Answering, notes: Path, ollama_chat: OllamaChat
-) -> None:
-    library = answering("x")
-    tide = "\n\n".join(
-        f"The tide table of week {n} has {n} high waters and {n} low waters." for n in range(90)
-    )
-    write(notes, {"port/tide.md": f"# Tide\n\n{tide}\n"})
-    index(library, "port")
-    reply = library.ask(OWNER, "tide table high waters", ["port"], k=20)
-    joined = [each for each in reply.references if each.rel_path == "tide.md"]
-    assert len(joined) < reply.retrieved_chunks
-    longest = max(joined, key=lambda each: len(each.content))
-    assert longest.content in tide.replace(
-        "The tide table of week 0", "# Tide\n\nThe tide table of week 0"
-    ) or (longest.content in f"# Tide\n\n{tide}")
-    assert (longest.end_line - longest.start_line) > 10
-
-
 def test_passages_end_where_the_model_cannot_read_more(answering: Answering, notes: Path) -> None:
     library = answering("x", llm_context=1024, llm_max_tokens=512)
     write(

@@ -94,20 +94,6 @@ def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault
     assert all(path in str(found.advice) for path in ("'sub/b.md'", "'other/b.md'"))
 
 
-def test_a_file_that_lies_in_two_folders_is_told_why_neither_takes_it(library: Library, vault: Path) -> None:
-    (vault / "sub" / "list.txt").write_text("Eggs.")
-    library.add_source(OWNER, "s", vault / "sub", ["*"], exclude=["*.txt"])
-    library.sources.change(OWNER, "s", 1, ["*.md"])
-    found = ask(library, vault / "sub" / "list.txt")
-    said = [step.sentence for step in found.steps]
-    assert not found.findable
-    assert [sentence for sentence in said if sentence.startswith("It is in the folder")] == [
-        f"It is in the folder {str(folder)!r} of store 's'." for folder in (vault, vault / "sub")
-    ]
-    assert "matches no include pattern" in said[1]
-    assert "matches an exclude pattern: '*.txt'" in said[3]
-
-
 def test_changed_and_missing_files_are_found_as_they_were(library: Library, vault: Path) -> None:
     (vault / "a.md").write_text("# Heron\n\nIt flew away, and much has changed.", "utf-8")
     (vault / "sub/b.md").unlink()

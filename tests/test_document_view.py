@@ -14,7 +14,7 @@ from rag_core.errors import NotFound
 from rag_core.library import Library
 from rag_core.types import OWNER, DocumentView, Viewer
 from tests.conftest import index
-from tests.stored import keys, long_note
+from tests.stored import long_note
 from tests.trees import write
 
 GUEST = Viewer("ann@example.org", stores=frozenset({"s"}))
@@ -94,24 +94,6 @@ def test_overlapping_chunks_say_how_much_they_repeat(library: Library, notes: Pa
     assert any(chunk.repeats for chunk in others)
     for before, chunk in zip((first, *others), others, strict=False):
         assert before.content.endswith(chunk.content[: chunk.repeats])
-
-
-def test_chunks_have_their_lines_and_headings(library: Library, notes: Path) -> None:
-    words = "Words about it, as many as it takes to stand alone. " * 2
-    write(notes, {"a.md": f"# Tea\n\n{words}\n\n## Drying\n\n{words}more\n"})
-    index(library, "s", notes)
-    told = [(chunk.start_line, chunk.end_line, chunk.heading_path) for chunk in view(library, "a.md").chunks]
-    assert told == [(1, 3, ("Tea",)), (5, 7, ("Tea", "Drying"))]
-
-
-def test_the_chunk_that_is_asked_for_is_marked_and_no_other(library: Library, notes: Path) -> None:
-    write(notes, {"long.md": long_note(60)})
-    index(library, "s", notes)
-    wanted = keys(library, "s", "long.md")[2]
-    marked = [c.key for c in library.documents.get(OWNER, "s", "long.md", wanted).chunks if c.is_hit]
-    assert marked == [wanted]
-    assert not any(chunk.is_hit for chunk in view(library, "long.md").chunks)
-    assert not any(chunk.is_hit for chunk in library.documents.get(OWNER, "s", "long.md", "gone").chunks)
 
 
 def test_a_file_that_was_never_read_has_a_view_without_text(library: Library, notes: Path) -> None:

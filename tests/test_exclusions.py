@@ -176,17 +176,6 @@ def test_a_file_that_is_taken_back_is_read_and_nothing_else(library: Library, sh
     assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}
 
 
-def test_a_file_is_excluded_by_its_path_so_that_it_comes_back_where_it_is_moved_to(
-    library: Library, shelf: Path
-) -> None:
-    library.files.exclude(OWNER, "s", "tea.md")
-    run(library)
-    (shelf / "tea.md").rename(shelf / "herbs.md")
-    index(library, "s")
-    assert paths(library) == ["cup.md", "herbs.md", "pot.md"]
-    assert states(library)["tea.md"] == "excluded"
-
-
 def test_removing_the_folder_forgets_its_exclusions(library: Library, shelf: Path) -> None:
     library.files.exclude(OWNER, "s", "tea.md")
     library.sources.remove(OWNER, "s", 1)
@@ -194,31 +183,3 @@ def test_removing_the_folder_forgets_its_exclusions(library: Library, shelf: Pat
     assert library.files.all(OWNER, "s") == []
     index(library, "s", shelf)
     assert paths(library) == ["cup.md", "pot.md", "tea.md"]
-
-
-@pytest.mark.parametrize("inner_first", [True, False])
-def test_a_file_stays_out_when_another_folder_that_holds_it_is_removed(
-    library: Library, notes: Path, inner_first: bool
-) -> None:
-    (notes / "sub").mkdir()
-    for name in ("a", "b"):
-        (notes / "sub" / f"{name}.md").write_text(f"The {name} sleeps.\n")
-    library.create_store(OWNER, "s", "hashing")
-    for folder in (notes / "sub", notes) if inner_first else (notes, notes / "sub"):
-        library.add_source(OWNER, "s", folder, ["**/a.md"] if folder == notes else ["**/*"])
-    library.sources.change(OWNER, "s", 2 if inner_first else 1, ["**/*"])
-    library.jobs.request(OWNER, "s")
-    run(library)
-    [out] = [path for path in paths(library) if path.endswith("a.md")]
-    library.files.exclude(OWNER, "s", out, "It is a draft.")
-    run(library)
-
-    library.sources.remove(OWNER, "s", 1)
-    run(library)
-
-    assert found(library, "sleeps") == [path for path in paths(library) if path.endswith("b.md")]
-    [excluded] = [file for file in library.files.all(OWNER, "s") if file.state == "excluded"]
-    assert (excluded.path.split("/")[-1], excluded.reason) == ("a.md", "It is a draft.")
-    library.files.take_back(OWNER, "s", excluded.path)
-    run(library)
-    assert len(found(library, "sleeps")) == 2

@@ -210,27 +210,13 @@ def test_hidden_files_are_left_out_unless_a_pattern_names_them(tmp_path: Path) -
     assert found(tmp_path, ".draft.md", "**/.b.*") == [".draft.md", "a/.b.md"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "server.pem",
-        "a.KEY",
-        "x.p12",
-        "x.pfx",
-        "pass.kdbx",
-        "id_rsa",
-        "id_ed25519.pub",
-        "prod.env",
-        ".env.local",
-        ".netrc",
-        ".npmrc",
-        "credentials",
-        "Credentials.json",
-        "secrets.yml",
-        "secrets.yaml",
-        "client_secret_1.json",
-    ],
+KEYS = (
+    "server.pem a.KEY x.p12 x.pfx pass.kdbx id_rsa id_ed25519.pub prod.env "
+    ".env.local .netrc .npmrc credentials Credentials.json secrets.yml secrets.yaml client_secret_1.json"
 )
+
+
+@pytest.mark.parametrize("name", KEYS.split())
 def test_key_like_files_are_left_out_whatever_the_patterns_say(tmp_path: Path, name: str) -> None:
     plant(tmp_path, f"a/{name}", "a/notes-on-keys.md")
     assert found(tmp_path, "**/*", f"a/{name}", "a/.*") == ["a/notes-on-keys.md"]

@@ -197,31 +197,6 @@ def test_adding_the_folder_again_before_the_run_keeps_it_with_the_new_globs(
     assert paths(library) == ["d.txt"]
 
 
-@pytest.mark.parametrize("inner_first", [True, False])
-def test_a_folder_inside_takes_over_the_files_that_it_shared_and_embeds_nothing_again(
-    library: Library, notes: Path, source: Source, inner_first: bool
-) -> None:
-    inner = notes / "inner"
-    inner.mkdir()
-    (inner / "deep.md").write_text("The zebra sleeps.\n")
-    first, second = (inner, notes) if inner_first else (notes, inner)
-    library.create_store(OWNER, "t", "hashing")
-    for folder in (first, second):
-        index(library, "t", folder, *(["*.md"] if folder == notes else []))
-    outer = next(s for s in library.stores.info(OWNER, "t").sources if s.root == str(notes))
-    library.sources.change(OWNER, "t", outer.id, ["**/*"])
-    index(library, "t")
-
-    library.sources.remove(OWNER, "t", outer.id)
-    job = library.jobs.run(OWNER, "t")
-
-    assert job is not None
-    assert job.texts_embedded == 0
-    assert [path.split("/")[-1] for path in paths(library, "t")] == ["deep.md"]
-    assert found(library, "zebra", "t") == paths(library, "t")
-    check_library(library, "t")
-
-
 # --- how they stand ---------------------------------------------------------------------
 
 

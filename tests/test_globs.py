@@ -63,52 +63,11 @@ def test_without_a_repository_gitignores_above_the_root_do_not_count(tmp_path: P
 
 
 GIT_LINES = st.sampled_from(
-    [
-        "*.log",
-        "!*.log",
-        "a/",
-        "!a/",
-        "/a",
-        "!/a",
-        "*",
-        "**",
-        "!*/",
-        "*/",
-        "!*.md",
-        "a/b",
-        "!a/b",
-        "**/b",
-        "**/",
-        "a/**",
-        "a/*",
-        "!a/*",
-        "b/c.md",
-        "!c.md",
-        "**/c.*",
-        "[ab]",
-        "[^a]",
-        "?.log",
-        "/*",
-        "/",
-        "!/",
-        "!",
-        "a/**/c.md",
-        "!b",
-        "c.md/",
-        "\\!x",
-        "#x",
-        "\\#x",
-        "a\\*b",
-        "a*b",
-        "[[:alpha:]]",
-        "[z-a]",
-        "**/a/**/b/**",
-        "a**d",
-        "/**/x.log",
-        "x\\",
-        "//a",
-        "a//",
-    ]
+    r"""
+    *.log !*.log a/ !a/ /a !/a * ** !*/ */ !*.md a/b !a/b **/b **/ a/** a/* !a/* b/c.md !c.md **/c.*
+    [ab] [^a] ?.log /* / !/ ! a/**/c.md !b c.md/ \!x #x \#x a\*b a*b [[:alpha:]] [z-a] **/a/**/b/**
+    a**d /**/x.log x\ //a a//
+    """.split()
 )
 
 
@@ -140,28 +99,19 @@ TREE = ("README.MD", "a.md", "b.txt", "notes/a.md", "notes/c.py", "notes/2024/d.
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        ("**/*", set(TREE)),
         ("**", set(TREE)),
         (".", set(TREE)),
         ("**/*.md", {"README.MD", "a.md", "notes/a.md", "notes/2024/d.md"}),
         ("*.md", {"README.MD", "a.md"}),
-        ("*.MD", {"README.MD", "a.md"}),
         ("./*.md", {"README.MD", "a.md"}),
-        ("*.{md,txt}", {"README.MD", "a.md", "b.txt"}),
         ("**/*.{p{y,l},txt}", {"b.txt", "notes/c.py", "notes/2024/e.txt"}),
         ("{notes/2024,nowhere}/*.md", {"notes/2024/d.md"}),
-        ("?.md", {"a.md"}),
-        ("**/[a-c].*", {"a.md", "b.txt", "notes/a.md", "notes/c.py"}),
-        ("**/[!a-c].*", {"notes/2024/d.md", "notes/2024/e.txt"}),
         ("notes", {p for p in TREE if p.startswith("notes/")}),
-        ("notes/", {p for p in TREE if p.startswith("notes/")}),
         ("NOTES/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
         ("not*/", {p for p in TREE if p.startswith("notes/")}),
         ("not*", set()),
         ("**/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
-        ("notes/**/d.md", {"notes/2024/d.md"}),
         ("notes/**/a.md", {"notes/a.md"}),
-        ("notes/*", {"notes/a.md", "notes/c.py"}),
     ],
 )
 def test_a_pattern_chooses(tmp_path: Path, pattern: str, expected: set[str]) -> None:

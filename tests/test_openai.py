@@ -34,13 +34,6 @@ def test_the_dimension_is_found_by_one_vector(openai: OpenAIServer, opened: Open
     assert len(openai.asked) == 1
 
 
-def test_vectors_of_any_length_and_in_any_order_come_out_right(openai: OpenAIServer, opened: Open) -> None:
-    embedder = opened()
-    vectors = embedder.embed_documents(["one", "two", "three"])
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert np.allclose(vectors[1], embedder.embed_documents(["two"])[0], atol=1e-5)
-
-
 @pytest.mark.parametrize(
     "answer",
     [

@@ -73,16 +73,6 @@ def assert_alike(store: Store, index: S3Vectors) -> None:
     assert sorted(index.keys()) == sorted(chunk_keys(store))
 
 
-def test_a_store_without_a_remote_index_queues_nothing(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The otter swam.", "utf-8")
-    read(library, "zoo", notes)
-    (notes / "a.md").unlink()
-    read(library, "zoo")
-    opened = Store(library.settings.store_dir / "zoo.db")
-    assert backlog(opened) == rows.Backlog(0, 0)
-    opened.close()
-
-
 def test_new_changed_moved_and_deleted_notes_follow(
     library: Library, notes: Path, store: Store, index: S3Vectors
 ) -> None:
@@ -249,17 +239,6 @@ def test_what_the_index_refuses_is_named_and_not_sent_again(store: Store, index:
     with store.write() as db:
         db.execute("UPDATE chunks SET text = 'short' WHERE path = '9.md'")
     assert outbox.flush(store, index) == outbox.Flushed(put=1)
-
-
-def test_verify_finds_and_heal_mends_what_differs(store: Store, index: S3Vectors) -> None:
-    outbox.flush(store, index)
-    [gone, *_] = keys = sorted(chunk_keys(store))
-    index.delete([gone])
-    [some] = [record for record in index.records() if record.key == keys[1]]
-    index.put([type(some)("stranger", some.vector, "", {}, {})])
-    found = outbox.heal(store, index)
-    assert (found.missing, found.extra) == ((gone,), ("stranger",))
-    assert_alike(store, index)
 
 
 # --- killed between the local commit and the remote flush ---------------------------------

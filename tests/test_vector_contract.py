@@ -9,7 +9,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,45 +66,9 @@ def built_in(kind: str, options: Options, metric: Metric = "cosine") -> Iterator
 
 
 @contextmanager
-def s3vectors_cosine(services: Services) -> Iterator[Opener]:
-    with built_in("s3vectors", services.s3) as opener:
-        yield opener
-
-
-@contextmanager
-def s3vectors_euclidean(services: Services) -> Iterator[Opener]:
-    with built_in("s3vectors", services.s3, "euclidean") as opener:
-        yield opener
-
-
-@contextmanager
 def qdrant(options: QdrantOptions) -> Iterator[Opener]:
     collection = f"contract-{uuid.uuid4().hex[:12]}"
     with built_in("qdrant", replace(options, collection=collection)) as opener:
-        yield opener
-
-
-@contextmanager
-def qdrant_folder(services: Services) -> Iterator[Opener]:
-    with qdrant(QdrantOptions(path=services.folder / "qdrant")) as opener:
-        yield opener
-
-
-@contextmanager
-def qdrant_server(services: Services) -> Iterator[Opener]:
-    with qdrant(services.qdrant) as opener:
-        yield opener
-
-
-@contextmanager
-def chroma_folder(services: Services) -> Iterator[Opener]:
-    with built_in("chroma", ChromaOptions(path=services.folder / "chroma")) as opener:
-        yield opener
-
-
-@contextmanager
-def chroma_server(services: Services) -> Iterator[Opener]:
-    with built_in("chroma", services.chroma) as opener:
         yield opener
 
 
@@ -115,13 +79,19 @@ def shelf_of_a_package(services: Services) -> Iterator[Opener]:
         yield opener
 
 
-INDEXES = [
-    local, s3vectors_cosine, s3vectors_euclidean, qdrant_folder, qdrant_server, chroma_folder, chroma_server,
-    shelf_of_a_package,
-]  # fmt: skip
+INDEXES: dict[str, Callable[[Services], AbstractContextManager[Opener]]] = {
+    "local": local,
+    "s3vectors_cosine": lambda services: built_in("s3vectors", services.s3),
+    "s3vectors_euclidean": lambda services: built_in("s3vectors", services.s3, "euclidean"),
+    "qdrant_folder": lambda services: qdrant(QdrantOptions(path=services.folder / "qdrant")),
+    "qdrant_server": lambda services: qdrant(services.qdrant),
+    "chroma_folder": lambda services: built_in("chroma", ChromaOptions(path=services.folder / "chroma")),
+    "chroma_server": lambda services: built_in("chroma", services.chroma),
+    "shelf_of_a_package": shelf_of_a_package,
+}
 
 
-@pytest.fixture(params=INDEXES, ids=lambda index: index.__name__)
+@pytest.fixture(params=INDEXES)
 def bench(
     request: pytest.FixtureRequest,
     services: Services,
@@ -132,10 +102,10 @@ def bench(
     """Opens the index under trial for vectors of some dimension, empty."""
     if not os.environ.get(S3_SWITCH):
         request.getfixturevalue("aws")
-    if request.param is shelf_of_a_package:
+    if request.param == "shelf_of_a_package":
         request.getfixturevalue("example_package")
     with ExitStack() as stack:
-        opener = stack.enter_context(request.param(services))
+        opener = stack.enter_context(INDEXES[request.param](services))
 
         def open_bench(dimension: int) -> Bench:
             store = stack.enter_context(bench_store(tmp_path, dimension))
