@@ -210,21 +210,6 @@ def test_another_model_of_the_same_name_is_refused(
     assert second.stores.names(OWNER) == []
 
 
-def test_taking_over_brings_the_store_up_to_date_first(zoo: Library, second: Library, notes: Path) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    (notes / "heron.md").write_text("The heron flew.\n")
-    index(zoo, "zoo")
-    second.placement.take_over(OWNER, "zoo")
-    second.jobs.request(OWNER, "zoo")
-    second.jobs.run(OWNER, "zoo")
-    assert [document.path for document in second.documents.all(OWNER, "zoo")] == [
-        "deep/badger.md",
-        "heron.md",
-        "otter.md",
-    ]
-    assert second.upkeep.verify(OWNER, "zoo").findings == ()
-
-
 def test_nothing_is_said_of_folders_and_files_that_an_attached_store_does_not_have(
     zoo: Library, second: Library
 ) -> None:

@@ -144,14 +144,6 @@ def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
     assert last(ask(library, vault / "private.md")) == said
 
 
-def test_paused_and_removed_folders_are_named(library: Library, vault: Path) -> None:
-    source = library.stores.info(OWNER, "s").sources[0]
-    library.sources.pause(OWNER, "s", source.id)
-    assert "The folder is paused; changes wait." in [s.sentence for s in ask(library, vault / "a.md").steps]
-    library.sources.remove(OWNER, "s", source.id)
-    assert "The folder is being removed" in ask(library, vault / "a.md").steps[1].sentence
-
-
 def test_what_an_unplugged_disk_held_is_found_still_and_not_forgotten(
     library: Library, vault: Path, tmp_path: Path
 ) -> None:

@@ -86,16 +86,6 @@ def test_whichever_chunk_is_asked_for_the_text_is_shown_once_and_that_one_whole(
         ]
 
 
-def test_overlapping_chunks_say_how_much_they_repeat(library: Library, notes: Path) -> None:
-    write(notes, {"long.md": long_note(60)})
-    index(library, "s", notes)
-    first, *others = view(library, "long.md").chunks
-    assert first.repeats == 0
-    assert any(chunk.repeats for chunk in others)
-    for before, chunk in zip((first, *others), others, strict=False):
-        assert before.content.endswith(chunk.content[: chunk.repeats])
-
-
 def test_a_file_that_was_never_read_has_a_view_without_text(library: Library, notes: Path) -> None:
     (notes / "photo.md").write_bytes(bytes(range(256)) * 8)
     index(library, "s", notes)

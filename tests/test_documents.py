@@ -91,11 +91,3 @@ def test_documents_are_listed_by_path_with_what_was_read(diary: Library, notes: 
     assert (other.title, other.tags, other.file_type) == ("Other", ("Calm", "place/sea"), "markdown")
     assert (other.state, other.chunks, other.root) == ("indexed", 1, str(notes))
     assert other.size == (notes / "other.md").stat().st_size
-
-
-def test_file_without_text_is_listed_with_the_reason(diary: Library, notes: Path) -> None:
-    (notes / "photo.bin").write_bytes(bytes(range(256)) * 20)
-    index(diary, "diary", notes)
-    photo = next(each for each in diary.documents.all(OWNER, "diary") if each.path == "photo.bin")
-    assert photo.state == "skipped"
-    assert photo.reason

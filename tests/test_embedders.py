@@ -85,13 +85,6 @@ def test_a_text_has_the_same_bits_alone_and_in_any_batch(embedder: Embedder) -> 
     assert np.array_equal(together[0], together[-1])
 
 
-def test_identities_are_stable_and_all_different(embedder: Embedder, model_dir: Path) -> None:
-    again = open_embedder(embedder.identity.provider, EmbedderOptions(model_dir))
-    assert again.identity == embedder.identity
-    assert str(again.identity).startswith(f"{embedder.identity.provider}:{embedder.identity.model}@")
-    assert str(Hashing(64).identity) != str(embedder.identity)
-
-
 # --- names --------------------------------------------------------------------------------
 
 

@@ -108,11 +108,6 @@ def test_the_whole_conversation_is_sent_with_the_owners_numbers(talker: Talker) 
     assert talker.sent["model"] == "talker"
 
 
-def test_an_answer_that_reaches_its_limit_says_so(talker: Talker) -> None:
-    talker.server.script, talker.server.reason = say("The harbour"), "length"
-    assert talker.talk() == ("The harbour", "too long")
-
-
 @pytest.mark.parametrize(
     ("pieces", "said"),
     [

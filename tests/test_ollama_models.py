@@ -34,17 +34,6 @@ def test_ollama_tells_its_version_and_the_models_that_can_embed(make: Make, olla
     assert "loaded" in connection(library, "ollama").sentence
 
 
-def test_the_models_of_ollama_are_listed_with_what_they_can(make: Make, ollama: OllamaServer) -> None:
-    ollama.models["a-chat:3b"] = Model("llama", 3072, 131_072, capabilities=("completion",))
-    first, second = make(ollama_url=ollama.url).models.of_ollama(OWNER)
-    assert (first.name, first.embeds, first.dimension, first.context) == (
-        *("embeddinggemma:latest", True),
-        *(768, 2048),
-    )
-    assert (second.name, second.embeds, second.dimension, second.loaded) == ("a-chat:3b", False, 0, False)
-    assert first.digest == ollama.models["embeddinggemma:latest"].digest
-
-
 def test_ollama_that_lacks_the_model_of_a_store_is_not_set_up(make: Make, ollama: OllamaServer) -> None:
     library = make(ollama_url=ollama.url)
     library.create_store(OWNER, "s", "ollama")

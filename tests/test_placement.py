@@ -125,19 +125,6 @@ def test_verify_says_what_is_wrong_there_and_heal_mends_it(remote_zoo: Library) 
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
-def test_an_index_that_was_deleted_is_made_again_by_heal(remote_zoo: Library) -> None:
-    opened = store_of(remote_zoo, "zoo")
-    there = remote_zoo._shared.stores.target(opened)
-    assert there is not None
-    there.drop(opened.id)
-    opened.close()
-    assert [each.sentence for each in remote_zoo.upkeep.verify(OWNER, "zoo").findings] == [
-        "The vector index is not there."
-    ]
-    remote_zoo.placement.heal(OWNER, "zoo")
-    assert keys_there(remote_zoo) == keys_here(remote_zoo)
-
-
 def test_an_index_of_another_installation_is_neither_adopted_nor_healed(
     remote_zoo: Library, tmp_path: Path
 ) -> None:

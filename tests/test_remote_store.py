@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.errors import EmbedderError, ModelMissing, Unreachable
+from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.library import Library
 from rag_core.models import deadline
 from rag_core.types import OWNER, Viewer
@@ -78,13 +78,6 @@ def test_no_store_is_made_without_its_model(
     with pytest.raises(error, match="does not have the model"):
         library.create_store(OWNER, "t", embedder)
     assert library.stores.names(OWNER) == ["s"]
-
-
-def test_no_store_is_made_while_the_server_is_away(make: Make) -> None:
-    library = make(ollama_url=nobody())
-    with pytest.raises(Unreachable, match="is not running"):
-        library.create_store(OWNER, "t", "ollama")
-    assert library.stores.names(OWNER) == []
 
 
 # --- indexing and searching ---------------------------------------------------------------
@@ -159,16 +152,6 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     [notice] = answer.notices
     assert notice.message.startswith("Store 's' is searched by words only. Ollama at")
     assert away.stores.info(OWNER, "s").dimension == 768
-
-
-def test_without_the_model_words_find_and_the_notice_names_the_command(
-    library: Library, make: Make, ollama: OllamaServer, notes: Path
-) -> None:
-    write(notes)
-    index(library, "s", notes)
-    del ollama.models[GEMMA]
-    [notice] = make(ollama_url=ollama.url).search(OWNER, "subject1", ["s"]).notices
-    assert "`ollama pull embeddinggemma`" in notice.message
 
 
 def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(

@@ -230,18 +230,6 @@ def test_a_switch_that_is_changed_prepares_only_the_last(remote_zoo: Library, am
     assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
-@pytest.mark.parametrize("backend_first", [False, True])
-def test_what_is_not_said_stays_as_the_switch_under_way_has_it(
-    remote_zoo: Library, backend_first: bool
-) -> None:
-    said: list[dict[str, str]] = [{"embedder": "hashing:64"}, {"backend": "local"}]
-    for part in reversed(said) if backend_first else said:
-        remote_zoo.placement.switch(OWNER, "zoo", **part)  # type: ignore[arg-type]
-    remote_zoo.jobs.run(OWNER, "zoo")
-    info = remote_zoo.stores.info(OWNER, "zoo")
-    assert (info.embedder, info.backend) == ("hashing:64", "local")
-
-
 def test_nothing_of_an_abandoned_switch_is_left(remote_zoo: Library, amazon: Server) -> None:
     address = remote_zoo.stores.info(OWNER, "zoo").address
     remote_zoo.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})

@@ -102,17 +102,6 @@ def test_vectors_that_no_passage_needs_take_no_place(library: Library, notes: Pa
     assert len(found) == 5
 
 
-def test_filtered_search_looks_on_until_it_has_enough(library: Library, notes: Path) -> None:
-    (notes / "rare").mkdir()
-    for number in range(450):
-        (notes / f"{number}.md").write_text(f"The tench swam {number}.", "utf-8")
-    for number in range(5):
-        (notes / "rare" / f"{number}.md").write_text(f"A quite different bird, {number}.", "utf-8")
-    index(library, "zoo", notes)
-    hits = library.search(OWNER, "tench swam path:rare", mode="vector", top_k=5).hits
-    assert len(hits) == 5
-
-
 def test_readers_in_parallel_see_only_whole_states_while_the_store_is_written(
     library: Library, notes: Path, store: Store
 ) -> None:
