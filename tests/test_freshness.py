@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import pytest
 
-from rag_core.library import Library
+from rag_core.library import Library, freshness
 from rag_core.library.freshness import file_states_soon
 from rag_core.store import find
 from rag_core.types import OWNER, Viewer
@@ -111,3 +111,19 @@ def test_nobody_waits_for_a_disk_that_hangs_and_few_ask_it(library: Library, she
         if thread.name.endswith("(look)"):
             thread.join(20)
     assert {*file_states_soon(rows, 20).values()} == {"fresh"}
+
+
+def test_who_comes_while_others_look_is_told_too(
+    library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many search at once, and no disk hangs."""
+    monkeypatch.setattr(freshness, "_TURN_S", 20.0)
+    rows = stat_rows(library)
+    answers = threading.Event()
+    hanging = Hanging(rows, answers)
+    for _ in range(4):
+        file_states_soon(hanging, 0.01)
+    soon = threading.Timer(0.05, answers.set)
+    soon.start()
+    assert {*file_states_soon(rows, 20).values()} == {"fresh"}
+    soon.join()

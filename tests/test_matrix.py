@@ -64,6 +64,11 @@ def test_nearly_all_of_the_nearest_are_found_among_many() -> None:
     assert hits / (10 * len(queries)) >= 0.98
 
 
+def test_asked_for_most_of_many_it_compares_all() -> None:
+    rows = clustered(MANY)
+    assert_exact(matrix_of(rows).nearest(rows[0], 2000), rows, rows[0])
+
+
 @pytest.mark.parametrize("dimension", [300, 384])
 def test_vectors_added_little_by_little_are_found_like_those_added_at_once(
     monkeypatch: pytest.MonkeyPatch, dimension: int
@@ -99,3 +104,9 @@ def test_vectors_taken_away_are_not_found(monkeypatch: pytest.MonkeyPatch, large
     assert len(found) == 40
     assert min(found) >= ids_of(rows)[1000]
     assert matrix_of(rows).only(ids_of(rows)[:0]).nearest(rows[0], 10) == {}
+
+
+def test_vectors_of_few_numbers_are_compared_however_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "LARGE", 0)
+    rows = clustered(5000, 64)
+    assert_exact(matrix_of(rows).nearest(rows[0], 10), rows, rows[0])

@@ -60,6 +60,22 @@ def test_nearest_are_exactly_those_of_brute_force(store: Store, text: str, k: in
     assert_same(LocalVectors(store).search(query, k), by_brute_force(store, query, k))
 
 
+def test_store_without_vectors_finds_nothing(library: Library) -> None:
+    library.create_store(OWNER, "empty", "hashing")
+    store = Store(library.settings.store_dir / "empty.db")
+    assert LocalVectors(store).search(EMBEDDER.embed_query("otter"), 5) == []
+    store.close()
+
+
+def test_store_that_lost_all_its_documents_finds_nothing(library: Library, notes: Path, store: Store) -> None:
+    vectors = LocalVectors(store)
+    assert vectors.search(EMBEDDER.embed_query("otter"), 5)
+    [source] = library.stores.info(OWNER, "zoo").sources
+    library.sources.remove(OWNER, "zoo", source.id)
+    library.jobs.run(OWNER, "zoo")
+    assert vectors.search(EMBEDDER.embed_query("otter"), 5) == []
+
+
 @pytest.mark.parametrize("large", [matrix.LARGE, 0])
 def test_index_follows_new_changed_deleted_and_returned_passages(
     library: Library, notes: Path, store: Store, monkeypatch: pytest.MonkeyPatch, large: int
@@ -85,6 +101,15 @@ def test_index_follows_new_changed_deleted_and_returned_passages(
     assert_exact()
 
 
+def test_passages_with_the_same_text_are_all_found(library: Library, notes: Path, store: Store) -> None:
+    for number in range(6):
+        (notes / f"same{number}.md").write_text("# Lynx\n\nThe lynx slept.", "utf-8")
+    index(library, "zoo")
+    found = LocalVectors(store).search(EMBEDDER.embed_query("lynx slept"), 6)
+    assert len({match.key for match in found}) == 6
+    assert len({match.similarity for match in found}) == 1
+
+
 def test_vectors_that_no_passage_needs_take_no_place(library: Library, notes: Path, store: Store) -> None:
     """A run that was stopped has dropped passages, and not yet their vectors."""
 
@@ -100,6 +125,17 @@ def test_vectors_that_no_passage_needs_take_no_place(library: Library, notes: Pa
         library.jobs.run(OWNER, "zoo", stop)
     found = LocalVectors(store).search(EMBEDDER.embed_query("The otter met 0 of the otters."), 5)
     assert len(found) == 5
+
+
+def test_filtered_search_looks_on_until_it_has_enough(library: Library, notes: Path) -> None:
+    (notes / "rare").mkdir()
+    for number in range(450):
+        (notes / f"{number}.md").write_text(f"The tench swam {number}.", "utf-8")
+    for number in range(5):
+        (notes / "rare" / f"{number}.md").write_text(f"A quite different bird, {number}.", "utf-8")
+    index(library, "zoo", notes)
+    hits = library.search(OWNER, "tench swam path:rare", mode="vector", top_k=5).hits
+    assert len(hits) == 5
 
 
 def test_readers_in_parallel_see_only_whole_states_while_the_store_is_written(
