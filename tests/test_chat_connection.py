@@ -12,8 +12,6 @@ from rag_core.library.asking import llm_options
 from rag_core.library.connections import check_chat
 from rag_core.models import LLMOptions
 from tests.chat_servers import Messages, OllamaChat, OpenAIChat, say
-from tests.command import Run
-from tests.configured import configure
 from tests.connected import KEY, Make, connection
 from tests.ollama_server import Model
 from tests.standin import nobody
@@ -103,24 +101,3 @@ def test_a_name_that_would_be_more_than_a_line_is_no_choice(ollama_chat: OllamaC
     ollama_chat.models["evil\nllm: x"] = ollama_chat.models["talker:latest"]
     options = replace(llm_options(make().settings), ollama_url=ollama_chat.url)
     assert check_chat(None, options, None).models == ("ollama:talker",)
-
-
-# --- the command ------------------------------------------------------------------------
-
-
-def test_the_command_says_how_it_answers_and_ends_with_1_where_it_does_not(
-    run: Run, home: Path, ollama_chat: OllamaChat, no_aws: None
-) -> None:
-    ollama_chat.script = say("Yes.")
-    configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
-    done = run("connections")
-    assert done.status == 0
-    assert "ok    Model that answers: ready. 'ollama:talker' answers in " in done.out
-    assert "      Can answer: ollama:talker." in done.out
-    [chat] = [each for each in run("connections", "--json").json["connections"] if each["key"] == "chat"]
-    assert (chat["kind"], chat["models"]) == ("llm", ["ollama:talker"])
-    configure(home, f"llm: ollama:ghost\nollama_url: {ollama_chat.url}\n")
-    away = run("connections")
-    assert away.status == 1
-    assert "NO    Model that answers: not set up." in away.out
-    assert "      Next: Run `ollama pull ghost`." in away.out

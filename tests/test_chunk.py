@@ -141,14 +141,6 @@ def test_no_text_is_counted_twice(one: str) -> None:
     assert sorted(asked) == sorted(set(asked))
 
 
-def test_a_repeated_line_is_found_at_its_own_place() -> None:
-    text = "same line again\n" * 400
-    found = passages(text, "a.txt")
-    assert found[-1].end == len(text) - 1
-    assert found[-1].end_line == 400
-    assert len({passage.start for passage in found}) == len(found)
-
-
 def test_the_words_of_code_keep_their_indentation() -> None:
     text = "class A:\n" + "".join(
         f"    def method_{n}(self):\n        return '{'x' * 60}'\n\n" for n in range(3)

@@ -59,17 +59,6 @@ def test_files_that_new_globs_leave_out_are_forgotten_by_the_next_run(
     check_library(library, "s")
 
 
-def test_new_globs_can_be_tried_out_before(library: Library, source: Source) -> None:
-    draft = replace(source, include=("**/*.md",))
-
-    plan = library.sources.plan(OWNER, "s", draft)
-
-    assert plan.counts()["deleted"] == 1
-    assert plan.rows() == [("deleted", "d.txt", "")]
-    assert library.sources.get(OWNER, "s", source.id) == source
-    assert len(paths(library)) == 4
-
-
 @pytest.mark.parametrize(
     ("glob", "why"), [("../*.md", "leaves its folder"), ("**/*.mdd", r"matches '\*\*/\*.mdd'")]
 )

@@ -34,19 +34,6 @@ def test_a_gitignore_leaves_out_what_it_names(tmp_path: Path) -> None:
     assert found(tmp_path) == ["a.md", "sub/top.md"]
 
 
-def test_a_nested_gitignore_is_relative_to_its_own_folder_and_wins(tmp_path: Path) -> None:
-    plant(tmp_path, "a.log", "sub/keep.log", "sub/other.log", "sub/x.md", "x.md", "sub/deep/x.md")
-    plant(tmp_path, ".gitignore", text=b"*.log\n")
-    plant(tmp_path, "sub/.gitignore", text=b"!keep.log\n/x.md\n")
-    assert found(tmp_path) == ["sub/deep/x.md", "sub/keep.log", "x.md"]
-
-
-def test_a_negated_line_does_not_reach_into_an_ignored_folder(tmp_path: Path) -> None:
-    plant(tmp_path, "out/keep.md", "logs/keep.md", "logs/b.md")
-    plant(tmp_path, ".gitignore", text=b"out/\n!out/keep.md\nlogs/*\n!logs/keep.md\n")
-    assert found(tmp_path) == ["logs/keep.md"]
-
-
 def test_gitignores_above_the_root_count_up_to_the_repositorys_top(tmp_path: Path) -> None:
     plant(tmp_path, "repo/docs/in/a.md", "repo/docs/in/b.log", "repo/docs/in/c.txt", "repo/docs/in/d.tmp")
     plant(tmp_path, "repo/.git/HEAD")

@@ -54,12 +54,6 @@ def test_one_file_is_read_and_no_other(library: Library, shelf: Path, way: str) 
     assert library.files.get(OWNER, "s", "pot.md").state == "changed"
 
 
-def test_a_file_that_is_gone_is_forgotten(library: Library, shelf: Path) -> None:
-    (shelf / "pot.md").unlink()
-    library.jobs.request_path(OWNER, "s", "pot.md")
-    assert outcomes(run(library)) == {"pot.md": "deleted"}
-
-
 OUTSIDE = [
     "/etc/passwd",
     "../secret.md",

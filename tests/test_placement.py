@@ -207,17 +207,11 @@ def test_engines_in_this_process_are_filled_searched_switched_and_deleted(
 # --- what goes wrong on the way -----------------------------------------------------------
 
 
-def break_once(amazon: Server, monkeypatch: pytest.MonkeyPatch, operation: str, times: int) -> None:
-    """The next ``times`` requests for ``operation`` find the service too busy."""
-    really = getattr(amazon.service, operation)
-    left = times
+def keep_busy(amazon: Server, monkeypatch: pytest.MonkeyPatch, operation: str) -> None:
+    """Every request for ``operation`` finds the service too busy."""
 
-    def busy(body: dict[str, object]) -> object:
-        nonlocal left
-        left -= 1
-        if left >= 0:
-            raise ServiceError(503, "ServiceUnavailableException", "busy")
-        return really(body)
+    def busy(_: object) -> object:
+        raise ServiceError(503, "ServiceUnavailableException", "busy")
 
     monkeypatch.setattr(amazon.service, operation, busy)
 
@@ -225,8 +219,8 @@ def break_once(amazon: Server, monkeypatch: pytest.MonkeyPatch, operation: str, 
 def test_a_store_whose_index_may_be_half_made_stays_and_the_next_run_makes_it(
     remote_library: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_once(amazon, monkeypatch, "ListTagsForResource", 1000)
-    break_once(amazon, monkeypatch, "DeleteIndex", 1000)
+    keep_busy(amazon, monkeypatch, "ListTagsForResource")
+    keep_busy(amazon, monkeypatch, "DeleteIndex")
     with pytest.raises(VectorError, match=r"is made, but its vector index is not yet.*next job makes it"):
         remote_library.create_store(OWNER, "zoo", "hashing")
     monkeypatch.undo()

@@ -44,8 +44,6 @@ def test_during_a_switch_a_file_is_not_said_to_wait(local_zoo: Library, notes: P
 
 DAMAGE = (
     "DELETE FROM meta WHERE key = 'next_identity_id'",
-    "UPDATE meta SET value = '99' WHERE key = 'next_identity_id'",
-    "DELETE FROM meta WHERE key = 'next_embedder'",
     "UPDATE meta SET value = 's3vectors' WHERE key = 'next_backend'",
 )
 
