@@ -194,7 +194,7 @@ def test_a_pasted_question_is_answered_and_it_says_what_the_model_was_given(
         ({"llm": None}, "No model is set up"),
         ({"llm": "openai:talker"}, "needs the address"),
         ({"llm": "ollama:ghost"}, "does not have the model 'ghost'"),
-        ({"ollama_url": nobody()}, "does not answer"),
+        ({"ollama_url": nobody()}, "is not running"),
     ],
 )
 def test_without_a_model_the_passages_come_with_a_notice(

@@ -140,6 +140,7 @@ class Store:
                         "metric": metric,
                         "max_tokens": str(spec.max_tokens),
                         "chunk_sizes": json.dumps(spec.sizes),
+                        "chunkers": json.dumps(spec.chunkers),
                         **facts,
                     }
                     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
@@ -257,16 +258,6 @@ def _spec(meta: dict[str, str]) -> ChunkSpec:
     )
 
 
-def _inode(path: Path) -> int:
-    try:
-        return path.stat().st_ino
-    except OSError as error:
-        raise StoreError(
-            f"Store {path.stem!r} cannot be opened: {error.strerror}.",
-            "Check that its file is still there and who may read it.",
-        ) from error
-
-
 def put_in_place(unfinished: Path, path: Path) -> None:
     """Let a whole store file appear as ``path``, under the lock of that name. Raises FileExistsError."""
     with lock.hold(path, "make"):
@@ -359,26 +350,6 @@ def _rename_beside(path: Path, target: Path) -> None:
             name.unlink(missing_ok=True)
     for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
         file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
-
-
-def _write_new(
-    path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str, facts: Mapping[str, str]
-) -> None:
-    with closing(new_file(path)) as db:
-        about = {
-            "id": str(uuid.uuid4()),
-            "generation": unmet_generation(),
-            "created_at": now(),
-            "embedder": embedder,
-            "backend": backend,
-            "metric": metric,
-            "max_tokens": str(spec.max_tokens),
-            "chunk_sizes": json.dumps(spec.sizes),
-            "chunkers": json.dumps(spec.chunkers),
-            **facts,
-        }
-        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
-        db.execute("PRAGMA journal_mode = WAL")  # not before: a log that close cannot fold in would be lost
 
 
 def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:
