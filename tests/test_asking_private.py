@@ -10,7 +10,7 @@ import pytest
 from rag_core.errors import Forbidden
 from rag_core.library import Library
 from rag_core.replies import Draft, Turn
-from rag_core.types import OWNER, Viewer
+from rag_core.types import OWNER
 from tests.answering import GUEST, QUESTION, Answering, passages, paths
 from tests.chat_servers import OllamaChat, OpenAIChat, say
 from tests.conftest import index
@@ -106,10 +106,6 @@ def test_a_guest_who_may_only_search_is_refused_before_anything_is_looked_up(
     assert refused.value.suggestion
     assert heard == []
     assert ollama_chat.bodies("/api/chat") == []
-
-
-def test_an_owner_may_always_ask(answering: Answering) -> None:
-    assert answering("It opens [1].").ask(Viewer("ann@example.org", is_owner=True), QUESTION).answer
 
 
 def test_a_guests_history_in_a_question_brings_nothing_that_is_not_theirs(

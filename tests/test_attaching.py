@@ -12,8 +12,6 @@ import pytest
 
 from rag_core.errors import EmbedderError, InvalidInput, VectorError
 from rag_core.library import Library
-from rag_core.library.attaching import Maker, _maker
-from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER, Viewer
 from rag_core.vectors import RemoteIndex, VectorRecord
 from tests.conftest import index
@@ -150,13 +148,6 @@ def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, n
     assert {*at(second).keys()} == there
 
 
-def test_it_is_attached_and_taken_over_at_once(zoo: Library, second: Library) -> None:
-    assert not second.placement.attach(OWNER, ADDRESS, take_over=True).attached
-    assert second.upkeep.verify(OWNER, "zoo").sound
-    with pytest.raises(InvalidInput, match="exists already"):  # it is its own now, and no copy to replace
-        second.placement.attach(OWNER, ADDRESS)
-
-
 def test_a_copy_whose_index_moved_says_what_to_do_wherever_one_looks(zoo: Library, second: Library) -> None:
     second.placement.attach(OWNER, ADDRESS)
     zoo.placement.switch(OWNER, "zoo", "hashing:64")
@@ -178,37 +169,10 @@ def test_a_copy_whose_index_moved_says_what_to_do_wherever_one_looks(zoo: Librar
     assert second.placement.attach(OWNER, zoo.stores.info(OWNER, "zoo").address).chunk_count == 2
 
 
-def test_after_an_edit_of_a_later_passage_the_copy_is_told_of_the_whole_document(
-    zoo: Library, second: Library, notes: Path
-) -> None:
-    otter = notes / "otter.md"
-    otter.write_text(otter.read_text("utf-8").replace("crabs and urchins", "mussels, and urchins"), "utf-8")
-    job = index(zoo, "zoo")
-    assert job.texts_embedded == 1
-    second.placement.attach(OWNER, ADDRESS)
-    assert about(second) == about(zoo)
-    [here], [there] = (
-        [document for document in library.documents.all(OWNER, "zoo") if document.path == "otter.md"]
-        for library in (zoo, second)
-    )
-    assert (here.file_hash, here.size) == (there.file_hash, there.size)
-
-
-def test_an_empty_index_is_told(zoo: Library, second: Library) -> None:
-    zoo.create_store(OWNER, "void", "hashing")
-    with pytest.raises(VectorError, match=r"void/main' is empty\. Attach it when"):
-        second.placement.attach(OWNER, "s3vectors://commonplace-void/main")
-
-
 def test_deleting_an_attached_store_leaves_the_index(zoo: Library, second: Library) -> None:
     second.placement.attach(OWNER, ADDRESS)
     second.stores.delete(OWNER, "zoo")
     assert zoo.upkeep.verify(OWNER, "zoo").findings == ()
-
-
-def test_files_of_an_attached_store_are_not_called_missing(zoo: Library, second: Library) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    assert {file.state for file in second.files.all(OWNER, "zoo")} == {"fresh"}
 
 
 def test_a_name_that_is_taken_is_refused(zoo: Library, second: Library) -> None:
@@ -246,51 +210,6 @@ def test_another_model_of_the_same_name_is_refused(
     assert second.stores.names(OWNER) == []
 
 
-def test_another_model_of_the_same_name_is_noticed_also_without_a_digest(
-    zoo: Library, second: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nameless = replace(zoo._shared.embedders.get("hashing").identity, digest="")
-    really = _maker
-
-    def maker(written: Any, address: str) -> Maker:
-        return replace(really(written, address), identity=nameless)
-
-    monkeypatch.setattr("rag_core.library.attaching._maker", maker)
-    monkeypatch.setattr(second._shared.embedders.get("hashing"), "identity", nameless)
-    assert second.placement.attach(OWNER, ADDRESS, "same").chunk_count == 2
-    embed = Hashing.embed_documents
-    monkeypatch.setattr(Hashing, "embed_documents", lambda self, texts: embed(self, texts)[:, ::-1])
-    with pytest.raises(EmbedderError, match="this machine has"):
-        second.placement.attach(OWNER, ADDRESS, "other")
-
-
-def test_taking_over_brings_the_store_up_to_date_first(zoo: Library, second: Library, notes: Path) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    (notes / "heron.md").write_text("The heron flew.\n")
-    index(zoo, "zoo")
-    second.placement.take_over(OWNER, "zoo")
-    second.jobs.request(OWNER, "zoo")
-    second.jobs.run(OWNER, "zoo")
-    assert [document.path for document in second.documents.all(OWNER, "zoo")] == [
-        "deep/badger.md",
-        "heron.md",
-        "otter.md",
-    ]
-    assert second.upkeep.verify(OWNER, "zoo").findings == ()
-
-
-def test_what_the_other_installation_does_while_it_is_taken_over_is_undone(
-    zoo: Library, second: Library, notes: Path
-) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    second.placement.take_over(OWNER, "zoo")
-    there = at(zoo)
-    there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "late", {"path": "late.md"})])
-    second.jobs.request(OWNER, "zoo", [])
-    second.jobs.run(OWNER, "zoo")
-    assert second.upkeep.verify(OWNER, "zoo").findings == ()
-
-
 def test_nothing_is_said_of_folders_and_files_that_an_attached_store_does_not_have(
     zoo: Library, second: Library
 ) -> None:
@@ -308,15 +227,6 @@ def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Li
     second.placement.attach(OWNER, ADDRESS)
     assert "a\\x1b[31m\\n.md" in [document.path for document in second.documents.all(OWNER, "zoo")]
     assert second.upkeep.verify(OWNER, "zoo").sound
-
-
-def test_tags_from_elsewhere_have_the_same_limits(zoo: Library, second: Library) -> None:
-    there = at(zoo)
-    doc = {"path": "a.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
-    tags = ["/".join("abcdefghijk"), "good"]
-    there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc | {"tags": tags})])
-    second.placement.attach(OWNER, ADDRESS)
-    assert second.documents.get(OWNER, "zoo", "a.md").document.tags == ("good",)
 
 
 @pytest.mark.parametrize("doc", ["[1", "[]", "[" * 30_000])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,21 +51,6 @@ def test_a_job_in_the_background_makes_words_searchable_before_it_ends(library: 
     assert (job.state, job.texts_embedded) == ("done", 40)
 
 
-def test_two_starts_are_one_thread_and_both_are_done(library: Library, gate: Gate, notes: Path) -> None:
-    background.start(library, OWNER, "s")
-    gate.wait()
-    (notes / "late.md").write_text("The zebra sleeps.\n")
-    background.start(library, OWNER, "s")
-    assert threads() == 1
-    gate.open()
-
-    until(lambda: not background.working(library, "s"))
-
-    assert found(library, "zebra") == ["late.md"]
-    assert not library.jobs.requested(OWNER, "s")
-    check_library(library, "s")
-
-
 def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes: Path) -> None:
     gate.open()
     starters = []
@@ -107,31 +91,6 @@ def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on
     assert library.jobs.all(OWNER, "s")[0].state == "done"
     assert library.stores.info(OWNER, "s").pending == 0
     assert not library.jobs.requested(OWNER, "s")
-
-
-def test_stop_all_right_after_a_start_stops_it_too(library: Library, gate: Gate) -> None:
-    """The thread may not have taken the lock yet."""
-    release = threading.Event()
-    taken = threading.Event()
-
-    def hold() -> None:
-        with lock.hold(library.settings.store_dir / "s.db"):
-            taken.set()
-            assert release.wait(WAIT_S)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert taken.wait(WAIT_S)
-    background.start(library, OWNER, "s")
-    threading.Timer(0.1, release.set).start()
-
-    background.stop_all()
-
-    holder.join(WAIT_S)
-    assert threads() == 0
-    assert library.stores.info(OWNER, "s").pending in (0, 40)
-    assert [job.state for job in library.jobs.all(OWNER, "s")] in ([], ["interrupted"])
-    assert library.jobs.requested(OWNER, "s")
 
 
 def test_a_cancelled_job_is_not_resumed(library: Library, gate: Gate) -> None:
@@ -179,14 +138,6 @@ def test_a_store_that_cannot_be_read_keeps_no_other_from_being_resumed(
     assert library.jobs.all(OWNER, "s")[0].state == "done"
 
 
-def test_a_job_of_another_process_takes_the_request_and_the_thread_ends(library: Library, gate: Gate) -> None:
-    with lock.hold(library.settings.store_dir / "s.db"):
-        background.start(library, OWNER, "s")
-        until(lambda: not background.working(library, "s"))
-
-        assert library.jobs.requested(OWNER, "s")
-
-
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Set once somebody did not get the lock; nobody tries for long."""
@@ -216,29 +167,6 @@ def test_a_request_during_a_repair_is_done_after_it(
 
     assert not library.jobs.requested(OWNER, "s")
     assert library.jobs.all(OWNER, "s")[0].state == "done"
-
-
-def test_a_thread_that_waits_for_a_repair_can_be_stopped(
-    library: Library, gate: Gate, refused: threading.Event
-) -> None:
-    with lock.hold(library.settings.store_dir / "s.db", "repair"):
-        background.start(library, OWNER, "s")
-        assert refused.wait(WAIT_S)
-        background.stop_all()
-        assert threads() == 0
-    assert library.jobs.requested(OWNER, "s")
-
-
-def test_a_store_deleted_while_a_job_waits_for_it_is_no_error(
-    library: Library, gate: Gate, refused: threading.Event, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = library.settings.store_dir / "s.db"
-    with lock.hold(path, "delete"):
-        background.start(library, OWNER, "s")
-        assert refused.wait(WAIT_S)
-        path.unlink()
-        until(lambda: not background.working(library, "s"))
-    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_guest_may_not_start_a_job(library: Library, gate: Gate) -> None:

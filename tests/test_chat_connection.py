@@ -12,8 +12,6 @@ from rag_core.library.asking import llm_options
 from rag_core.library.connections import check_chat
 from rag_core.models import LLMOptions
 from tests.chat_servers import Messages, OllamaChat, OpenAIChat, say
-from tests.command import Run
-from tests.configured import configure
 from tests.connected import KEY, Make, connection
 from tests.ollama_server import Model
 from tests.standin import nobody
@@ -32,11 +30,6 @@ def test_a_model_that_is_chosen_is_asked_for_a_word(make: Make, ollama_chat: Oll
     assert asked["options"]["num_ctx"] == 4096, "as for an answer, or it would be loaded twice"
     assert asked["options"]["num_predict"] < 50
     assert [each["role"] for each in asked["messages"]] == ["user"]
-
-
-def test_one_that_only_thinks_answers_too(make: Make, ollama_chat: OllamaChat) -> None:
-    ollama_chat.script, ollama_chat.reason = say("<think>Hm"), "length"
-    assert connection(make(llm="ollama:talker", ollama_url=ollama_chat.url), "chat").state == "ready"
 
 
 def test_a_server_of_openais_protocol_is_asked_with_its_key(make: Make, openai_chat: OpenAIChat) -> None:
@@ -74,12 +67,6 @@ def test_a_server_that_is_away_is_told_with_what_to_do(make: Make) -> None:
     assert "`ollama_url`" in str(found.next_step)
 
 
-def test_a_model_without_an_address_is_not_set_up(make: Make) -> None:
-    found = connection(make(llm="openai:talker"), "chat")
-    assert (found.state, found.is_missed) == ("not set up", True)
-    assert "`chat_base_url`" in str(found.next_step)
-
-
 def test_a_model_that_is_being_loaded_is_waited_for_only_so_long(ollama_chat: OllamaChat) -> None:
     go = threading.Event()
 
@@ -114,24 +101,3 @@ def test_a_name_that_would_be_more_than_a_line_is_no_choice(ollama_chat: OllamaC
     ollama_chat.models["evil\nllm: x"] = ollama_chat.models["talker:latest"]
     options = replace(llm_options(make().settings), ollama_url=ollama_chat.url)
     assert check_chat(None, options, None).models == ("ollama:talker",)
-
-
-# --- the command ------------------------------------------------------------------------
-
-
-def test_the_command_says_how_it_answers_and_ends_with_1_where_it_does_not(
-    run: Run, home: Path, ollama_chat: OllamaChat, no_aws: None
-) -> None:
-    ollama_chat.script = say("Yes.")
-    configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
-    done = run("connections")
-    assert done.status == 0
-    assert "ok    Model that answers: ready. 'ollama:talker' answers in " in done.out
-    assert "      Can answer: ollama:talker." in done.out
-    [chat] = [each for each in run("connections", "--json").json["connections"] if each["key"] == "chat"]
-    assert (chat["kind"], chat["models"]) == ("llm", ["ollama:talker"])
-    configure(home, f"llm: ollama:ghost\nollama_url: {ollama_chat.url}\n")
-    away = run("connections")
-    assert away.status == 1
-    assert "NO    Model that answers: not set up." in away.out
-    assert "      Next: Run `ollama pull ghost`." in away.out

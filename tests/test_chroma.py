@@ -20,10 +20,10 @@ import pytest
 from rag_core.errors import VectorError
 from rag_core.types import Filters, Metric
 from rag_core.vectors import Receipt, VectorRecord
-from rag_core.vectors.chroma import KEYS, MAX_ALTERNATIVES, Chroma, ChromaOptions
+from rag_core.vectors.chroma import KEYS, Chroma, ChromaOptions
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
 from tests.relay import Relay
-from tests.standin import Refusal, StandIn, serving
+from tests.standin import StandIn, serving
 from tests.vector_bench import vault, vectors
 from tests.vector_services import Services
 
@@ -103,41 +103,7 @@ def test_a_collection_that_another_program_made_is_not_taken_for_ours(
     theirs._server._session.close()  # type: ignore[attr-defined]
 
 
-def test_two_that_create_the_same_collection_at_once_share_it(server: Relay, index: Chroma) -> None:
-    second = unprepared(options(server), index.address)
-    second._create("owner-2", [])  # found nothing a moment before
-    assert second.owner() == ME
-
-
-def test_a_collection_that_was_made_anew_meanwhile_is_found(server: Relay, index: Chroma) -> None:
-    index.put([record()])
-    other = unprepared(options(server), index.address)
-    other.drop(ME)
-    other.prepare(ME)
-    with pytest.raises(VectorError, match="does not exist"):
-        index.put([record()])
-    assert index.put([record()]).sent == ("k",)
-
-
-def test_a_server_that_cannot_filter_by_lists_is_told(server: Relay, address: str) -> None:
-    server.fail(
-        "/get", Refusal(422, {"error": "InvalidArgumentError", "message": "Unknown operator $contains"})
-    )
-    index = unprepared(options(server), address)
-    with pytest.raises(VectorError, match=r"is too old.* Use Chroma 1\.5 or newer"):
-        index.prepare(ME)
-    index.drop(ME)
-
-
 # --- what is sent -----------------------------------------------------------------------
-
-
-def test_what_a_record_has_not_any_more_is_gone(index: Chroma) -> None:
-    index.put([record(metadata={"tags": ("a",), "page": "1", "date": 20260101})])
-    index.put([record(metadata={"date": 20260102})])
-    [there] = index.records()
-    assert there.metadata == {"date": 20260102}
-    assert index.search(record().vector, 5, Filters(tags=("a",))) == []
 
 
 def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
@@ -182,12 +148,6 @@ def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(
     assert {*index.keys()} == {*receipt.sent} == {f"{n}" for n in range(20)} - {"3", "17"}
 
 
-def test_a_request_that_a_proxy_finds_too_large_is_parted(server: Relay, index: Chroma) -> None:
-    server.fail("/upsert", Refusal(413, "Payload too large"))
-    assert len(index.put([record("1"), record("2")]).sent) == 2
-    assert [len(body["ids"]) for body in sent(server, "/upsert")] == [2, 1, 1]
-
-
 # --- searching --------------------------------------------------------------------------
 
 
@@ -203,14 +163,6 @@ def test_filters_are_sent_as_the_server_takes_them(server: Relay, index: Chroma)
         ]
     }  # fmt: skip
     assert second["where"] is None
-
-
-def test_more_alternatives_than_it_looks_up_are_left_to_the_local_check(server: Relay, index: Chroma) -> None:
-    index.put([record(metadata={"tags": ("x",)})])
-    many = tuple(f"tag {n}" for n in range(MAX_ALTERNATIVES - 10))
-    assert index.search(QUERY, 5, Filters(tags=many)) == []
-    assert len(index.search(QUERY, 5, Filters(tags=many, files=tuple(f"{n}" for n in range(20))))) == 0
-    assert len(index.search(QUERY, 5, Filters(tags=(*many, *many)))) == 1
 
 
 # --- what it does not do ----------------------------------------------------------------

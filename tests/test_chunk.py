@@ -41,13 +41,6 @@ def test_the_seeds_sizes_hold_where_the_embedder_reads_enough() -> None:
     assert chunk_spec(320).sizes == sizes
 
 
-def test_256_tokens_make_800_characters_of_text() -> None:
-    spec = chunk_spec(256)
-    assert spec.max_tokens == 256
-    assert spec.sizes["text"] == (800, 160)
-    assert spec.sizes["java"] == (1600, 240)
-
-
 def test_an_embedder_that_reads_next_to_nothing_is_refused() -> None:
     with pytest.raises(InvalidInput, match="max_tokens"):
         chunk_spec(3)
@@ -87,18 +80,6 @@ def test_a_small_last_section_joins_the_one_before() -> None:
     text = f"# Long\n{SENTENCE}\n\n## Last\nx\n"
     (only,) = passages(text)
     assert (only.text, only.heading_path) == (text.strip(), ("Long",))
-
-
-def test_a_small_section_never_makes_the_next_too_large() -> None:
-    long = f"## Long\n{SENTENCE * 12}Then rest."
-    assert len(long) <= 800 < len(f"# T\n\n{long}")
-    assert [passage.text for passage in passages(f"# T\n\n{long}")] == ["# T", long]
-
-
-def test_a_small_section_leads_the_first_part_of_one_that_is_split_anyway() -> None:
-    found = passages(f"# T\n\n## Long\n{SENTENCE * 40}\n")
-    assert found[0].text.startswith("# T\n\n## Long\nThe quick")
-    assert {passage.heading_path for passage in found} == {("T", "Long")}
 
 
 def test_a_large_section_is_split_and_numbered() -> None:
@@ -160,19 +141,6 @@ def test_no_text_is_counted_twice(one: str) -> None:
     assert sorted(asked) == sorted(set(asked))
 
 
-def test_without_a_counter_the_estimate_is_cautious() -> None:
-    found = cut(read(SENTENCE * 60, "a.txt"), chunk_spec(256), None)
-    assert all(count_tokens(passage.text) <= 256 for passage in found)
-
-
-def test_a_repeated_line_is_found_at_its_own_place() -> None:
-    text = "same line again\n" * 400
-    found = passages(text, "a.txt")
-    assert found[-1].end == len(text) - 1
-    assert found[-1].end_line == 400
-    assert len({passage.start for passage in found}) == len(found)
-
-
 def test_the_words_of_code_keep_their_indentation() -> None:
     text = "class A:\n" + "".join(
         f"    def method_{n}(self):\n        return '{'x' * 60}'\n\n" for n in range(3)
@@ -181,11 +149,6 @@ def test_the_words_of_code_keep_their_indentation() -> None:
         "    def method_1",
         "    def method_2",
     ]
-
-
-def test_lines_are_counted_by_carriage_returns_where_there_is_nothing_else() -> None:
-    first, second = passages(f"# A\r{SENTENCE}\r# B\r{SENTENCE}\r")
-    assert (first.start_line, first.end_line, second.start_line, second.end_line) == (1, 2, 3, 4)
 
 
 def test_whitespace_makes_no_passage() -> None:
@@ -201,11 +164,6 @@ def test_a_document_without_text_is_one_passage_of_its_name(text: str) -> None:
 def test_a_name_without_text_is_embedded_with_its_aliases() -> None:
     (found,) = passages("---\ntitle: T\naliases: [B, C]\n---\n")
     assert found.embedded == "T\nB\nC"
-
-
-def test_five_hundred_aliases_are_embedded_within_the_tokens() -> None:
-    (found,) = passages(f"---\ntitle: 名\naliases: [{', '.join(f'别名{n}' for n in range(500))}]\n---\n")
-    assert count_tokens(found.embedded) <= 256
 
 
 def test_a_file_name_alone_is_not_embedded_so_that_a_rename_embeds_nothing() -> None:

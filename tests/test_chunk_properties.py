@@ -112,12 +112,6 @@ def test_any_text_is_cut_exactly(text: str, name: str) -> None:
     check(extract(text.encode(), PurePosixPath(name)))
 
 
-@given(st.text(alphabet="ab \n", min_size=500, max_size=3000), st.sampled_from(NAMES))
-@settings(deadline=None, max_examples=50)
-def test_repetitive_text_is_cut_exactly(text: str, name: str) -> None:
-    check(extract(text.encode(), PurePosixPath(name)))
-
-
 @pytest.mark.parametrize("unit", ["a", "word ", "中", "<b>x</b>"])
 def test_one_line_of_two_megabytes_is_cut_in_linear_time(unit: str) -> None:
     """Searching every piece from the start would be 10^10 steps here."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.citations import Planned, is_right, judged, words
+from benchmarks.citations import Planned, is_right, judged
 from rag_core.ask import Checker
 from rag_core.replies import Reference, Reply, Statement
 from tests.doc_pages import ROOT
@@ -73,7 +73,3 @@ def test_what_is_judged_wrongly_or_lost_is_counted() -> None:
     counts, wrong = judged(planned, [Reply("?", "answered", ("s",), statements=tuple(found))])
     assert counts == {"true": 1, "invented": 2}
     assert wrong == ["true: Statement 0: It nests on the moon. [no source]", "invented: lost: z"]
-
-
-def test_words_are_compared_bare() -> None:
-    assert words("**Grey** heron,\nstill") == " grey heron still "

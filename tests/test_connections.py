@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.library.connections import Check, run_checks
 from rag_core.models.check import Found
 from rag_core.types import OWNER
-from tests.conftest import index
 from tests.connected import KEY, Make, connection
 from tests.ollama_server import OllamaServer
 from tests.openai_server import OpenAIServer
@@ -86,13 +84,6 @@ def test_a_package_that_is_not_installed_comes_with_the_line_that_installs_it(
     assert str(found.next_step).endswith("-m pip install 'commonplace[sentence-transformers]'`.")
 
 
-def test_mlx_is_only_for_apples_processors(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.models.folder.is_apple", lambda: False)
-    assert "Apple's processors only" in connection(make(), "mlx").sentence
-    monkeypatch.setattr("rag_core.models.folder.is_apple", lambda: True)
-    assert "commonplace[mlx]" in str(connection(make(), "mlx").next_step)
-
-
 # --- trying an embedder -----------------------------------------------------------------
 
 
@@ -104,14 +95,6 @@ def test_a_sentence_is_embedded_and_it_is_said_how_and_where(make: Make, ollama:
     assert trial.went == "stays on this machine"
     assert trial.took_ms > 0 < trial.open_ms
     assert ollama.texts[-1].endswith("The heron waits.")
-
-
-@pytest.mark.parametrize(("embedder", "sentence"), [("hashing", " "), ("nosuch", "A sentence.")])
-def test_nothing_to_embed_and_nobody_to_embed_it_are_refused(
-    make: Make, embedder: str, sentence: str
-) -> None:
-    with pytest.raises(InvalidInput):
-        make().models.try_embedder(OWNER, embedder, sentence)
 
 
 # --- OpenAI's protocol ------------------------------------------------------------------
@@ -133,13 +116,6 @@ def test_a_key_that_is_refused_is_said_to_be_and_not_shown(make: Make, openai: O
     assert KEY not in repr(found)
 
 
-def test_a_server_need_not_list_its_models(make: Make, openai: OpenAIServer) -> None:
-    openai.fail("/models", Refusal(404, {"error": "no such page"}))
-    found = connection(make(embedding_base_url=openai.url), "openai")
-    assert (found.state, found.embedders) == ("ready", ())
-    assert "does not list its models" in found.sentence
-
-
 def test_a_model_that_a_store_asks_for_and_nobody_lists_is_said(make: Make, openai: OpenAIServer) -> None:
     library = make(embedding_base_url=openai.url)
     library.create_store(OWNER, "s", "openai:nomic-embed-text")
@@ -147,16 +123,6 @@ def test_a_model_that_a_store_asks_for_and_nobody_lists_is_said(make: Make, open
     found = connection(library, "openai")
     assert (found.state, found.used_by) == ("ready", ("s",))
     assert "does not list 'nomic-embed-text', which a store asks for" in found.sentence
-
-
-def test_the_address_of_the_chat_model_stands_in_for_that_of_the_embedders(
-    make: Make, openai: OpenAIServer
-) -> None:
-    openai.key = KEY
-    library = make(chat_base_url=openai.url, chat_api_key=KEY)
-    assert "(`chat_base_url`) answers with a key" in connection(library, "openai").sentence
-    library.create_store(OWNER, "s", "openai:nomic-embed-text")
-    assert library.models.try_embedder(OWNER, "openai:nomic-embed-text", "A heron.").dimension == 384
 
 
 def test_the_key_of_the_chat_model_goes_to_no_other_server(make: Make, openai: OpenAIServer) -> None:
@@ -171,13 +137,6 @@ def test_a_server_that_sends_us_elsewhere_is_not_followed(make: Make, openai: Op
         found = connection(make(embedding_base_url=openai.url, embedding_api_key=KEY), "openai")
         assert elsewhere.asked == []
     assert found.state == "refused"
-
-
-def test_a_damaged_store_uses_nothing(make: Make, notes: Path) -> None:
-    library = make()
-    index(library, "s", notes)
-    (library.settings.store_dir / "torn.db").write_bytes(b"no database" * 1000)
-    assert len(library.models.connections(OWNER)) == 9
 
 
 def test_checks_log_nothing_private(

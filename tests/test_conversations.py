@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import NotFound
 from rag_core.replies import Quote, Reference, Reply, Statement
 from rag_core.types import OWNER, Notice, Viewer
 from tests.answering import GUEST, QUESTION, Answering
@@ -85,13 +85,6 @@ def test_what_is_deleted_is_gone(answering: Answering) -> None:
     assert QUESTION.encode() not in (library.settings.data_dir / "state.db").read_bytes()
 
 
-def test_reading_makes_no_file(answering: Answering) -> None:
-    library = answering("x")
-    assert library.asking.conversations(OWNER) == []
-    library.asking.forget_conversations(OWNER)
-    assert not (library.settings.data_dir / "state.db").exists()
-
-
 def test_everybody_sees_their_own_conversations(answering: Answering) -> None:
     library = answering("It opens [1].")
     library.asking.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
@@ -126,9 +119,3 @@ def test_only_the_owner_of_the_computer_can_read_the_file(answering: Answering) 
     library = answering("It opens [1].")
     library.asking.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))
     assert (library.settings.data_dir / "state.db").stat().st_mode & 0o077 == 0
-
-
-def test_a_conversation_needs_an_id(answering: Answering) -> None:
-    library = answering("It opens [1].")
-    with pytest.raises(InvalidInput):
-        library.asking.keep_reply(OWNER, "../x", library.ask(OWNER, QUESTION))

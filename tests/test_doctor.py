@@ -8,7 +8,6 @@ from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.command import Run
 from tests.diagnosed import EXCLUDES
-from tests.stored import store_of
 
 
 def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path: Path) -> None:
@@ -19,26 +18,6 @@ def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path
     assert any(s.state == "no" and "'broken'" in s.sentence for s in steps)
     assert any(s.state == "ok" and s.sentence.startswith("Store 's' opens: ") for s in steps)
     assert any(s.state == "note" and "is not there" in s.sentence for s in steps)
-
-
-def test_doctor_asks_for_no_disk_of_a_folder_that_is_being_removed(
-    library: Library, vault: Path, tmp_path: Path
-) -> None:
-    library.sources.remove(OWNER, "s", 1)
-    vault.rename(tmp_path / "gone")
-    assert not any("is not there" in step.sentence for step in library.upkeep.doctor(OWNER))
-
-
-def test_doctor_takes_folders_that_no_system_call_does(library: Library, vault: Path) -> None:
-    store = store_of(library, "s")
-    with store.write() as db:
-        db.execute("UPDATE sources SET root = ?", (b"/" + b"a" * 5000,))
-    store.close()
-    assert any("is not there" in step.sentence for step in library.upkeep.doctor(OWNER))
-    elsewhere = Library.open(library.settings.model_copy(update={"data_dir": Path("/" + "a" * 5000)}))
-    assert elsewhere.upkeep.doctor(OWNER)[-1].sentence.endswith(
-        "cannot be read: File name too long. Check who may read it."
-    )
 
 
 def test_doctor_says_that_a_file_is_no_data_folder(library: Library, tmp_path: Path) -> None:

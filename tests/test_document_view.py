@@ -14,7 +14,7 @@ from rag_core.errors import NotFound
 from rag_core.library import Library
 from rag_core.types import OWNER, DocumentView, Viewer
 from tests.conftest import index
-from tests.stored import keys, long_note
+from tests.stored import long_note
 from tests.trees import write
 
 GUEST = Viewer("ann@example.org", stores=frozenset({"s"}))
@@ -86,52 +86,6 @@ def test_whichever_chunk_is_asked_for_the_text_is_shown_once_and_that_one_whole(
         ]
 
 
-def test_overlapping_chunks_say_how_much_they_repeat(library: Library, notes: Path) -> None:
-    write(notes, {"long.md": long_note(60)})
-    index(library, "s", notes)
-    first, *others = view(library, "long.md").chunks
-    assert first.repeats == 0
-    assert any(chunk.repeats for chunk in others)
-    for before, chunk in zip((first, *others), others, strict=False):
-        assert before.content.endswith(chunk.content[: chunk.repeats])
-
-
-def test_a_passage_that_a_document_repeats_is_shown_once(library: Library, notes: Path) -> None:
-    refrain = "## Refrain\n\nThe same words in every verse, and always the very same ones again.\n\n"
-    write(notes, {"song.md": f"{refrain}## Verse\n\n{'One verse. ' * 12}\n\n{refrain}"})
-    index(library, "s", notes)
-    assert reads(view(library, "song.md")).count("the very same ones") == 1
-
-
-def test_chunks_have_their_lines_and_headings(library: Library, notes: Path) -> None:
-    words = "Words about it, as many as it takes to stand alone. " * 2
-    write(notes, {"a.md": f"# Tea\n\n{words}\n\n## Drying\n\n{words}more\n"})
-    index(library, "s", notes)
-    told = [(chunk.start_line, chunk.end_line, chunk.heading_path) for chunk in view(library, "a.md").chunks]
-    assert told == [(1, 3, ("Tea",)), (5, 7, ("Tea", "Drying"))]
-
-
-def test_the_chunk_that_is_asked_for_is_marked_and_no_other(library: Library, notes: Path) -> None:
-    write(notes, {"long.md": long_note(60)})
-    index(library, "s", notes)
-    wanted = keys(library, "s", "long.md")[2]
-    marked = [c.key for c in library.documents.get(OWNER, "s", "long.md", wanted).chunks if c.is_hit]
-    assert marked == [wanted]
-    assert not any(chunk.is_hit for chunk in view(library, "long.md").chunks)
-    assert not any(chunk.is_hit for chunk in library.documents.get(OWNER, "s", "long.md", "gone").chunks)
-
-
-def test_of_two_documents_that_look_the_same_the_one_with_the_chunk_is_shown(
-    library: Library, notes: Path
-) -> None:
-    write(notes, {"caf\u00e9.md": "The heron waits.", "cafe\u0301.md": "The zebra sleeps."})
-    index(library, "s", notes)
-    for words in ("heron", "zebra"):
-        hit = library.search(OWNER, words).hits[0]
-        [chunk] = library.documents.get(OWNER, "s", hit.document.path, hit.key).chunks
-        assert (chunk.is_hit, words in chunk.content) == (True, True)
-
-
 def test_a_file_that_was_never_read_has_a_view_without_text(library: Library, notes: Path) -> None:
     (notes / "photo.md").write_bytes(bytes(range(256)) * 8)
     index(library, "s", notes)
@@ -141,26 +95,6 @@ def test_a_file_that_was_never_read_has_a_view_without_text(library: Library, no
         "skipped",
         "'photo.md' is binary data, not text.",
     )
-
-
-def test_a_document_that_is_not_there_is_named(library: Library, notes: Path) -> None:
-    index(library, "s", notes)
-    with pytest.raises(NotFound, match=r"Store 's' has no file 'gone\.md'\. It may have been moved"):
-        view(library, "gone.md")
-
-
-def test_half_a_character_names_no_document_and_no_passage(library: Library, notes: Path) -> None:
-    index(library, "s", notes)
-    for ask in (library.documents.get, library.documents.neighbours):
-        with pytest.raises(NotFound):
-            ask(OWNER, "s", "\ud800")
-
-
-def test_warnings_of_the_reading_are_kept(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "---\ntags: [unclosed\n---\n# A\n\nWords.\n"})
-    index(library, "s", notes)
-    [warning] = view(library, "a.md").warnings
-    assert "front matter" in warning
 
 
 # --- links and names ------------------------------------------------------------------
@@ -184,19 +118,6 @@ def test_links_lead_both_ways_by_path_and_title(library: Library, notes: Path) -
     assert [(link.path, link.title) for link in found.links_in] == [("pot.md", "Pot"), ("sub/cup.md", "Cup")]
 
 
-def test_links_inside_a_document_are_none_to_others(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "# Part\n\n[[#Part]] and [[a]] and [[a#Part]]\n"})
-    index(library, "s", notes)
-    found = view(library, "a.md")
-    assert (found.links_out, found.links_in) == ((), ())
-
-
-def test_a_link_that_stands_twice_is_shown_once(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "[[b]] and [[b]] and [[b|other]]\n", "b.md": "B.\n"})
-    index(library, "s", notes)
-    assert [link.label for link in view(library, "a.md").links_out] == ["", "other"]
-
-
 def test_what_else_front_matter_says_is_shown_as_far_as_it_is_short(library: Library, notes: Path) -> None:
     front = "tags: [tax]\ndate: 2026-01-02\nstatus: open\nfamily: {wife: Grete, sons: [Ole, Per]}\nempty:\n"
     write(
@@ -209,13 +130,6 @@ def test_what_else_front_matter_says_is_shown_as_far_as_it_is_short(library: Lib
         ("family", "wife: Grete, sons: Ole, Per"),
     )
     assert view(library, "long.md").properties == (("a", "b"),)
-
-
-def test_aliases_are_as_written(library: Library, notes: Path) -> None:
-    write(notes, LINKED)
-    index(library, "s", notes)
-    assert view(library, "tea.md").aliases == ("Camellia", "Green Tea")
-    assert view(library, "pot.md").aliases == ()
 
 
 # --- guests ---------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import NotFound
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -73,22 +73,6 @@ def test_tag_is_counted_once_in_any_case_and_with_those_below_it(diary: Library)
     assert list(found.items()) == [("Calm", 2), ("place", 2), ("place/hill", 1), ("place/sea", 1)]
 
 
-def test_a_document_with_a_tag_and_others_below_it_counts_once(diary: Library, notes: Path) -> None:
-    (notes / "sub" / "more.md").write_text("#Place, #place/hill, #place/hill/green and #calm\n", "utf-8")
-    index(diary, "diary", notes)
-    tags = diary.documents.facets(OWNER)["tags"]
-    assert tags == {"Calm": 2, "Place": 2, "place/hill": 1, "place/hill/green": 1, "place/sea": 1}
-
-
-def test_tags_of_several_stores_add_up_however_they_are_spelled(diary: Library, tmp_path: Path) -> None:
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "a.md").write_text("#calm/night and #Place/Sea\n", "utf-8")
-    index(diary, "more", tmp_path / "more")
-    assert diary.documents.facets(OWNER)["tags"] == {
-        "Calm": 3, "Place": 3, "Place/Sea": 2, "calm/night": 1, "place/hill": 1,
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("kind", ["type", "tag", "path"])
 def test_every_facet_value_is_a_filter_that_finds_its_count(diary: Library, kind: str) -> None:
     facets = diary.documents.facets(OWNER)[{"type": "types", "tag": "tags", "path": "folders"}[kind]]
@@ -107,17 +91,3 @@ def test_documents_are_listed_by_path_with_what_was_read(diary: Library, notes: 
     assert (other.title, other.tags, other.file_type) == ("Other", ("Calm", "place/sea"), "markdown")
     assert (other.state, other.chunks, other.root) == ("indexed", 1, str(notes))
     assert other.size == (notes / "other.md").stat().st_size
-
-
-def test_file_without_text_is_listed_with_the_reason(diary: Library, notes: Path) -> None:
-    (notes / "photo.bin").write_bytes(bytes(range(256)) * 20)
-    index(diary, "diary", notes)
-    photo = next(each for each in diary.documents.all(OWNER, "diary") if each.path == "photo.bin")
-    assert photo.state == "skipped"
-    assert photo.reason
-
-
-@pytest.mark.parametrize("around", [-1, 21])
-def test_neighbours_beyond_the_range_are_refused(diary: Library, around: int) -> None:
-    with pytest.raises(InvalidInput, match=f"around is {around}"):
-        diary.documents.neighbours(OWNER, "diary", "any", around=around)

@@ -43,13 +43,6 @@ def test_a_long_document_comes_in_parts_that_are_all_of_it(sea: Library, path: s
     assert parts > 1, "it did not fit at once"
 
 
-def test_a_part_that_begins_with_a_passage_that_is_gone_is_refused(sea: Library) -> None:
-    [elsewhere] = sea.documents.get(OWNER, "s", "moon.md").chunks
-    for key in ("nothing", elsewhere.key):
-        with pytest.raises(NotFound, match="no longer"):
-            sea.documents.excerpt(OWNER, "s", "tides.md", start=key)
-
-
 def test_only_the_passages_of_the_lines_that_are_asked_for(sea: Library) -> None:
     whole = sea.documents.get(OWNER, "s", "tides.md").chunks
     some = sea.documents.excerpt(OWNER, "s", "tides.md", whole[3].start_line, whole[4].end_line)
@@ -64,13 +57,6 @@ def test_lines_that_cannot_be_are_refused(sea: Library) -> None:
     with pytest.raises(NotFound, match="no text from line 99") as error:
         sea.documents.excerpt(OWNER, "s", "moon.md", 99)
     assert "3" in error.value.suggestion
-
-
-def test_lines_between_two_passages_are_said_to_be_empty_and_not_all_behind_them(sea: Library) -> None:
-    first, second, *_ = sea.documents.get(OWNER, "s", "tides.md").chunks
-    assert second.start_line - first.end_line > 1
-    with pytest.raises(NotFound, match=f"no text in lines {first.end_line + 1} to {first.end_line + 1}"):
-        sea.documents.excerpt(OWNER, "s", "tides.md", first.end_line + 1, first.end_line + 1)
 
 
 def test_around_a_passage_with_the_links_of_its_document(sea: Library) -> None:
@@ -112,17 +98,6 @@ def test_the_store_that_is_meant(library: Library, notes: Path) -> None:
     assert str(ungranted.value).replace("other", "…") == str(unknown.value).replace("mother", "…")
 
 
-def test_the_configured_store_is_meant_where_there_are_several(library: Library, notes: Path) -> None:
-    index(library, "s", notes)
-    index(library, "other", notes)
-    with_default = Library.open(library.settings.model_copy(update={"default_store": "other"}))
-    try:
-        assert with_default.stores.one(OWNER) == "other"
-        assert with_default.stores.one(GUEST) == "s"
-    finally:
-        with_default.close()
-
-
 def test_lines_are_cut_out_of_their_passages(sea: Library) -> None:
     [whole] = sea.documents.get(OWNER, "s", "moon.md").chunks
     [part] = sea.documents.excerpt(OWNER, "s", "moon.md", 3, 3).view.chunks
@@ -131,9 +106,3 @@ def test_lines_are_cut_out_of_their_passages(sea: Library) -> None:
     assert part.content[slice(*part.shown)] == part.content
     with pytest.raises(NotFound, match="no text in lines 2 to 2"):
         sea.documents.excerpt(OWNER, "s", "moon.md", 2, 2)
-
-
-def test_who_asks_for_the_lines_before_the_text_is_told_where_it_begins(sea: Library) -> None:
-    with pytest.raises(NotFound, match="no text in lines 1 to 3") as error:
-        sea.documents.excerpt(OWNER, "s", "diary.md", 1, 3)
-    assert error.value.suggestion == "Its first line with text is 4, its last is 6."

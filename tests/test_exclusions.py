@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.errors import NotFound, StoreError
+from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -53,22 +53,6 @@ def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Pa
     assert {path: library.files.get(OWNER, "s", path).state for path in expected} == expected
 
 
-def test_what_the_store_knows_and_what_the_disk_says_may_be_asked_apart(
-    library: Library, shelf: Path
-) -> None:
-    (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    index(library, "s")
-    library.files.exclude(OWNER, "s", "tea.md")
-    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
-    (shelf / "cup.md").unlink()
-    known = library.files.all(OWNER, "s", compared=False)
-    read = {"bad.md": "failed", "cup.md": "indexed", "pot.md": "indexed", "tea.md": "excluded"}
-    assert {file.path: file.state for file in known} == read
-    on_disk = library.files.states(OWNER, "s")
-    now = {"bad.md": "failed", "cup.md": "missing", "pot.md": "changed", "tea.md": "fresh"}
-    assert {file.path: on_disk[file.id] for file in known} == now
-
-
 @pytest.mark.parametrize(
     "ask",
     [
@@ -99,19 +83,6 @@ def test_nobody_keeps_a_snapshot_of_the_store_while_the_disk_is_asked(
     assert looked == [False]
 
 
-def test_a_failed_file_that_was_mended_is_changed(library: Library, shelf: Path) -> None:
-    (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    index(library, "s")
-    (shelf / "bad.md").write_text("Words again.\n")
-    assert states(library)["bad.md"] == "changed"
-
-
-def test_a_file_that_no_folder_holds_is_named(library: Library, shelf: Path) -> None:
-    for ask in (library.files.get, library.jobs.request_file, library.files.exclude):
-        with pytest.raises(NotFound, match=r"Store 's' has no (file|document) 'gone\.md'\."):
-            ask(OWNER, "s", "gone.md")
-
-
 # --- reading one again ----------------------------------------------------------------
 
 
@@ -133,43 +104,6 @@ def test_a_file_is_read_again_though_it_did_not_change(library: Library, shelf: 
     assert keys(library, "s", "tea.md") == before
 
 
-def test_a_file_of_a_paused_folder_is_read_again(library: Library, shelf: Path) -> None:
-    library.sources.pause(OWNER, "s", 1)
-    (shelf / "tea.md").write_text("# Tea\n\nThe leaves are wet.\n")
-    library.jobs.request_file(OWNER, "s", "tea.md")
-    run(library)
-    assert found(library, "leaves are wet") == ["tea.md"]
-
-
-def test_a_missing_file_that_is_to_be_read_again_is_forgotten(library: Library, shelf: Path) -> None:
-    (shelf / "tea.md").unlink()
-    (shelf / "pot.md").unlink()
-    library.jobs.request_file(OWNER, "s", "tea.md")
-    assert outcomes(run(library)) == {"tea.md": "deleted"}
-    assert states(library) == {"cup.md": "fresh", "pot.md": "missing"}
-
-
-def test_a_moved_file_that_is_to_be_read_again_is_found_where_it_is_now(
-    library: Library, shelf: Path
-) -> None:
-    before = keys(library, "s", "tea.md")
-    (shelf / "drinks").mkdir()
-    (shelf / "tea.md").rename(shelf / "drinks" / "tea.md")
-    (shelf / "new.md").write_text("Nobody asked for it.\n")
-    library.jobs.request_file(OWNER, "s", "tea.md")
-    job = run(library)
-    assert (outcomes(job), job.texts_embedded) == ({"drinks/tea.md": "moved"}, 0)
-    assert keys(library, "s", "drinks/tea.md") == before
-    assert "new.md" not in paths(library)
-
-
-def test_reading_one_file_again_complains_of_no_other(library: Library, shelf: Path) -> None:
-    (shelf / "loop").symlink_to(shelf)
-    assert "loop" in index(library, "s").message
-    library.jobs.request_file(OWNER, "s", "tea.md")
-    assert run(library).message == ""
-
-
 # --- taking out and back --------------------------------------------------------------
 
 
@@ -182,21 +116,6 @@ def test_an_excluded_file_is_forgotten_and_listed_with_its_reason(library: Libra
     assert excluded.root == str(shelf)
 
 
-def test_an_excluded_file_that_is_found_still_is_listed_with_its_passages(
-    library: Library, shelf: Path
-) -> None:
-    library.files.exclude(OWNER, "s", "tea.md", "It is a draft.")
-    for file in (library.files.get(OWNER, "s", "tea.md"), library.files.all(OWNER, "s")[-1]):
-        assert (file.path, file.state, file.reason, file.chunks) == (
-            "tea.md",
-            "excluded",
-            "It is a draft.",
-            1,
-        )
-    run(library)
-    assert library.files.get(OWNER, "s", "tea.md").chunks == 0
-
-
 def test_an_excluded_file_of_an_unplugged_disk_is_forgotten(
     library: Library, shelf: Path, tmp_path: Path
 ) -> None:
@@ -206,46 +125,6 @@ def test_an_excluded_file_of_an_unplugged_disk_is_forgotten(
     assert (outcomes(job), job.message) == ({"tea.md": "excluded"}, "")
     assert found(library, "tea stands") == []
     assert found(library, "pot stands") == ["pot.md"]
-
-
-@pytest.mark.parametrize("whole", [False, True], ids=["with another file", "with the whole folder"])
-def test_an_excluded_file_is_forgotten_when_others_of_its_unplugged_disk_are_asked_for(
-    library: Library, shelf: Path, tmp_path: Path, whole: bool
-) -> None:
-    shelf.rename(tmp_path / "gone")
-    library.files.exclude(OWNER, "s", "tea.md")
-    if whole:
-        library.jobs.cancel(OWNER, "s")
-        library.jobs.request(OWNER, "s")
-    else:
-        library.jobs.request_file(OWNER, "s", "pot.md")
-    job = run(library)
-    assert outcomes(job) == {"tea.md": "excluded", str(shelf): "failed"}
-    assert job.message.startswith(f"The folder {str(shelf)!r}")
-    assert found(library, "tea stands") == []
-    assert [found(library, f"{name} stands") for name in ("pot", "cup")] == [["pot.md"], ["cup.md"]]
-
-
-def test_an_excluded_file_of_a_folder_that_cannot_be_listed_is_forgotten(
-    library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (shelf / "herbs").mkdir()
-    for name in ("mint", "sage"):
-        (shelf / "herbs" / f"{name}.md").write_text(f"The {name} stands on the shelf.\n")
-    index(library, "s")
-    library.files.exclude(OWNER, "s", "herbs/mint.md")
-    library.jobs.cancel(OWNER, "s")
-    run(library)
-    scan = os.scandir
-
-    def refuse(path: Any) -> Any:
-        if os.fsencode(path).endswith(b"herbs/"):
-            raise PermissionError(13, "Permission denied")
-        return scan(path)
-
-    monkeypatch.setattr("os.scandir", refuse)
-    index(library, "s")
-    assert found(library, "stands on the shelf") == ["cup.md", "herbs/sage.md", "pot.md", "tea.md"]
 
 
 def test_a_file_is_excluded_together_with_the_request_to_forget_it_or_not_at_all(
@@ -287,13 +166,6 @@ def test_an_overlapping_folder_does_not_bring_an_excluded_file_back(library: Lib
     assert paths(library) == []
 
 
-def test_a_dry_run_leaves_an_excluded_file_out(library: Library, shelf: Path) -> None:
-    library.files.exclude(OWNER, "s", "tea.md")
-    run(library)
-    plan = library.sources.plan(OWNER, "s", library.sources.get(OWNER, "s", 1), force=True)
-    assert [path for _, path, _ in plan.rows()] == ["cup.md", "pot.md"]
-
-
 def test_a_file_that_is_taken_back_is_read_and_nothing_else(library: Library, shelf: Path) -> None:
     library.files.exclude(OWNER, "s", "tea.md")
     run(library)
@@ -304,39 +176,6 @@ def test_a_file_that_is_taken_back_is_read_and_nothing_else(library: Library, sh
     assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}
 
 
-def test_a_file_that_is_taken_back_before_it_was_forgotten_keeps_its_passages(
-    library: Library, shelf: Path
-) -> None:
-    before = keys(library, "s", "tea.md")
-    library.files.exclude(OWNER, "s", "tea.md")
-    library.files.take_back(OWNER, "s", "tea.md")
-    run(library)
-    assert keys(library, "s", "tea.md") == before
-
-
-def test_only_an_excluded_file_can_be_taken_back(library: Library, shelf: Path) -> None:
-    with pytest.raises(NotFound, match=r"No file called 'tea\.md' is excluded from store 's'\."):
-        library.files.take_back(OWNER, "s", "tea.md")
-
-
-def test_a_file_is_excluded_by_its_path_so_that_it_comes_back_where_it_is_moved_to(
-    library: Library, shelf: Path
-) -> None:
-    library.files.exclude(OWNER, "s", "tea.md")
-    run(library)
-    (shelf / "tea.md").rename(shelf / "herbs.md")
-    index(library, "s")
-    assert paths(library) == ["cup.md", "herbs.md", "pot.md"]
-    assert states(library)["tea.md"] == "excluded"
-
-
-def test_a_document_that_moves_to_an_excluded_path_is_forgotten(library: Library, shelf: Path) -> None:
-    library.files.exclude(OWNER, "s", "tea.md")
-    run(library)
-    (shelf / "pot.md").rename(shelf / "tea.md")
-    assert outcomes(index(library, "s")) == {"pot.md": "deleted"}
-
-
 def test_removing_the_folder_forgets_its_exclusions(library: Library, shelf: Path) -> None:
     library.files.exclude(OWNER, "s", "tea.md")
     library.sources.remove(OWNER, "s", 1)
@@ -344,64 +183,3 @@ def test_removing_the_folder_forgets_its_exclusions(library: Library, shelf: Pat
     assert library.files.all(OWNER, "s") == []
     index(library, "s", shelf)
     assert paths(library) == ["cup.md", "pot.md", "tea.md"]
-
-
-@pytest.mark.parametrize("inner_first", [True, False])
-def test_a_file_stays_out_when_another_folder_that_holds_it_is_removed(
-    library: Library, notes: Path, inner_first: bool
-) -> None:
-    (notes / "sub").mkdir()
-    for name in ("a", "b"):
-        (notes / "sub" / f"{name}.md").write_text(f"The {name} sleeps.\n")
-    library.create_store(OWNER, "s", "hashing")
-    for folder in (notes / "sub", notes) if inner_first else (notes, notes / "sub"):
-        library.add_source(OWNER, "s", folder, ["**/a.md"] if folder == notes else ["**/*"])
-    library.sources.change(OWNER, "s", 2 if inner_first else 1, ["**/*"])
-    library.jobs.request(OWNER, "s")
-    run(library)
-    [out] = [path for path in paths(library) if path.endswith("a.md")]
-    library.files.exclude(OWNER, "s", out, "It is a draft.")
-    run(library)
-
-    library.sources.remove(OWNER, "s", 1)
-    run(library)
-
-    assert found(library, "sleeps") == [path for path in paths(library) if path.endswith("b.md")]
-    [excluded] = [file for file in library.files.all(OWNER, "s") if file.state == "excluded"]
-    assert (excluded.path.split("/")[-1], excluded.reason) == ("a.md", "It is a draft.")
-    library.files.take_back(OWNER, "s", excluded.path)
-    run(library)
-    assert len(found(library, "sleeps")) == 2
-
-
-def test_two_files_of_one_name_that_are_excluded_are_listed_both(
-    library: Library, shelf: Path, tmp_path: Path
-) -> None:
-    """A folder that the first source gets later may be called like the second one."""
-    (tmp_path / "more").mkdir()
-    library.add_source(OWNER, "s", tmp_path / "more", ["**/*"])
-    (shelf / "more").mkdir()
-    for folder in (shelf / "more", tmp_path / "more"):
-        (folder / "jar.md").write_text(f"The jar of {folder.parent.name} stands on the shelf.\n")
-    index(library, "s")
-    library.files.exclude(OWNER, "s", "more/jar.md")
-    before = [(file.root, file.state) for file in library.files.all(OWNER, "s") if file.path == "more/jar.md"]
-    run(library)
-    after = [(file.root, file.state) for file in library.files.all(OWNER, "s") if file.path == "more/jar.md"]
-    expected = [(str(shelf), "excluded"), (str(tmp_path / "more"), "excluded")]
-    assert (sorted(before), sorted(after)) == (sorted(expected), sorted(expected))
-
-
-def test_a_file_of_a_second_folder_is_excluded_by_the_path_that_is_shown(
-    library: Library, shelf: Path, tmp_path: Path
-) -> None:
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "tea.md").write_text("# Tea\n\nThe tea at work.\n")
-    index(library, "s", work)
-    library.files.exclude(OWNER, "s", "work/tea.md")
-    run(library)
-    assert paths(library) == ["cup.md", "pot.md", "tea.md"]
-    library.files.take_back(OWNER, "s", "work/tea.md")
-    run(library)
-    assert paths(library) == ["cup.md", "pot.md", "tea.md", "work/tea.md"]

@@ -9,13 +9,13 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from rag_core.errors import EmbedderError, ExtractError, InvalidInput, ModelMissing, VectorError
+from rag_core.errors import EmbedderError, ExtractError, InvalidInput, VectorError
 from rag_core.extract import extract, file_type
 from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.library import Library
 from rag_core.models import EmbedderOptions, open_embedder
 from rag_core.types import OWNER, Filters
-from rag_core.vectors.backends import address_of, destination, existing, kinds, open_remote
+from rag_core.vectors.backends import address_of, kinds, open_remote
 from tests.configured import settings
 from tests.conftest import index
 from tests.consistency import check_library
@@ -103,20 +103,6 @@ def test_files_of_a_claimed_suffix_are_read_by_the_package_and_found(
     check_library(library, "s")
 
 
-def test_doctor_names_who_reads_a_file(example_package: None, library: Library, notes: Path) -> None:
-    for name in ("heron.fountain", "heron.md"):
-        (notes / name).write_text(SCRIPT, "utf-8")
-    index(library, "s", notes)
-    told = {
-        name: " ".join(step.sentence for step in library.upkeep.explain(OWNER, str(notes / name))[0].steps)
-        for name in ("heron.fountain", "heron.md")
-    }
-    assert (
-        "It was read as screenplay by the package 'commonplace-example' 0.1.0 on " in told["heron.fountain"]
-    )
-    assert "It was read as markdown by Commonplace itself on " in told["heron.md"]
-
-
 def test_a_store_can_have_an_embedder_and_a_vector_index_of_packages(
     example_package: None, library: Library, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,11 +116,6 @@ def test_a_store_can_have_an_embedder_and_a_vector_index_of_packages(
     assert (tmp_path / "shelf" / "s.db").is_file()
     answer = library.search(OWNER, "herons", ["s"], mode="vector")
     assert (answer.notices, [hit.document.path for hit in answer.hits]) == ((), ["heron.md"])
-
-
-def test_an_embedder_of_a_package_says_that_it_lacks_a_model(example_package: None) -> None:
-    with pytest.raises(ModelMissing, match="has no model 'words'"):
-        open_embedder("example:words", EmbedderOptions())
 
 
 # --- chunkers ---------------------------------------------------------------------------
@@ -167,14 +148,6 @@ def test_a_chunker_of_a_package_cuts_the_files_of_a_type(
     ]
     assert len(library.documents.get(OWNER, "s", "poem.txt").chunks) == 1, "other types are cut as before"
     check_library(library, "s")
-
-
-def test_a_passage_of_a_chunker_is_cut_again_where_the_embedder_reads_less(example_package: None) -> None:
-    text = "heron " * 500
-    found = extract(text.encode(), PurePosixPath("a.md"))
-    passages = cut(found, chunk_spec(64, by_type={"markdown": (1000, 0, "stanzas")}), None)
-    assert len(passages) > 1
-    assert all(text[each.start : each.end] == each.text for each in passages)
 
 
 def test_a_chunker_that_no_package_brings_is_refused_before_a_store_is_made(with_stanzas: Library) -> None:
@@ -239,15 +212,6 @@ def test_two_packages_with_one_name_are_both_refused_and_named(install: Install,
         open_embedder("twin:model", EmbedderOptions())
     with pytest.raises(VectorError, match=both):
         open_remote("twin://there", 8, "cosine", {})
-
-
-def test_names_that_no_package_brings_are_said_to_be_none(example_package: None) -> None:
-    with pytest.raises(
-        InvalidInput, match=r"There is no embedder called 'other:x'. No installed package adds it"
-    ):
-        open_embedder("other:x", EmbedderOptions())
-    with pytest.raises(InvalidInput, match=r"There is no vector index called 'other'. Use local, .*shelf"):
-        address_of("other", "s", {})
 
 
 # --- packages that are broken -----------------------------------------------------------
@@ -432,18 +396,6 @@ def test_a_backend_that_does_not_say_where_texts_go_is_not_used(install: Install
         open_remote("odd://here", 8, "cosine", {})
 
 
-def test_where_texts_go_with_a_backend_can_be_said(install: Install) -> None:
-    backend(install, server="'https://vectors.example.org'")
-    assert destination("odd", {}) == "goes to vectors.example.org"
-    assert open_remote("odd://here", 8, "cosine", {}).server == "https://vectors.example.org"
-
-
-def test_an_address_must_lead_back_to_its_backend(install: Install) -> None:
-    backend(install, address="'s3vectors://bucket'")
-    with pytest.raises(VectorError, match="gave an address that does not begin with odd://"):
-        address_of("odd", "s", {})
-
-
 @pytest.mark.parametrize("search", ["[('key', float('nan'))]", "[('key',)]", "1 / 0", "None"])
 def test_whatever_goes_wrong_in_an_index_is_one_error_without_what_it_holds(
     install: Install, search: str
@@ -455,11 +407,3 @@ def test_whatever_goes_wrong_in_an_index_is_one_error_without_what_it_holds(
     with pytest.raises(VectorError, match=r"failed in keys \(KeyError\)\.") as caught:
         list(remote.keys())
     assert "secret" not in str(caught.value)
-
-
-def test_an_index_that_is_there_is_opened_by_its_address(example_package: None, tmp_path: Path) -> None:
-    address = f"shelf://{tmp_path}/here.db"
-    open_remote(address, 16, "cosine", {}).prepare("me")
-    assert existing(address, {}).owner() == "me"
-    with pytest.raises(VectorError, match="There is no shelf"):
-        existing(f"shelf://{tmp_path}/elsewhere.db", {})

@@ -73,29 +73,6 @@ def test_python_that_does_not_parse_is_read_by_its_indentation() -> None:
     assert parts(PYTHON + "x = (\n", "a.py")[:-1] == parts(PYTHON + "x = 1\n", "a.py")[:-1]
 
 
-@pytest.mark.parametrize(
-    "text", ["print 'python two'\n", "{% if x %}\n", "(" * 5000, "x = " + "-" * 50_000 + "1"]
-)
-def test_python_without_any_definition_is_one_segment(text: str) -> None:
-    assert parts(text, "a.py") == [("", text)]
-
-
-def test_doubtful_python_gives_no_warning_of_its_own() -> None:
-    assert parts('def f(): return "\\d" is 1\n', "a.py")[0][0] == "f"
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_python_lines_are_counted_with_any_line_end(newline: str) -> None:
-    text = newline.join(["import a", "", "\fdef f():", "    pass", "def g():", "    pass", ""])
-    assert [name for name, _ in parts(text, "a.py")] == ["", "f", "g"]
-
-
-@given(st.lists(st.sampled_from(PYTHON.splitlines(keepends=True)), max_size=25))
-@settings(deadline=None)
-def test_python_segments_are_gapless_for_any_source(lines: list[str]) -> None:
-    parts("".join(lines), "a.py")
-
-
 def test_large_values_of_a_json_object_are_segments() -> None:
     text = f'{{"name": "n", "version": 1,\n "scripts": {{"a": "{LONG}"}},\n "more\\u0021": ["{LONG}"]}}\n'
     assert [name for name, _ in parts(text, "a.json")] == ["name", "scripts", "more!"]
@@ -115,11 +92,6 @@ def test_records_of_json_lines_are_kept_whole_and_short_ones_share_a_segment() -
     assert parts(text.replace("\n", "\r\n"), "log.ndjson")[1] == ("4", long[0].replace("\n", "\r\n"))
 
 
-def test_a_last_record_that_is_still_being_written_stands_alone() -> None:
-    records = [json.dumps({"what": LONG}) + "\n" for _ in range(2)]
-    assert [name for name, _ in parts("".join([*records, '{"what": "x']), "log.jsonl")] == ["1", "2", "3"]
-
-
 @pytest.mark.parametrize(
     ("first", "last", "day"),
     [
@@ -137,10 +109,6 @@ def test_json_lines_have_the_day_of_their_newest_record(first: object, last: obj
     text = "\n".join([json.dumps(first), *between, json.dumps({"text": LONG}), json.dumps(last), "{}"])
     assert read(text, "chat.jsonl").date == day
     assert read(text.replace("\n", "\r\n"), "chat.jsonl").date == day
-
-
-def test_only_json_lines_have_a_day_of_their_own() -> None:
-    assert read(json.dumps({"date": "2024-03-01", "text": LONG}, indent=1), "a.json").date is None
 
 
 @pytest.mark.parametrize(
@@ -168,10 +136,6 @@ def test_yaml_is_cut_at_top_level_keys_with_their_comments() -> None:
         ("spec", f"# about spec\nspec:\n  a: {LONG}\n  # b\n"),
         ("quoted key", f"'quoted key':\n- {LONG}\n"),
     ]
-
-
-def test_short_settings_share_a_segment() -> None:
-    assert len(parts("".join(f"key{n}: {n}\n" for n in range(40)), "a.yaml")) == 1
 
 
 def test_toml_is_cut_at_its_tables() -> None:
@@ -203,11 +167,6 @@ def test_csv_rows_with_line_breaks_inside_stay_whole() -> None:
     assert [name for name, _ in parts(text, "a.tsv")] == ["2-2", "3-3"]
 
 
-def test_a_csv_of_numbers_has_no_column_names() -> None:
-    found = read("1,2\n3,4\n", "a.csv")
-    assert [(s.anchor_ref, s.heading_path) for s in found.segments] == [("1-2", ())]
-
-
 def test_rst_sections_take_their_levels_as_they_appear() -> None:
     text = "=====\nTitle\n=====\nintro\n\nPart\n====\n\nSub ``x``\n---------\ntext\n\nNext\n====\nend\n"
     found = read(text, "a.rst")
@@ -219,11 +178,6 @@ def test_rst_sections_take_their_levels_as_they_appear() -> None:
     ]
     assert text[found.segments[0].start :].startswith("=====\nTitle")
     assert (found.title, found.title_from) == ("Title", "heading")
-
-
-def test_rst_tables_and_rules_are_no_sections() -> None:
-    text = "=====  =====\na      b\n=====  =====\n\ntext\n\n----\n\n  code\n  ----\n"
-    assert [segment.heading_path for segment in read(text, "a.rst").segments] == [()]
 
 
 def test_org_headings_are_sections() -> None:

@@ -95,20 +95,6 @@ def test_values_mean_what_their_author_wrote(raw: str, value: object) -> None:
     assert note(f"key: {raw}").metadata == {"key": value}
 
 
-def test_a_title_that_looks_like_a_number_keeps_its_spelling() -> None:
-    assert note("title: 1.10").title == "1.10"
-    assert note("title: 2024-03-05").title == "2024-03-05"
-    assert note("title: true").title == "true"
-
-
-def test_a_title_that_is_no_text_is_passed_over() -> None:
-    assert note("title: [[Link]]").title == "File name"
-
-
-def test_a_repeated_key_takes_its_last_value() -> None:
-    assert note("a: 1\na: 2").metadata == {"a": 2}
-
-
 @pytest.mark.parametrize(
     ("block", "tags"),
     [
@@ -247,11 +233,6 @@ def test_a_note_that_does_not_ask_for_it_is_not_private(name: str, text: str) ->
     assert not any("private" in warning for warning in found.warnings)
 
 
-def test_dashes_in_a_text_file_are_text() -> None:
-    found = extract(b"---\nA list: of: words\n---\nSome words.\n", PurePosixPath("a.txt"))
-    assert (body(found), found.warnings, found.metadata) == (found.text, (), {})
-
-
 @pytest.mark.parametrize(
     "part", ["{,", ",- ", ",& ", "&!", "private", "private: ", "private:\n ", "{private", "? "]
 )
@@ -266,12 +247,6 @@ def test_a_tag_that_is_too_deep_or_too_long_is_none_and_the_owner_is_told(text: 
     found = extract(text.format(name).encode(), PurePosixPath("a.md"))
     assert found.tags == ("good",)
     assert found.warnings[-1].startswith("1 of its 2 tags are left out: a tag has at most 10 levels")
-
-
-def test_ten_levels_are_a_tag() -> None:
-    tag = "/".join("abcdefghij")
-    found = extract(f"#{tag}\n".encode(), PurePosixPath("a.md"))
-    assert (found.tags, found.warnings) == ((tag,), ())
 
 
 def test_the_tags_of_a_note_are_bounded() -> None:
@@ -293,10 +268,6 @@ def test_aliases_that_unfold_to_billions_are_refused() -> None:
     assert "unfolds" in found.warnings[0]
 
 
-def test_an_alias_inside_itself_is_refused() -> None:
-    assert "front matter was kept as text" in note("a: &a [*a]").warnings[0]
-
-
 @pytest.mark.parametrize("block", ["a: " + "[" * 30_000 + "]" * 30_000, "- " * 30_000 + "a", "? " * 30_000])
 def test_nesting_that_would_crash_a_yaml_loader_is_refused(block: str) -> None:
     assert "nested" in note(block).warnings[0]
@@ -308,9 +279,3 @@ def test_any_block_gives_json_or_stays_text(block: str) -> None:
     found = note(block)
     json.dumps(found.metadata)
     assert found.warnings == () or body(found).startswith("---")
-
-
-def test_keys_within_keys_take_no_more_memory_than_their_text() -> None:
-    depth = 31
-    block = "{? " * depth + "'\\'" + ": 1}" + " : 1}" * (depth - 1)
-    assert len(json.dumps(note(block).metadata)) < 10_000

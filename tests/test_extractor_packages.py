@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from rag_core.errors import ExtractError, NotText
+from rag_core.errors import ExtractError
 from rag_core.extensions import Extension
-from rag_core.extract import Worker, extract, hardly_text
+from rag_core.extract import Worker, extract
 from rag_core.extract import worker as worker_module
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
@@ -80,28 +80,11 @@ def test_what_a_package_says_of_a_file_is_kept(read: Read) -> None:
     assert found.metadata == {"n": [1, None], "aliases": ["Post"]}
 
 
-def test_a_document_without_title_and_segments_is_whole_and_called_like_its_file(read: Read) -> None:
-    found = read("document(title='Untrue')")
-    assert (found.title, [(each.start, each.end) for each in found.segments]) == ("letter.foo", [(0, 10)])
-
-
 def test_characters_that_no_store_takes_are_replaced_one_for_one(read: Read) -> None:
     metadata = "{'k\\0': '\\udc00😀'}"
     found = read(f"document('a\\0b\\ud800c😀', title='t\\udfff', title_from='heading', metadata={metadata})")
     assert (found.text, found.title) == ("a\ufffdb\ufffdc😀", "t\ufffd")
     assert found.metadata == {"k\ufffd": "\ufffd😀"}
-
-
-def test_tags_of_a_package_have_the_same_limits(read: Read) -> None:
-    found = read("document(tags=('good', '/'.join('abcdefghijk')))")
-    assert found.tags == ("good",)
-    assert found.warnings[0].startswith("1 of its 2 tags are left out")
-
-
-def test_a_claimed_suffix_is_no_longer_one_that_is_hardly_text(install: Install) -> None:
-    assert hardly_text("a.epub")
-    install("reader", "1", {"extractors": {"book.epub": "made_up_reader:read"}})
-    assert not hardly_text("a.epub")
 
 
 # --- what is refused --------------------------------------------------------------------
@@ -141,14 +124,6 @@ def test_a_document_that_a_store_could_not_keep_fails_its_file(
         read(told)
     assert caught.value.message.startswith(WHO)
     assert wrong in caught.value.message
-
-
-@pytest.mark.parametrize("error", [NotText, ExtractError])
-def test_what_a_package_says_against_a_file_is_passed_on(read: Read, error: type[ExtractError]) -> None:
-    with pytest.raises(ExtractError) as caught:
-        read(f"(_ for _ in ()).throw({error.__name__}('It is empty.', 'Fill it.'))")
-    assert type(caught.value) is error
-    assert str(caught.value) == "It is empty. Fill it."
 
 
 # --- what goes wrong --------------------------------------------------------------------

@@ -98,13 +98,6 @@ def test_only_regular_files_are_read(tmp_path: Path, path: bytes, kind: str) -> 
         read_bytes(tmp_path, path, 100)
 
 
-def test_a_file_that_is_gone_is_an_error_with_a_next_step(tmp_path: Path) -> None:
-    with pytest.raises(ExtractError, match=r"'gone.md' cannot be read: no such file") as error:
-        read_bytes(tmp_path, b"gone.md", 100)
-    assert not isinstance(error.value, NotText)
-    assert error.value.suggestion
-
-
 # --- display ---------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import InvalidInput
 from rag_core.files import Preview, doubt
 from rag_core.library import Library
 from rag_core.types import OWNER, Job, Source
@@ -59,17 +59,6 @@ def test_files_that_new_globs_leave_out_are_forgotten_by_the_next_run(
     check_library(library, "s")
 
 
-def test_new_globs_can_be_tried_out_before(library: Library, source: Source) -> None:
-    draft = replace(source, include=("**/*.md",))
-
-    plan = library.sources.plan(OWNER, "s", draft)
-
-    assert plan.counts()["deleted"] == 1
-    assert plan.rows() == [("deleted", "d.txt", "")]
-    assert library.sources.get(OWNER, "s", source.id) == source
-    assert len(paths(library)) == 4
-
-
 @pytest.mark.parametrize(
     ("glob", "why"), [("../*.md", "leaves its folder"), ("**/*.mdd", r"matches '\*\*/\*.mdd'")]
 )
@@ -77,26 +66,6 @@ def test_unusable_globs_change_nothing(library: Library, source: Source, glob: s
     with pytest.raises(InvalidInput, match=why):
         library.sources.change(OWNER, "s", source.id, [glob])
     assert library.sources.get(OWNER, "s", source.id) == source
-
-
-def test_globs_that_choose_nothing_any_more_forget_all_and_say_so(
-    library: Library, notes: Path, source: Source
-) -> None:
-    (notes / "last.mdd").write_text("It goes.\n")
-    library.sources.change(OWNER, "s", source.id, ["**/*.mdd"])
-    (notes / "last.mdd").unlink()
-
-    job = index(library, "s")
-
-    assert "matches '**/*.mdd'" in job.message
-    assert paths(library) == []
-
-
-def test_globs_of_a_folder_that_is_not_there_may_change(
-    library: Library, notes: Path, source: Source
-) -> None:
-    notes.rename(notes.with_name("unplugged"))
-    assert library.sources.change(OWNER, "s", source.id, ["**/*.mdd"]).include == ("**/*.mdd",)
 
 
 INNER = [
@@ -131,20 +100,6 @@ def test_a_folder_inside_one_that_takes_all_of_it_is_not_added(
     assert len(roots(library)) == (1 if is_covered else 2)
 
 
-def test_a_paused_folder_takes_nothing_of_those_inside_it(
-    library: Library, notes: Path, source: Source
-) -> None:
-    (notes / "inner").mkdir()
-    library.sources.pause(OWNER, "s", source.id)
-    assert library.add_source(OWNER, "s", notes / "inner", source.include).root == str(notes / "inner")
-
-
-def test_an_unknown_folder_is_refused_with_those_that_there_are(library: Library, source: Source) -> None:
-    with pytest.raises(NotFound, match="no folder with the number 77") as error:
-        library.sources.change(OWNER, "s", 77, ["**/*"])
-    assert f"{source.id} ({source.root})" in error.value.suggestion
-
-
 # --- pausing ----------------------------------------------------------------------------
 
 
@@ -160,28 +115,6 @@ def test_a_paused_folder_keeps_its_documents_and_is_left_out_of_runs_over_all(
 
     assert len(paths(library)) == 5
     assert "a.md" in paths(library)
-
-
-def test_a_paused_folder_can_be_indexed_alone_and_stays_paused(
-    library: Library, notes: Path, source: Source
-) -> None:
-    library.sources.pause(OWNER, "s", source.id)
-    (notes / "new.md").write_text("It is new.\n")
-
-    library.jobs.request(OWNER, "s", [source.id])
-
-    assert outcomes(run(library)) == {"new.md": "added"}
-    assert library.sources.get(OWNER, "s", source.id).paused
-
-
-def test_a_folder_goes_on_behind_its_pause(library: Library, notes: Path, source: Source) -> None:
-    library.sources.pause(OWNER, "s", source.id)
-    (notes / "new.md").write_text("It is new.\n")
-    index(library, "s")
-
-    library.sources.pause(OWNER, "s", source.id, paused=False)
-
-    assert outcomes(index(library, "s")) == {"new.md": "added"}
 
 
 # --- removing ---------------------------------------------------------------------------
@@ -204,14 +137,6 @@ def test_removing_a_folder_forgets_its_documents_and_no_others(
     assert index(library, "s").counts == {"unchanged": 1}
 
 
-def test_what_removing_would_forget_can_be_seen_before(library: Library, source: Source) -> None:
-    plan = library.sources.plan(OWNER, "s", replace(source, removed=True))
-
-    assert plan.counts()["deleted"] == 4
-    assert {outcome for outcome, _, _ in plan.rows()} == {"deleted"}
-    assert roots(library) == [source.root]
-
-
 def test_a_folder_whose_disk_is_gone_can_be_removed(
     library: Library, notes: Path, source: Source, other: Source
 ) -> None:
@@ -222,13 +147,6 @@ def test_a_folder_whose_disk_is_gone_can_be_removed(
 
     assert (job.state, job.failed, job.message) == ("done", 0, "")
     assert paths(library) == ["other/zebra.md"]
-
-
-def test_a_paused_folder_can_be_removed(library: Library, source: Source) -> None:
-    library.sources.pause(OWNER, "s", source.id)
-    library.sources.remove(OWNER, "s", source.id)
-    run(library)
-    assert (paths(library), roots(library)) == ([], [])
 
 
 def test_a_removal_that_was_cancelled_goes_on_with_the_next_run(
@@ -255,26 +173,6 @@ def test_a_removal_that_was_cancelled_goes_on_with_the_next_run(
     assert roots(library) == [other.root]
 
 
-def test_a_removal_that_was_interrupted_is_asked_for_still(
-    library: Library, source: Source, other: Source, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
-    library.sources.remove(OWNER, "s", source.id)
-    seen: list[Job] = []
-
-    def stop() -> bool:
-        return bool(seen) and seen[-1].counts.get("deleted", 0) == 2
-
-    job = library.jobs.run(OWNER, "s", seen.append, stop=stop)
-    assert job is not None
-    assert job.state == "interrupted"
-    assert 1 < len(paths(library)) < 5
-
-    assert run(library).state == "done"
-
-    assert paths(library) == ["other/zebra.md"]
-
-
 def test_adding_the_folder_again_before_the_run_keeps_it_with_the_new_globs(
     library: Library, notes: Path, source: Source
 ) -> None:
@@ -286,49 +184,6 @@ def test_adding_the_folder_again_before_the_run_keeps_it_with_the_new_globs(
     assert (again.id, again.removed, again.include) == (source.id, False, ("**/*.txt",))
     assert job.counts["deleted"] == 3
     assert paths(library) == ["d.txt"]
-
-
-def test_adding_the_folder_again_while_it_is_being_removed_brings_all_of_it_back(
-    library: Library, notes: Path, source: Source, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
-    library.sources.remove(OWNER, "s", source.id)
-
-    def add_again(job: Job) -> None:
-        if job.counts.get("deleted") == 2 and library.sources.get(OWNER, "s", source.id).removed:
-            library.add_source(OWNER, "s", notes, ["**/*"])
-            library.jobs.request(OWNER, "s")
-
-    library.jobs.run(OWNER, "s", add_again)
-
-    assert paths(library) == ["a.md", "b.md", "c.md", "d.txt"]
-    assert roots(library) == [source.root]
-    check_library(library, "s")
-
-
-@pytest.mark.parametrize("inner_first", [True, False])
-def test_a_folder_inside_takes_over_the_files_that_it_shared_and_embeds_nothing_again(
-    library: Library, notes: Path, source: Source, inner_first: bool
-) -> None:
-    inner = notes / "inner"
-    inner.mkdir()
-    (inner / "deep.md").write_text("The zebra sleeps.\n")
-    first, second = (inner, notes) if inner_first else (notes, inner)
-    library.create_store(OWNER, "t", "hashing")
-    for folder in (first, second):
-        index(library, "t", folder, *(["*.md"] if folder == notes else []))
-    outer = next(s for s in library.stores.info(OWNER, "t").sources if s.root == str(notes))
-    library.sources.change(OWNER, "t", outer.id, ["**/*"])
-    index(library, "t")
-
-    library.sources.remove(OWNER, "t", outer.id)
-    job = library.jobs.run(OWNER, "t")
-
-    assert job is not None
-    assert job.texts_embedded == 0
-    assert [path.split("/")[-1] for path in paths(library, "t")] == ["deep.md"]
-    assert found(library, "zebra", "t") == paths(library, "t")
-    check_library(library, "t")
 
 
 # --- how they stand ---------------------------------------------------------------------

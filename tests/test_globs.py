@@ -34,25 +34,6 @@ def test_a_gitignore_leaves_out_what_it_names(tmp_path: Path) -> None:
     assert found(tmp_path) == ["a.md", "sub/top.md"]
 
 
-def test_a_nested_gitignore_is_relative_to_its_own_folder_and_wins(tmp_path: Path) -> None:
-    plant(tmp_path, "a.log", "sub/keep.log", "sub/other.log", "sub/x.md", "x.md", "sub/deep/x.md")
-    plant(tmp_path, ".gitignore", text=b"*.log\n")
-    plant(tmp_path, "sub/.gitignore", text=b"!keep.log\n/x.md\n")
-    assert found(tmp_path) == ["sub/deep/x.md", "sub/keep.log", "x.md"]
-
-
-def test_a_negated_line_does_not_reach_into_an_ignored_folder(tmp_path: Path) -> None:
-    plant(tmp_path, "out/keep.md", "logs/keep.md", "logs/b.md")
-    plant(tmp_path, ".gitignore", text=b"out/\n!out/keep.md\nlogs/*\n!logs/keep.md\n")
-    assert found(tmp_path) == ["logs/keep.md"]
-
-
-def test_lines_git_cannot_use_are_passed_over(tmp_path: Path) -> None:
-    plant(tmp_path, "a.md", "a.log", b"b\xff.tmp", "build/x.md")
-    plant(tmp_path, ".gitignore", text=b"\xef\xbb\xbf*.log\n!\n[z-a]\n\\\n/\nbuild/\n!/\nb\xff.tmp\n")
-    assert found(tmp_path) == ["a.md"]
-
-
 def test_gitignores_above_the_root_count_up_to_the_repositorys_top(tmp_path: Path) -> None:
     plant(tmp_path, "repo/docs/in/a.md", "repo/docs/in/b.log", "repo/docs/in/c.txt", "repo/docs/in/d.tmp")
     plant(tmp_path, "repo/.git/HEAD")
@@ -68,60 +49,12 @@ def test_without_a_repository_gitignores_above_the_root_do_not_count(tmp_path: P
     assert found(tmp_path / "docs") == ["a.log"]
 
 
-@pytest.mark.parametrize("rule", [b"/private/\n", b"*\n", b"notes\n"])
-def test_a_root_that_its_repository_ignores_is_read_all_the_same(tmp_path: Path, rule: bytes) -> None:
-    plant(tmp_path, ".git/HEAD", "private/notes/a.md")
-    plant(tmp_path, ".gitignore", text=rule)
-    assert found(tmp_path / "private/notes") == ["a.md"]
-
-
 GIT_LINES = st.sampled_from(
-    [
-        "*.log",
-        "!*.log",
-        "a/",
-        "!a/",
-        "/a",
-        "!/a",
-        "*",
-        "**",
-        "!*/",
-        "*/",
-        "!*.md",
-        "a/b",
-        "!a/b",
-        "**/b",
-        "**/",
-        "a/**",
-        "a/*",
-        "!a/*",
-        "b/c.md",
-        "!c.md",
-        "**/c.*",
-        "[ab]",
-        "[^a]",
-        "?.log",
-        "/*",
-        "/",
-        "!/",
-        "!",
-        "a/**/c.md",
-        "!b",
-        "c.md/",
-        "\\!x",
-        "#x",
-        "\\#x",
-        "a\\*b",
-        "a*b",
-        "[[:alpha:]]",
-        "[z-a]",
-        "**/a/**/b/**",
-        "a**d",
-        "/**/x.log",
-        "x\\",
-        "//a",
-        "a//",
-    ]
+    r"""
+    *.log !*.log a/ !a/ /a !/a * ** !*/ */ !*.md a/b !a/b **/b **/ a/** a/* !a/* b/c.md !c.md **/c.*
+    [ab] [^a] ?.log /* / !/ ! a/**/c.md !b c.md/ \!x #x \#x a\*b a*b [[:alpha:]] [z-a] **/a/**/b/**
+    a**d /**/x.log x\ //a a//
+    """.split()
 )
 
 
@@ -153,28 +86,19 @@ TREE = ("README.MD", "a.md", "b.txt", "notes/a.md", "notes/c.py", "notes/2024/d.
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        ("**/*", set(TREE)),
         ("**", set(TREE)),
         (".", set(TREE)),
         ("**/*.md", {"README.MD", "a.md", "notes/a.md", "notes/2024/d.md"}),
         ("*.md", {"README.MD", "a.md"}),
-        ("*.MD", {"README.MD", "a.md"}),
         ("./*.md", {"README.MD", "a.md"}),
-        ("*.{md,txt}", {"README.MD", "a.md", "b.txt"}),
         ("**/*.{p{y,l},txt}", {"b.txt", "notes/c.py", "notes/2024/e.txt"}),
         ("{notes/2024,nowhere}/*.md", {"notes/2024/d.md"}),
-        ("?.md", {"a.md"}),
-        ("**/[a-c].*", {"a.md", "b.txt", "notes/a.md", "notes/c.py"}),
-        ("**/[!a-c].*", {"notes/2024/d.md", "notes/2024/e.txt"}),
         ("notes", {p for p in TREE if p.startswith("notes/")}),
-        ("notes/", {p for p in TREE if p.startswith("notes/")}),
         ("NOTES/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
         ("not*/", {p for p in TREE if p.startswith("notes/")}),
         ("not*", set()),
         ("**/2024", {"notes/2024/d.md", "notes/2024/e.txt"}),
-        ("notes/**/d.md", {"notes/2024/d.md"}),
         ("notes/**/a.md", {"notes/a.md"}),
-        ("notes/*", {"notes/a.md", "notes/c.py"}),
     ],
 )
 def test_a_pattern_chooses(tmp_path: Path, pattern: str, expected: set[str]) -> None:
@@ -197,23 +121,11 @@ def test_an_exclude_pattern_prunes_folders(tmp_path: Path, pattern: str, gone: s
     assert set(found(tmp_path, exclude=(pattern,))) == set(TREE) - gone
 
 
-def test_an_excluded_wildcard_reaches_hidden_names_too(tmp_path: Path) -> None:
-    plant(tmp_path, ".notes/a.md", ".notes/b.tmp")
-    assert found(tmp_path, ".notes/**", exclude=("**/*.tmp",)) == [".notes/a.md"]
-    assert found(tmp_path, ".notes/**", exclude=("*",)) == []
-
-
 def test_a_pattern_matches_whatever_unicode_form_the_name_has(tmp_path: Path) -> None:
     decomposed = unicodedata.normalize("NFD", "Ärger/Köln.md")
     plant(tmp_path, decomposed)
     assert found(tmp_path, "ärger/kö*.md") == [decomposed]
     assert found(tmp_path, unicodedata.normalize("NFD", "ÄRGER/**")) == [decomposed]
-
-
-def test_braces_in_brackets_stand_for_themselves(tmp_path: Path) -> None:
-    plant(tmp_path, "{a,b}.md", "{{cookie}}/x.md", "a.md")
-    assert found(tmp_path, "[{]a,b}.md") == ["{a,b}.md"]
-    assert found(tmp_path, "{{cookie}}/*") == ["{{cookie}}/x.md"]
 
 
 def test_a_folder_no_pattern_can_reach_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,11 +151,6 @@ def test_a_pattern_that_cannot_be_used_is_refused_with_a_next_step(tmp_path: Pat
 def test_a_pattern_of_a_million_alternatives_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="more than 1000"):
         validate_globs(["{a,b}" * 20])
-
-
-def test_patterns_are_tidied_and_none_stay_none() -> None:
-    assert validate_globs(["./a//b/*.md ", "a/b/*.md", "notes/", "./"]) == ("a/b/*.md", "notes/", "**/*")
-    assert validate_globs([]) == ()
 
 
 PIECE = st.sampled_from(["*", "?", "a", "b", "A", ".", "[ab]", "[!a]", "{a,b}", "{a,{b,c}}"])

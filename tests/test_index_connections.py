@@ -10,7 +10,6 @@ import pytest
 
 from rag_core.library.connections import check_program
 from rag_core.types import OWNER
-from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.qdrant import QdrantOptions
 from tests.conftest import index
 from tests.connected import KEY, Make, connection
@@ -51,20 +50,6 @@ def test_amazon_is_not_asked_while_nothing_names_it(
     assert connection(library, "s3vectors", ask_all=True).state == "ready"
 
 
-def test_amazon_without_a_region_is_not_set_up(make: Make, amazon: Server) -> None:
-    assert "No region is set" in connection(make(backend="s3vectors"), "s3vectors").sentence
-
-
-def test_amazon_without_credentials_says_so(
-    make: Make, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    found = connection(make(s3_region=REGION, s3_endpoint_url=amazon.url), "s3vectors")
-    assert (found.state, amazon.seen) == ("not set up", [])
-    assert "Unable to locate credentials" in found.sentence
-
-
 def test_amazon_that_cannot_be_reached_or_refuses_says_which(make: Make, amazon: Server) -> None:
     assert connection(make(s3_region=REGION, s3_endpoint_url=nobody()), "s3vectors").state == "unreachable"
     other = connection(make(s3_region="us-east-1", s3_endpoint_url=amazon.url), "s3vectors")
@@ -89,14 +74,6 @@ def test_credentials_that_may_not_list_buckets_may_still_reach_the_index_of_a_st
     alone = connection(library, "s3vectors")
     assert (alone.state, "not authorized" in alone.sentence) == ("refused", True)
     assert "s3vectors:ListVectorBuckets" in str(alone.next_step)
-
-
-def test_a_profile_that_is_not_there_is_named(make: Make, amazon: Server) -> None:
-    found = connection(make(s3_profile="nosuch"), "s3vectors")
-    assert (found.state, found.sentence) == (
-        "not set up",
-        "The AWS configuration cannot be used: The config profile (nosuch) could not be found.",
-    )
 
 
 # --- Qdrant and Chroma ------------------------------------------------------------------
@@ -137,12 +114,6 @@ def test_a_server_for_vectors_answers(make: Make, key: str, answers: dict[str, A
         assert connection(make(**{f"{key}_url": there.url}), key).state == "refused"
     gone = connection(make(**{f"{key}_url": nobody()}), key)
     assert (gone.state, f"`{key}_url`" in str(gone.next_step)) == ("unreachable", True)
-
-
-def test_without_a_server_qdrant_and_chroma_may_keep_vectors_in_a_folder(tmp_path: Path) -> None:
-    for found in (check_program(QdrantOptions(path=tmp_path)), check_program(ChromaOptions(path=tmp_path))):
-        assert (found.state, found.goes) == ("ready", "stays on this machine")
-        assert repr(str(tmp_path)) in found.sentence
 
 
 def test_the_key_of_qdrant_is_sent_and_not_shown() -> None:

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 import rag_core.index.index
-from rag_core.config import Settings
 from rag_core.errors import ModelMissing
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
-from rag_core.store import Store, lock
+from rag_core.store import Store
 from rag_core.store.jobs import UNSAID
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.runner import RUN, child, stop
-from tests.stored import found, outcomes, paths
+from tests.stored import outcomes, paths
 
 
 @pytest.fixture
@@ -100,12 +99,6 @@ def _missing() -> Hashing:
     raise ModelMissing("It is not there.", "Install it.")
 
 
-def test_the_lock_is_free_again_whatever_happened(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError), lock.hold(store.path):
-        raise ZeroDivisionError
-    assert lock.holder(store.path) is None
-
-
 def test_a_job_reports_its_files(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     (notes / "b.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
@@ -136,16 +129,3 @@ def test_progress_tells_the_phases_in_order(library: Library, store: Store, note
     library.jobs.run(OWNER, "s", lambda job: seen.append(job.progress.phase))
 
     assert list(dict.fromkeys(seen)) == ["scanning", "reading", "embedding", "done"]
-
-
-def test_two_libraries_see_each_other_s_jobs(library: Library, store: Store, home: Path, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    other = Library.open(Settings(home / "data", home / "data" / "models", (notes,)))
-    library.jobs.request(OWNER, "s")
-    assert other.jobs.requested(OWNER, "s")
-
-    other.jobs.run(OWNER, "s")
-
-    assert found(library, "zebra") == ["a.md"]
-    assert library.jobs.all(OWNER, "s")[0].state == "done"
-    other.close()

@@ -12,7 +12,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Filters
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.stored import links, store_of
+from tests.stored import links
 from tests.trees import write
 
 # --- links ----------------------------------------------------------------------------
@@ -143,17 +143,6 @@ def test_a_link_follows_when(
     check_library(library, "s")
 
 
-def test_embeds_and_markdown_links_are_kept_with_their_kind(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "One.\n", "sub/here.md": "![[a]]\n\n[[a]]\n\n[text](../a.md)\n"})
-    index(library, "s", notes)
-    store = store_of(library, "s")
-    with store.read() as db:
-        rows = [tuple(row) for row in db.execute("SELECT type, target_id IS NULL FROM links ORDER BY start")]
-    store.close()
-
-    assert rows == [("embed", 0), ("wikilink", 0), ("markdown", 0)]
-
-
 # --- tags, privacy, dates -------------------------------------------------------------
 
 
@@ -176,15 +165,6 @@ def test_a_nested_tag_belongs_to_its_parents_too(library: Library, notes: Path) 
         "a.md": ("Work/Client/Acme",),
         "b.md": ("workshop",),
     }
-
-
-def test_a_tag_that_is_taken_out_is_gone(library: Library, notes: Path) -> None:
-    write(notes, {"a.md": "A note. #old\n"})
-    index(library, "s", notes)
-    write(notes, {"a.md": "A note. #new\n"})
-    index(library, "s")
-
-    assert library.documents.facets(OWNER)["tags"] == {"new": 1}
 
 
 def test_a_note_is_private_as_soon_and_as_long_as_it_says_so(library: Library, notes: Path) -> None:

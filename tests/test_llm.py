@@ -14,7 +14,6 @@ from rag_core.errors import InvalidInput, LLMError
 from rag_core.models import LLMOptions, Message, open_llm
 from rag_core.models.chat import Call, stream_answer
 from tests.chat_servers import OllamaChat, OpenAIChat, say
-from tests.ollama_server import Model
 from tests.standin import Refusal, nobody
 from tests.waiting import until
 
@@ -109,11 +108,6 @@ def test_the_whole_conversation_is_sent_with_the_owners_numbers(talker: Talker) 
     assert talker.sent["model"] == "talker"
 
 
-def test_an_answer_that_reaches_its_limit_says_so(talker: Talker) -> None:
-    talker.server.script, talker.server.reason = say("The harbour"), "length"
-    assert talker.talk() == ("The harbour", "too long")
-
-
 @pytest.mark.parametrize(
     ("pieces", "said"),
     [
@@ -126,16 +120,6 @@ def test_an_answer_that_reaches_its_limit_says_so(talker: Talker) -> None:
 def test_what_it_thinks_is_left_out(talker: Talker, pieces: list[str], said: str) -> None:
     talker.server.script = say(*pieces)
     assert talker.says().strip() == said
-
-
-def test_a_tool_that_it_would_call_is_left_out(talker: Talker) -> None:
-    calls = [{"function": {"name": "fetch", "arguments": {"url": "http://evil.example"}}}]
-    piece: dict[str, Any] = {"message": {"role": "assistant", "content": "", "tool_calls": calls}}
-    if isinstance(talker.server, OpenAIChat):
-        piece = {"choices": [{"index": 0, "delta": {"tool_calls": calls}, "finish_reason": None}]}
-    talker.server.script = say(piece, "At six.")
-    assert talker.says() == "At six."
-    assert not talker.sent.get("tools")
 
 
 def test_an_endless_answer_is_ended(talker: Talker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,15 +188,6 @@ def test_a_model_that_is_not_there_is_named(talker: Talker) -> None:
     assert "does not have the model 'ghost'." in talker.trouble()
 
 
-def test_a_busy_server_is_asked_again(talker: Talker) -> None:
-    talker.server.script = say("At six.")
-    talker.server.fail(talker.path, Refusal(503, {"error": "busy"}), Refusal(429, {"error": "busy"}))
-    assert talker.says() == "At six."
-    talker.server.fail(talker.path, *[Refusal(503, {"error": "busy"})] * 3)
-    assert "is too busy" in talker.trouble()
-    assert len(talker.server.bodies(talker.path)) == 6
-
-
 @pytest.mark.parametrize(
     ("refusal", "said"),
     [
@@ -228,14 +203,6 @@ def test_a_refusal_is_told_without_the_notes(talker: Talker, refusal: Refusal, s
     assert said in talker.trouble()
 
 
-def test_an_error_in_the_middle_is_told(talker: Talker) -> None:
-    talker.server.script = say("The harbour", {"error": f"out of memory at {NOTE}"})
-    heard: list[str] = []
-    with pytest.raises(LLMError, match="failed"):
-        talker.says(heard=heard.append)
-    assert heard == ["The harbour"]
-
-
 def test_a_server_that_hangs_up_in_the_middle_is_told(talker: Talker) -> None:
     def script(_: Any) -> Iterator[str]:
         yield "The harbour"
@@ -243,18 +210,6 @@ def test_a_server_that_hangs_up_in_the_middle_is_told(talker: Talker) -> None:
 
     talker.server.script = script
     assert "broke off" in talker.trouble()
-
-
-@pytest.mark.parametrize("body", ["no JSON", {"strange": 1}, [1]])
-def test_an_answer_that_is_none_is_told(talker: Talker, body: Any) -> None:
-    talker.server.fail(talker.path, Refusal(200, body))
-    assert talker.server.url in talker.trouble()
-
-
-def test_a_model_that_only_embeds_cannot_chat(ollama_chat: OllamaChat) -> None:
-    ollama_chat.models["minilm:latest"] = Model()
-    talker = Talker("ollama:minilm", ollama_chat, LLMOptions(ollama_chat.url))
-    assert talker.trouble().endswith("cannot chat.")
 
 
 # --- OpenAI's protocol ------------------------------------------------------------------
@@ -270,19 +225,6 @@ def test_the_key_is_sent_and_never_told(openai_chat: OpenAIChat) -> None:
     assert "sk-" not in trouble + repr(wrong)
 
 
-def test_a_server_that_does_not_stream_is_heard_too(openai_chat: OpenAIChat) -> None:
-    openai_chat.streams, openai_chat.script = False, say("At six.")
-    talker = Talker("openai:talker", openai_chat, LLMOptions(openai_url=openai_chat.url))
-    assert talker.talk() == ("At six.", "done")
-
-
-def test_a_model_that_wants_its_limit_under_another_name_gets_it(openai_chat: OpenAIChat) -> None:
-    openai_chat.newer, openai_chat.script = True, say("At six.")
-    talker = Talker("openai:talker", openai_chat, LLMOptions(openai_url=openai_chat.url, max_tokens=77))
-    assert talker.says() == "At six."
-    assert talker.sent["max_completion_tokens"] == 77
-
-
 # --- names ------------------------------------------------------------------------------
 
 
@@ -290,8 +232,3 @@ def test_a_model_that_wants_its_limit_under_another_name_gets_it(openai_chat: Op
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="There is no model called"):
         open_llm(name, LLMOptions())
-
-
-def test_a_server_without_an_address_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="needs the address"):
-        open_llm("openai:talker", LLMOptions())

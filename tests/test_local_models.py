@@ -49,14 +49,6 @@ def test_a_name_that_is_no_folder_fails_before_its_package_is_asked(
     assert "`offline`" in caught.value.suggestion
 
 
-def test_a_folder_of_the_working_directory_is_not_taken_by_its_name_alone(
-    monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    monkeypatch.chdir(folder.parent)
-    with pytest.raises(ModelMissing):
-        opened("sentence-transformers:my-model")
-
-
 def test_the_network_is_for_those_who_allowed_it(folder: Path) -> None:
     opened(f"sentence-transformers:{folder}", device="mps")
     opened("sentence-transformers:some/model", offline=False)
@@ -64,11 +56,6 @@ def test_the_network_is_for_those_who_allowed_it(folder: Path) -> None:
         {"name": str(folder), "device": "mps", "local": True},
         {"name": "some/model", "device": None, "local": False},
     ]
-
-
-def test_a_home_folder_may_be_written_short(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setenv("HOME", str(folder.parent))
-    assert opened("sentence-transformers:~/my-model").identity.model == "my-model"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

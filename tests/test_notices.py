@@ -9,7 +9,7 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.types import OWNER, Filters, Viewer
+from rag_core.types import OWNER, Viewer
 from tests.conftest import index, stores_of
 from tests.trees import write
 from ui.messages import sentence
@@ -110,61 +110,6 @@ def test_folder_and_file_that_are_not_there_are_named_with_the_ones_that_are(
         library.stores.delete(OWNER, "plants")
 
 
-@pytest.mark.parametrize(
-    ("asked", "meant"),
-    [
-        ("slack", "people/slack"),
-        ("notes/", "people/notes"),
-        ("Doc", "people/doc"),
-        ("slakc", "people/slack"),
-        ("people/not", "people/notes"),
-    ],
-)
-def test_a_folder_further_down_is_meant_by_its_last_name(
-    library: Library, tmp_path: Path, asked: str, meant: str
-) -> None:
-    files = ("docs/c.md", "people/slack/d.md", "people/notes/a.md", "people/doc/b.md")
-    write(tmp_path, {f"all/{file}": "Red." for file in files})
-    index(library, "deep", tmp_path / "all")
-    try:
-        assert said(library, f"path:{asked}", "deep")[0].endswith(f"Did you mean {meant!r}?")
-    finally:
-        library.stores.delete(OWNER, "deep")
-
-
-@pytest.mark.parametrize(
-    ("asked", "meant"),
-    [
-        ("file:budget", "Did you mean '2026-03-18 Budget.md'?"),
-        ('file:"Q4_Plan"', "is called 'Q4_Plan'."),
-        ("file:retro", "Did you mean 'team_retro_2026.md'?"),
-        ("file:udget", "is called 'udget'."),
-        ("path:notes", "Did you mean 'All meeting notes'?"),
-    ],
-)
-def test_a_file_is_meant_by_a_word_of_its_name(
-    library: Library, tmp_path: Path, asked: str, meant: str
-) -> None:
-    files = ("Meetings/2026-03-18 Budget.md", "team_retro_2026.md", "All meeting notes/x.md")
-    write(tmp_path, {f"all/{file}": "Red." for file in files})
-    index(library, "office", tmp_path / "all")
-    try:
-        assert said(library, asked, "office")[0].endswith(meant)
-    finally:
-        library.stores.delete(OWNER, "office")
-
-
-def test_the_only_day_that_there_is_is_named(library: Library, tmp_path: Path) -> None:
-    write(tmp_path, {f"d/{name}.md": "---\ndate: 2026-01-05\n---\nTerms.\n" for name in "ab"})
-    index(library, "day", tmp_path / "d")
-    try:
-        assert said(library, "after:2027", "day")[0].endswith(
-            "2027-01-01 or later. The dates go from 2026-01-05 to 2026-01-05."
-        )
-    finally:
-        library.stores.delete(OWNER, "day")
-
-
 DAYS = "The dates go from 2026-01-05 to 2026-03-12."
 
 
@@ -213,25 +158,6 @@ def test_filters_that_nothing_fits_together_are_said_to_be_why(library: Library,
 )
 def test_value_that_is_there_or_left_out_is_not_named(library: Library, query: str) -> None:
     assert said(library, query, "kitchen") == ()
-
-
-def test_value_that_one_of_the_stores_has_is_not_named(library: Library) -> None:
-    assert said(library, "tag:meeting") == ()
-    assert said(library, "tag:meeting", "kitchen") == (
-        "No document in store 'kitchen' has the tag 'meeting'.",
-    )
-
-
-def test_value_that_no_store_has_is_named_once(library: Library) -> None:
-    assert said(library, "tag:meetings tag:meetings tag:recipe") == (
-        "No document in stores 'kitchen', 'work' has the tag 'meetings'. Did you mean 'meeting'?",
-    )
-
-
-def test_filter_beside_the_query_is_named_too(library: Library) -> None:
-    answer = library.search(OWNER, "soup", ["work"], filters=Filters(tags=("meating",)))
-    assert [notice.stores for notice in answer.notices] == [("work",)]
-    assert "Did you mean 'meeting'?" in answer.notices[0].message
 
 
 def test_guest_is_not_told_which_tags_private_documents_have(library: Library) -> None:

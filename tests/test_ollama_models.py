@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Iterator
@@ -11,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from rag_core.errors import Cancelled, EmbedderError, InvalidInput, ModelMissing, Unreachable
+from rag_core.errors import Cancelled, EmbedderError, ModelMissing
 from rag_core.reports import Pulling
 from rag_core.types import OWNER
 from tests.connected import Make, connection
 from tests.ollama_server import Model, OllamaServer
-from tests.standin import Refusal, nobody, serving
+from tests.standin import Refusal, serving
 from ui.messages import sentence
 
 # --- Ollama -----------------------------------------------------------------------------
@@ -35,17 +34,6 @@ def test_ollama_tells_its_version_and_the_models_that_can_embed(make: Make, olla
     assert "loaded" in connection(library, "ollama").sentence
 
 
-def test_the_models_of_ollama_are_listed_with_what_they_can(make: Make, ollama: OllamaServer) -> None:
-    ollama.models["a-chat:3b"] = Model("llama", 3072, 131_072, capabilities=("completion",))
-    first, second = make(ollama_url=ollama.url).models.of_ollama(OWNER)
-    assert (first.name, first.embeds, first.dimension, first.context) == (
-        *("embeddinggemma:latest", True),
-        *(768, 2048),
-    )
-    assert (second.name, second.embeds, second.dimension, second.loaded) == ("a-chat:3b", False, 0, False)
-    assert first.digest == ollama.models["embeddinggemma:latest"].digest
-
-
 def test_ollama_that_lacks_the_model_of_a_store_is_not_set_up(make: Make, ollama: OllamaServer) -> None:
     library = make(ollama_url=ollama.url)
     library.create_store(OWNER, "s", "ollama")
@@ -58,20 +46,6 @@ def test_ollama_that_lacks_the_model_of_a_store_is_not_set_up(make: Make, ollama
     assert sentence(found.next_step) == "Download 'embeddinggemma' below."
 
 
-def test_ollama_without_a_model_that_can_embed_is_not_set_up(make: Make, ollama: OllamaServer) -> None:
-    ollama.models = {"llama:latest": Model("llama", capabilities=("completion",))}
-    found = connection(make(ollama_url=ollama.url), "ollama")
-    assert (found.state, found.embedders) == ("not set up", ())
-    assert "1 model, and none that can embed" in found.sentence
-
-
-def test_ollama_that_is_set_and_not_there_is_unreachable(make: Make) -> None:
-    url = nobody()
-    found = connection(make(ollama_url=url), "ollama")
-    assert (found.state, found.sentence) == ("unreachable", f"Ollama at {url} is not running.")
-    assert "`ollama_url`" in str(found.next_step)
-
-
 @pytest.mark.parametrize(
     "answer", [Refusal(404, "no such page"), Refusal(200, ["a list"]), Refusal(200, "<b>")]
 )
@@ -82,18 +56,6 @@ def test_something_else_that_answers_is_not_taken_for_ollama(
     found = connection(make(ollama_url=ollama.url), "ollama")
     assert found.state == "unreachable"
     assert "is not Ollama" in found.sentence
-
-
-def test_a_server_that_lets_nobody_in_refuses(make: Make, ollama: OllamaServer) -> None:
-    ollama.fail("/api/version", Refusal(403, "go away"))
-    assert connection(make(ollama_url=ollama.url), "ollama").state == "refused"
-
-
-def test_where_text_goes_is_known_without_asking(make: Make) -> None:
-    library = make(ollama_url="https://ollama.example:11434")
-    assert library.models.destination_of(OWNER, "ollama:bge-m3") == "goes to ollama.example"
-    assert library.models.destination_of(OWNER, "minilm") == "stays on this machine"
-    assert "nowhere" in library.models.destination_of(OWNER, "openai:x")
 
 
 # --- fetching a model -------------------------------------------------------------------
@@ -161,24 +123,6 @@ def test_a_model_is_fetched_with_its_bytes_counted_and_can_be_used(make: Make, f
     assert library.create_store(OWNER, "s", "ollama:bge-m3").dimension == 1024
 
 
-def test_the_pace_tells_how_long_it_will_take(make: Make, fetching: Fetching) -> None:
-    heard: list[Pulling] = []
-
-    def report(now: Pulling) -> None:
-        heard.append(now)
-        if now.done:
-            fetching.go.set()
-        if now.rate:
-            fetching.endless = False
-
-    fetching.endless = True
-    make(ollama_url=fetching.url).models.pull(OWNER, "x", report)
-    first = next(now for now in heard if now.rate)
-    assert first.rate < 1_000_000, "what an earlier try had fetched took no time"
-    assert first.eta == pytest.approx((first.total - first.done) / first.rate)
-    assert re.fullmatch(r"1\.\d MB of 2\.0 MB · [\d.]+ k?B/s · \d+ (s|min) left", first.said)
-
-
 def test_a_download_that_is_cancelled_ends_at_once_and_at_the_server(make: Make, fetching: Fetching) -> None:
     fetching.endless = True
 
@@ -200,15 +144,3 @@ def test_a_model_that_ollama_does_not_know_is_named(make: Make, fetching: Fetchi
     fetching.error = "write /x: no space left on device"
     with pytest.raises(EmbedderError, match="failed: 'write /x: no space left on device'"):
         make(ollama_url=fetching.url).models.pull(OWNER, "x")
-
-
-@pytest.mark.parametrize("name", ["", "two words", "a\nb"])
-def test_what_can_be_no_models_name_is_not_asked_for(make: Make, fetching: Fetching, name: str) -> None:
-    with pytest.raises(InvalidInput):
-        make(ollama_url=fetching.url).models.pull(OWNER, name or "ollama: ")
-    assert fetching.asked == []
-
-
-def test_a_download_needs_ollama(make: Make) -> None:
-    with pytest.raises(Unreachable, match="is not running"):
-        make(ollama_url=nobody()).models.pull(OWNER, "bge-m3")

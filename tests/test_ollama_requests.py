@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from rag_core.errors import EmbedderError, InvalidInput, Unreachable
-from rag_core.models import Embedder, EmbedderOptions, open_embedder, remote
-from rag_core.models.remote import MOST_TEXTS, TRIES, PriorityLock, lock_of
+from rag_core.models import Embedder, remote
+from rag_core.models.remote import MOST_TEXTS, TRIES, PriorityLock
 from tests.embedder_servers import Open
 from tests.ollama_server import BUSY, EOF, Model, OllamaServer
-from tests.standin import Refusal, serving
+from tests.standin import Refusal
 
 
 @pytest.fixture
@@ -56,17 +56,6 @@ def test_a_smaller_dimension_is_asked_for_and_part_of_the_name(
     assert embedder.identity.dimension == 256
     whole = open_ollama().embed_documents(["one"])[0][:256]
     assert float(vectors[0] @ whole / np.linalg.norm(whole)) > 0.9999
-
-
-def test_a_server_too_old_for_dimensions_gives_vectors_that_are_cut_here(
-    ollama: OllamaServer, open_ollama: Open
-) -> None:
-    embedder = open_ollama("ollama:embeddinggemma@128")
-    embedder.embed_query("awake")
-    ollama.fail("/api/embed", Refusal(200, {"model": "m", "embeddings": [[3.0] + [4.0] * 767]}))
-    vector = embedder.embed_query("x")
-    assert vector.shape == (128,)
-    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["embeddinggemma@769", "embeddinggemma@8", "bge-m3@256"])
@@ -114,31 +103,6 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_a_query_waits_for_one_request_of_a_long_work_and_not_for_all(
-    ollama: OllamaServer, awake: Embedder
-) -> None:
-    ollama.seconds_a_text = 0.005
-    documents = threading.Thread(target=awake.embed_documents, args=([f"d{n}" for n in range(130)],))
-    documents.start()
-    _until(lambda: len(ollama.texts) > 10)
-    awake.embed_query("now")
-    documents.join()
-    at = next(at for at, text in enumerate(ollama.texts) if text.endswith("query: now"))
-    assert at <= 1 + MOST_TEXTS
-
-
-def test_a_query_does_not_wait_for_ever_for_its_turn(
-    ollama: OllamaServer, awake: Embedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remote, "QUESTION_PATIENCE_S", 0.01)
-    with (
-        lock_of(ollama.url).hold(question=False),
-        pytest.raises(Unreachable, match="busy embedding documents"),
-    ):
-        awake.embed_query("now")
-    assert awake.embed_query("now").shape == (768,)
-
-
 def test_requests_are_bounded_in_tokens_and_texts(ollama: OllamaServer, open_ollama: Open) -> None:
     embedder = open_ollama()
     long = "word " * 1500
@@ -147,16 +111,6 @@ def test_requests_are_bounded_in_tokens_and_texts(ollama: OllamaServer, open_oll
     assert sum(map(len, requests)) == 240
     assert max(map(len, requests)) <= MOST_TEXTS
     assert max(sum(len(text) > 1000 for text in texts) for texts in requests) <= 10
-
-
-def test_a_slow_server_gets_smaller_requests(
-    ollama: OllamaServer, open_ollama: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remote, "_REQUEST_S", 0.001)
-    open_ollama().embed_documents(["word " * 200] * 60)
-    sizes = [len(body["input"]) for body in ollama.bodies("/api/embed")[1:]]
-    assert sizes[0] > 10
-    assert max(sizes[1:]) < 6
 
 
 # --- too long, NaN, crashes -------------------------------------------------------------
@@ -203,23 +157,6 @@ def test_a_crash_of_many_texts_is_left_to_halves_and_of_one_tried_again(
     assert awake.embed_documents(["good"]).shape == (1, 768)
 
 
-def test_a_build_that_crashes_on_long_texts_gets_a_shorter_one(
-    ollama: OllamaServer, open_ollama: Open
-) -> None:
-    ollama.crashes_beyond = 600
-    embedder = open_ollama()
-    assert embedder.embed_documents(["four " * 1000]).shape == (1, 768)
-    assert len(ollama.texts[-1]) < 2100
-
-
-def test_a_connection_that_breaks_may_be_one_text(ollama: OllamaServer, awake: Embedder) -> None:
-    ollama.fail("/api/embed", Refusal(0, ""))
-    with pytest.raises(EmbedderError, match="crashes"):
-        awake.embed_documents(["one", "two"])
-    ollama.fail("/api/embed", Refusal(0, ""))
-    assert awake.embed_documents(["one"]).shape == (1, 768)
-
-
 @pytest.mark.parametrize("vectors", [[[1.0] * 768], [[1.0] * 768, [1.0] * 3], [[0.0] * 768] * 2])
 def test_vectors_that_are_not_what_was_asked_for_are_refused(
     ollama: OllamaServer, awake: Embedder, vectors: list[list[float]]
@@ -248,18 +185,6 @@ def test_a_server_that_stays_busy_is_given_up(ollama: OllamaServer, awake: Embed
     assert len(ollama.asked) == TRIES
 
 
-def test_waiting_grows_from_try_to_try(
-    ollama: OllamaServer, open_ollama: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-    embedder = open_embedder("ollama", EmbedderOptions(ollama_url=ollama.url, retry_s=0.5))
-    embedder.embed_query("awake")
-    monkeypatch.setattr(remote, "_sleep", waits.append)
-    ollama.fail("/api/embed", *[Refusal(503, {"error": BUSY})] * (TRIES - 1))
-    embedder.embed_documents(["one"])
-    assert waits == [0.5, 1.0, 2.0]
-
-
 def test_a_query_does_not_wait_for_a_model_that_loads_and_loading_goes_on(
     ollama: OllamaServer, open_ollama: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,47 +196,3 @@ def test_a_query_does_not_wait_for_a_model_that_loads_and_loading_goes_on(
     monkeypatch.setattr(remote, "QUESTION_PATIENCE_S", 5)
     assert embedder.embed_query("now").shape == (768,)
     assert ollama.loads == 1
-
-
-def test_passages_wait_for_a_model_that_loads(ollama: OllamaServer, open_ollama: Open) -> None:
-    ollama.seconds_to_load = 0.2
-    assert open_ollama().embed_documents(["one"]).shape == (1, 768)
-    assert ollama.loads == 1
-
-
-def test_an_answer_that_does_not_come_in_time_may_be_one_text(
-    ollama: OllamaServer, open_ollama: Open
-) -> None:
-    embedder = open_ollama(timeout_s=0.1)
-    embedder.embed_query("awake")
-    ollama.seconds_a_text = 0.2
-    with pytest.raises(EmbedderError, match="did not answer in time") as caught:
-        embedder.embed_documents(["one", "two"])
-    assert "`embedding_timeout_s`" in caught.value.suggestion
-    assert type(caught.value) is EmbedderError
-
-
-def test_a_server_that_goes_away_is_tried_again_before_it_is_given_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    waits: list[float] = []
-    with serving(OllamaServer()) as server:
-        embedder = open_embedder("ollama", EmbedderOptions(ollama_url=server.url, retry_s=0.5))
-        embedder.embed_query("awake")
-        server.fail("/api/embed", Refusal(0, ""))  # the connection that is open breaks
-    monkeypatch.setattr(remote, "_sleep", waits.append)
-    with pytest.raises(Unreachable, match="is not running"):
-        embedder.embed_documents(["one"])
-    assert waits == [0.5, 0.5, 1.0, 2.0]
-
-
-def test_a_model_that_crashed_gets_time_to_start_anew(
-    ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-    embedder = open_embedder("ollama", EmbedderOptions(ollama_url=ollama.url, retry_s=0.5))
-    embedder.embed_query("awake")
-    monkeypatch.setattr(remote, "_sleep", waits.append)
-    ollama.fail("/api/embed", Refusal(500, {"error": EOF}))
-    assert embedder.embed_documents(["one"]).shape == (1, 768)
-    assert waits == [0.5]

@@ -34,27 +34,6 @@ def test_the_dimension_is_found_by_one_vector(openai: OpenAIServer, opened: Open
     assert len(openai.asked) == 1
 
 
-@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
-def test_an_address_with_or_without_its_version_is_taken(
-    openai: OpenAIServer, opened: Open, path: str
-) -> None:
-    assert opened(openai_url=openai.url + path.rstrip("/")).server == f"{openai.url}/v1"
-
-
-def test_vectors_of_any_length_and_in_any_order_come_out_right(openai: OpenAIServer, opened: Open) -> None:
-    embedder = opened()
-    vectors = embedder.embed_documents(["one", "two", "three"])
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert np.allclose(vectors[1], embedder.embed_documents(["two"])[0], atol=1e-5)
-
-
-def test_vectors_without_numbers_are_in_the_order_of_the_texts(openai: OpenAIServer, opened: Open) -> None:
-    embedder = opened()
-    rows = [[float(at == place) for place in range(384)] for at in range(2)]
-    openai.fail("/embeddings", Refusal(200, {"data": [{"embedding": row} for row in rows]}))
-    assert embedder.embed_documents(["one", "two"])[1][1] == 1.0
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -75,19 +54,6 @@ def test_an_answer_without_the_vectors_is_refused(openai: OpenAIServer, opened: 
         embedder.embed_documents(["one", "two"])
 
 
-def test_a_text_is_sent_without_what_servers_trip_over(openai: OpenAIServer, opened: Open) -> None:
-    opened().embed_documents(["a\0b", "", "\ud800"])
-    assert [text.removeprefix("search_document: ") for text in openai.texts[1:]] == ["a b", ".", "?"]
-
-
-def test_known_models_get_their_prompts_whatever_serves_them(openai: OpenAIServer, opened: Open) -> None:
-    openai.models["text-embedding-nomic-embed-text-v1.5"] = 64
-    embedder = opened("openai:text-embedding-nomic-embed-text-v1.5")
-    embedder.embed_query("why?")
-    embedder.embed_documents(["Because."])
-    assert openai.texts[1:] == ["search_query: why?", "search_document: Because."]
-
-
 def test_a_smaller_dimension_is_asked_for_or_cut_here(openai: OpenAIServer, opened: Open) -> None:
     for shortens in (True, False):
         openai.shortens = shortens
@@ -97,12 +63,6 @@ def test_a_smaller_dimension_is_asked_for_or_cut_here(openai: OpenAIServer, open
     assert openai.asked[-1].body["dimensions"] == 128
     with pytest.raises(InvalidInput, match="cannot give vectors of 512"):
         opened("openai:nomic-embed-text@512")
-
-
-def test_without_an_address_nothing_is_asked(opened: Open) -> None:
-    with pytest.raises(InvalidInput, match="needs the address") as caught:
-        opened(openai_url="")
-    assert "`embedding_base_url`" in caught.value.suggestion
 
 
 def test_a_missing_model_and_a_missing_server_are_told_apart(opened: Open) -> None:
@@ -164,10 +124,3 @@ def test_a_text_that_is_too_long_is_shortened_however_that_is_said(
     openai.fail("/embeddings", Refusal(status, {"error": {"message": said}}))
     embedder.embed_documents(["word " * 100])
     assert 60 < len(openai.texts[-1].split()) < 100
-
-
-def test_a_text_that_a_server_trips_over_fails_alone(openai: OpenAIServer, opened: Open) -> None:
-    embedder = opened()
-    with pytest.raises(EmbedderError, match="failed") as caught:
-        embedder.embed_documents(["good", f"it is {openai.bad}"])
-    assert type(caught.value) is EmbedderError

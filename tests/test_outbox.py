@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.errors import VectorsUnreachable
 from rag_core.index import outbox
 from rag_core.library import Library
-from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 from rag_core.store import outbox as rows
-from rag_core.types import OWNER, Filters
+from rag_core.types import OWNER
 from rag_core.vectors import Receipt, Settled, unnoticed
 from rag_core.vectors.s3vectors import S3Options, S3Vectors
 from tests.conftest import index as read
@@ -74,23 +73,6 @@ def assert_alike(store: Store, index: S3Vectors) -> None:
     assert sorted(index.keys()) == sorted(chunk_keys(store))
 
 
-def test_connecting_sends_everything(store: Store, index: S3Vectors) -> None:
-    assert backlog(store) == rows.Backlog(12, 0)
-    assert outbox.flush(store, index) == outbox.Flushed(put=12)
-    assert backlog(store) == rows.Backlog(0, 0)
-    assert_alike(store, index)
-
-
-def test_a_store_without_a_remote_index_queues_nothing(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The otter swam.", "utf-8")
-    read(library, "zoo", notes)
-    (notes / "a.md").unlink()
-    read(library, "zoo")
-    opened = Store(library.settings.store_dir / "zoo.db")
-    assert backlog(opened) == rows.Backlog(0, 0)
-    opened.close()
-
-
 def test_new_changed_moved_and_deleted_notes_follow(
     library: Library, notes: Path, store: Store, index: S3Vectors
 ) -> None:
@@ -122,23 +104,6 @@ def test_passages_that_are_taken_out_by_hand_and_cleared_stores_follow(
     library.jobs.run(OWNER, "zoo")
     assert outbox.flush(store, index) == outbox.Flushed(deleted=11)
     assert list(index.keys()) == []
-
-
-def test_nothing_changed_sends_nothing(library: Library, notes: Path, store: Store, index: S3Vectors) -> None:
-    outbox.flush(store, index)
-    (notes / "0.md").touch()
-    read(library, "zoo", force=True)
-    assert backlog(store) == rows.Backlog(0, 0)
-
-
-def test_new_tags_follow(library: Library, notes: Path, store: Store, index: S3Vectors) -> None:
-    outbox.flush(store, index)
-    (notes / "4.md").write_text("---\ntags: [bird]\n---\nThe otter 4 swam.", "utf-8")
-    read(library, "zoo")
-    assert outbox.flush(store, index) == outbox.Flushed(put=1)
-    query = Hashing().embed_query("otter")
-    [match] = index.search(query, 20, Filters(tags=("bird",)))
-    assert next(record for record in index.records() if record.key == match.key).doc["path"] == "4.md"
 
 
 def test_a_record_holds_what_makes_the_chunk_again(store: Store, index: S3Vectors) -> None:
@@ -265,20 +230,6 @@ def test_a_flush_sends_each_chunk_once_and_what_changes_meanwhile_waits_for_the_
     assert {record.doc["chunk_index"] for record in index.records()} == {4}
 
 
-def test_before_a_flush_the_index_is_compared_if_that_is_asked_for(store: Store, index: S3Vectors) -> None:
-    outbox.flush(store, index)
-    with store.write() as db:
-        db.execute("DELETE FROM chunks WHERE path = '3.md'")
-        db.execute("DELETE FROM outbox")  # as if another index had been told
-    assert outbox.flush(store, index) == outbox.Flushed()
-    with store.write() as db:
-        rows.recheck(db, wanted=True)
-    assert outbox.flush(store, index) == outbox.Flushed(deleted=1)
-    assert_alike(store, index)
-    with store.read() as db:
-        assert not rows.wants_recheck(db)
-
-
 def test_what_the_index_refuses_is_named_and_not_sent_again(store: Store, index: S3Vectors) -> None:
     with store.write() as db:
         db.execute("UPDATE chunks SET text = ? WHERE path = '9.md'", ("x" * 45_000,))
@@ -288,26 +239,6 @@ def test_what_the_index_refuses_is_named_and_not_sent_again(store: Store, index:
     with store.write() as db:
         db.execute("UPDATE chunks SET text = 'short' WHERE path = '9.md'")
     assert outbox.flush(store, index) == outbox.Flushed(put=1)
-
-
-def test_verify_finds_and_heal_mends_what_differs(store: Store, index: S3Vectors) -> None:
-    outbox.flush(store, index)
-    [gone, *_] = keys = sorted(chunk_keys(store))
-    index.delete([gone])
-    [some] = [record for record in index.records() if record.key == keys[1]]
-    index.put([type(some)("stranger", some.vector, "", {}, {})])
-    found = outbox.heal(store, index)
-    assert (found.missing, found.extra) == ((gone,), ("stranger",))
-    assert_alike(store, index)
-
-
-def test_heal_leaves_another_owners_index_alone(store: Store, index: S3Vectors) -> None:
-    outbox.flush(store, index)
-    index.prepare("somebody-else", take_over=True)
-    before = sorted(index.keys())
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        outbox.heal(store, index)
-    assert sorted(index.keys()) == before
 
 
 # --- killed between the local commit and the remote flush ---------------------------------

@@ -54,19 +54,6 @@ def test_one_file_is_read_and_no_other(library: Library, shelf: Path, way: str) 
     assert library.files.get(OWNER, "s", "pot.md").state == "changed"
 
 
-def test_a_file_that_is_gone_is_forgotten(library: Library, shelf: Path) -> None:
-    (shelf / "pot.md").unlink()
-    library.jobs.request_path(OWNER, "s", "pot.md")
-    assert outcomes(run(library)) == {"pot.md": "deleted"}
-
-
-def test_a_file_of_a_second_folder_has_its_label(library: Library, shelf: Path, tmp_path: Path) -> None:
-    write(tmp_path / "more", {"extra.md": "# Extra\n\nOne more.\n"})
-    library.add_source(OWNER, "s", tmp_path / "more", ["**/*"])
-    assert library.jobs.request_path(OWNER, "s", "more/extra.md") == "more/extra.md"
-    assert outcomes(run(library)) == {"more/extra.md": "added"}
-
-
 OUTSIDE = [
     "/etc/passwd",
     "../secret.md",
@@ -89,23 +76,6 @@ def test_a_path_outside_the_folders_is_refused(library: Library, shelf: Path, pa
         if path not in ("{notes}", ""):
             with pytest.raises((InvalidInput, NotFound)):
                 way(OWNER, "s", path.replace("{notes}", str(shelf)))
-
-
-def test_a_folder_is_found_in_the_store_and_not_beside_it(
-    library: Library, shelf: Path, tmp_path: Path
-) -> None:
-    """``tmp`` is also a folder of this computer, and ``more`` the name of a second folder of the store."""
-    write(shelf, {"tmp/a.md": "# A\n\na\n"})
-    write(tmp_path / "more", {"extra.md": "# Extra\n\nOne more.\n"})
-    library.add_source(OWNER, "s", tmp_path / "more", ["**/*"])
-    library.jobs.request_below(OWNER, "s", "tmp")
-    assert outcomes(run(library)) == {"tmp/a.md": "added"}
-    library.jobs.request_below(OWNER, "s", "more")
-    assert outcomes(run(library)) == {"more/extra.md": "added"}
-    write(shelf, {"tmp/b.md": "# B\n\nb\n"})
-    write(tmp_path / "more", {"b.md": "# B\n\nb\n"})
-    library.jobs.request_below(OWNER, "s", ".")
-    assert outcomes(run(library)) == {"tmp/b.md": "added", "more/b.md": "added"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a permission there")
@@ -151,21 +121,6 @@ def test_a_folder_is_brought_up_to_date_and_nothing_beside_it(
     assert set(outcomes(run(library))) == expected
 
 
-def test_files_that_are_gone_from_a_folder_are_forgotten(library: Library, shelf: Path) -> None:
-    (shelf / "deep" / "cup.md").unlink()
-    (shelf / "pot.md").unlink()
-    library.jobs.request_below(OWNER, "s", "deep")
-    assert outcomes(run(library)) == {"deep/cup.md": "deleted"}
-    assert "pot.md" in known(library)
-
-
-def test_a_folder_without_files_to_read_is_refused(library: Library, shelf: Path) -> None:
-    (shelf / "empty").mkdir()
-    for path in ("empty", "pot.md"):
-        with pytest.raises(InvalidInput, match="no folder"):
-            library.jobs.request_below(OWNER, "s", path)
-
-
 # --- passages ---------------------------------------------------------------------------
 
 
@@ -186,33 +141,12 @@ def test_passages_are_taken_out_until_their_file_changes(library: Library, shelf
     assert library.documents.get(OWNER, "s", "tea.md").warnings == ()
 
 
-def test_a_document_without_its_last_passage_says_why(library: Library, shelf: Path) -> None:
-    library.documents.take_out_passages(OWNER, "s", list(passages(library).values()))
-    check_library(library, "s")
-    file = library.files.get(OWNER, "s", "tea.md")
-    assert (file.state, file.chunks) == ("skipped", 0)
-    assert "by hand" in file.reason
-    index(library, "s")
-    assert library.files.get(OWNER, "s", "tea.md").chunks == 0
-    library.jobs.request_path(OWNER, "s", "tea.md")
-    run(library)
-    assert set(passages(library)) == {"Green", "Black", "White"}
-
-
 def test_a_vector_that_another_passage_needs_stays(library: Library, shelf: Path) -> None:
     write(shelf, {"copy.md": NOTES["tea.md"]})
     index(library, "s")
     library.documents.take_out_passages(OWNER, "s", list(passages(library).values()))
     check_library(library, "s")
     assert library.stores.info(OWNER, "s").pending == 0
-
-
-def test_an_unknown_passage_is_refused_and_nothing_is_taken_out(library: Library, shelf: Path) -> None:
-    keys = passages(library)
-    for unknown in ("nothing", "\ud800"):
-        with pytest.raises(NotFound):
-            library.documents.take_out_passages(OWNER, "s", [keys["Black"], unknown])
-    assert passages(library) == keys
 
 
 # --- a whole store ----------------------------------------------------------------------
@@ -231,26 +165,8 @@ def test_a_cleared_store_is_empty_and_stays_so(library: Library, shelf: Path) ->
     assert sorted(path.name for path in shelf.glob("*.md")) == ["pot.md", "tea.md", "waits.md"]
 
 
-def test_what_is_asked_for_after_a_store_was_cleared_is_done(library: Library, shelf: Path) -> None:
-    library.stores.clear(OWNER, "s", confirm=True)
-    library.jobs.request_path(OWNER, "s", "pot.md")
-    run(library)
-    assert known(library) == ["pot.md"]
-    library.sources.pause(OWNER, "s", 1, paused=False)
-    library.jobs.request(OWNER, "s")
-    run(library)
-    assert set(known(library)) == set(NOTES)
-
-
 def test_clearing_needs_confirmation(library: Library, shelf: Path) -> None:
     with pytest.raises(InvalidInput, match="confirmed"):
         library.stores.clear(OWNER, "s", confirm=False)
     assert set(known(library)) == set(NOTES)
     assert not library.jobs.requested(OWNER, "s")
-
-
-def test_a_folder_that_is_being_removed_goes_all_the_same(library: Library, shelf: Path) -> None:
-    library.sources.remove(OWNER, "s", 1)
-    library.stores.clear(OWNER, "s", confirm=True)
-    run(library)
-    assert library.sources.all(OWNER, "s") == []

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound, StoreError
-from rag_core.library import Library, sharing
+from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.unwritable import no_file_grows
 
@@ -59,13 +57,6 @@ def test_a_guest_sees_only_these_stores_if_that_is_said(library: Library) -> Non
     assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"work"}), may_ask=True)
 
 
-def test_who_may_ask_may_go_on_until_it_is_said_otherwise(library: Library) -> None:
-    library.sharing.share(OWNER, ADA, ["notes"], may_ask=True)
-    assert library.sharing.share(OWNER, ADA, ["work"]).may_ask
-    assert not library.sharing.share(OWNER, ADA, ["work"], may_ask=False).may_ask
-    assert not library.sharing.share(OWNER, ADA, ["notes"]).may_ask
-
-
 def test_a_login_is_one_in_any_case(library: Library) -> None:
     library.sharing.share(OWNER, "Ada@Example.com", ["notes"])
     guest = library.sharing.viewer_for("ADA@example.COM")
@@ -83,14 +74,6 @@ def test_what_is_withdrawn_is_gone_at_once(library: Library) -> None:
     assert library.sharing.people(OWNER) == []
 
 
-def test_somebody_is_removed_whole(library: Library) -> None:
-    library.sharing.share(OWNER, ADA, ["notes", "work"])
-    library.sharing.unshare(OWNER, ADA)
-    assert library.sharing.viewer_for(ADA) is None
-    with pytest.raises(NotFound, match="Nobody else does"):
-        library.sharing.unshare(OWNER, ADA)
-
-
 def test_a_store_that_somebody_has_not_cannot_be_taken_from_them(library: Library) -> None:
     """Else a slip of the pen would look as if it had been withdrawn, or take an owner for a guest."""
     library.sharing.share(OWNER, ADA, ["notes"])
@@ -101,15 +84,6 @@ def test_a_store_that_somebody_has_not_cannot_be_taken_from_them(library: Librar
     with pytest.raises(InvalidInput, match="is an owner, who may see everything"):
         library.sharing.unshare(OWNER, ADA, ["notes"])
     assert library.sharing.viewer_for(ADA) == OWNER
-
-
-def test_who_was_a_guest_of_one_store_ends_with_it(library: Library) -> None:
-    library.sharing.share(OWNER, ADA, ["notes"])
-    library.sharing.share(OWNER, "bob@example.com", ["notes", "work"])
-    library.stores.delete(OWNER, "notes")
-    assert [(each.login, each.stores) for each in library.sharing.people(OWNER)] == [
-        ("bob@example.com", ("work",))
-    ]
 
 
 def test_grants_follow_a_renamed_store(library: Library) -> None:
@@ -228,20 +202,3 @@ def test_requests_without_a_long_break_are_one_visit(library: Library) -> None:
         (ADA, "rest", 1, False),
         ("stranger@example.com", "pages", 1, True),
     }
-
-
-def test_a_long_silence_ends_a_visit(library: Library) -> None:
-    library.sharing.record_visit(ADA, "pages")
-    with closing(sqlite3.connect(library.settings.data_dir / "state.db")) as db, db:
-        db.execute("UPDATE visits SET last_at = '2020-01-01T00:00:00+00:00'")
-    library.sharing.record_visit(ADA, "pages")
-    assert [each.requests for each in library.sharing.visits(OWNER)] == [1, 1]
-
-
-def test_only_the_last_visits_are_kept(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "KEPT_VISITS", 3)
-    for number in range(5):
-        library.sharing.record_visit(f"guest{number}@example.com", "pages")
-    assert [each.login for each in library.sharing.visits(OWNER)] == [
-        f"guest{n}@example.com" for n in (4, 3, 2)
-    ]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rag_core import __version__
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.library.portable import Transfer
 from rag_core.store import migrations
@@ -55,12 +55,6 @@ def test_a_store_that_was_exported_and_imported_answers_the_same(sea: Library, e
     check_library(sea, "back")
 
 
-def test_it_keeps_its_name_where_that_is_free(sea: Library, exported: Path) -> None:
-    sea.stores.delete(OWNER, "sea")
-    assert sea.stores.take_in(OWNER, exported).name == "sea"
-    assert found(sea, "opens at six", "sea") == ["harbour.md"]
-
-
 def test_private_notes_travel_and_stay_private(sea: Library, exported: Path) -> None:
     sea.stores.take_in(OWNER, exported, "back")
     assert found(sea, "secret", "back") == ["diary.md"]
@@ -78,25 +72,6 @@ def test_an_import_goes_on_where_the_store_was(sea: Library, exported: Path, not
     assert job.texts_embedded == 1
     assert found(sea, "catamaran", "back") == ["boats.md"]
     assert found(sea, "catamaran", "sea") == []
-
-
-def test_an_import_is_a_store_of_its_own(sea: Library, exported: Path) -> None:
-    sea.stores.take_in(OWNER, exported, "back")
-    stores = [store_of(sea, name) for name in ("sea", "back")]
-    assert stores[0].id != stores[1].id
-    for store in stores:
-        store.close()
-
-
-def test_a_cache_that_knew_a_store_of_this_name_does_not_take_the_import_for_it(
-    sea: Library, exported: Path
-) -> None:
-    for _ in range(3):  # the store goes on after the export, then comes back as it was
-        sea.files.exclude(OWNER, "sea", "boats.md")
-        sea.files.take_back(OWNER, "sea", "boats.md")
-    seen = dict(sea.stores.generations(OWNER))["sea"]
-    sea.stores.delete(OWNER, "sea")
-    assert sea.stores.take_in(OWNER, exported).generation > seen
 
 
 def test_the_manifest_tells_what_is_in_the_file(sea: Library, exported: Path) -> None:
@@ -228,11 +203,6 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(sea: Library, tmp_path: P
 def test_a_target_that_cannot_be_one_is_refused(sea: Library, tmp_path: Path, name: str, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         sea.stores.export(OWNER, "sea", tmp_path / name, force=True)
-
-
-def test_a_store_that_is_not_there_is_not_exported(sea: Library, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="'sae'"):
-        sea.stores.export(OWNER, "sae", tmp_path)
 
 
 # --- the name ---------------------------------------------------------------------------

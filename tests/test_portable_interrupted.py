@@ -6,24 +6,21 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rag_core.errors import InvalidInput, StoreError
+from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.library.portable import Transfer
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.consistency import check_library
 from tests.runner import REPOSITORY
 from tests.sea_store import leftovers, names_in
 from tests.stored import found, long_note
-from tests.unwritable import let_everybody_reach, no_file_grows, without_rights
+from tests.unwritable import no_file_grows
 
 # --- stopped, full, not allowed ---------------------------------------------------------
 
@@ -38,14 +35,6 @@ def stop_at(phase: str, part: float = 0.0) -> Callable[[Transfer], None]:
             raise Stop
 
     return report
-
-
-@pytest.mark.parametrize("phase", ["copying", "packing"])
-def test_an_export_that_is_stopped_at_once_leaves_nothing(sea: Library, tmp_path: Path, phase: str) -> None:
-    with pytest.raises(Stop):
-        sea.stores.export(OWNER, "sea", tmp_path, stop_at(phase))
-    assert names_in(tmp_path) == ["home", "notes"]
-    assert leftovers(sea) == []
 
 
 def test_an_export_can_be_stopped_while_its_copy_is_made(sea: Library, notes: Path, tmp_path: Path) -> None:
@@ -100,34 +89,6 @@ def test_a_full_disk_ends_an_import_and_nothing_is_left(sea: Library, exported: 
     assert "is not full" in refused.value.suggestion
     assert sea.stores.names(OWNER) == ["sea"]
     assert leftovers(sea) == []
-
-
-def test_a_disk_without_enough_room_is_not_filled(sea: Library, exported: Path, tmp_path: Path) -> None:
-    def nearly_full(_: object) -> Any:
-        return type("usage", (), {"free": 1_000_000})
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shutil.disk_usage", nearly_full)
-        for act in (
-            lambda: sea.stores.export(OWNER, "sea", tmp_path / "x.commonplace"),
-            lambda: sea.stores.take_in(OWNER, exported, "back"),
-        ):
-            with pytest.raises(StoreError, match=r"has 1\.0 MB left"):
-                act()
-    assert sea.stores.names(OWNER) == ["sea"]
-
-
-def test_a_folder_that_cannot_be_written_is_named(sea: Library, tmp_path: Path) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o555)
-    sea.settings.store_dir.chmod(0o777)
-    for file in sea.settings.store_dir.iterdir():
-        file.chmod(0o666)
-        let_everybody_reach(file)
-    let_everybody_reach(closed)
-    with without_rights(), pytest.raises(StoreError, match="Permission denied") as refused:
-        sea.stores.export(OWNER, "sea", closed)
-    assert str(closed) in refused.value.suggestion
 
 
 def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None:
@@ -197,37 +158,3 @@ def test_a_killed_export_leaves_no_file_of_its_name_and_the_next_one_removes_its
     sea.stores.export(OWNER, "sea", tmp_path)
     assert leftovers(sea) == []
     assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]
-
-
-def test_one_that_is_at_work_is_not_taken_for_a_leftover(
-    sea: Library, exported: Path, tmp_path: Path
-) -> None:
-    def meanwhile(now: Transfer) -> None:
-        if now.phase == "checking" and now.done == 1:
-            sea.stores.export(OWNER, "sea", tmp_path / "meanwhile.commonplace")
-
-    sea.stores.take_in(OWNER, exported, "back", meanwhile)
-    assert found(sea, "opens at six", "back") == ["harbour.md"]
-
-
-def test_two_imports_of_one_name_make_one_store(sea: Library, exported: Path) -> None:
-    ended: list[object] = []
-    both = threading.Barrier(2)
-
-    def take() -> None:
-        def meet(now: Transfer) -> None:
-            if now.phase == "checking" and now.done == 1:
-                both.wait(20)
-
-        try:
-            ended.append(sea.stores.take_in(OWNER, exported, "back", meet).name)
-        except InvalidInput as error:
-            ended.append(error.message)
-
-    threads = [threading.Thread(target=take) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert sorted(map(str, ended)) == ["A store called 'back' exists already.", "back"]
-    check_library(sea, "back")

@@ -11,7 +11,6 @@ import pytest
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
-from rag_core.reports import Privacy
 from rag_core.store import Store, privacy
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Viewer
@@ -104,26 +103,6 @@ def test_a_pattern_that_cannot_be_is_refused_and_nothing_changes(shelf: Library,
     assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
 
 
-def test_what_is_private_is_counted(shelf: Library, notes: Path) -> None:
-    assert shelf.privacy.hidden_by(OWNER, "notes", "**/*.md") == 6
-    assert shelf.privacy.report(OWNER, "notes") == Privacy("notes", {}, 6, 1, 1, 0)
-    found = shelf.privacy.set(OWNER, "notes", ["journal/**", "own.md", "nowhere/**", "./journal/**"])
-    assert found == Privacy("notes", {"journal/**": 2, "own.md": 1, "nowhere/**": 0}, 6, 3, 1, 3)
-    assert found.idle == ("nowhere/**",)
-    (notes / "journal" / "picture.png").write_bytes(b"\x00\x01")  # holds no text: no document of anybody
-    index(shelf, "notes")
-    assert shelf.privacy.hidden_by(OWNER, "notes", "journal/**") == 2
-
-
-def test_rules_are_added_and_taken_away_one_by_one(shelf: Library) -> None:
-    shelf.privacy.change(OWNER, "notes", hide=["tea.md", "journal/**"])
-    shelf.privacy.change(OWNER, "notes", hide=["tea.md", "*.key.md"], show=["./journal/**"])
-    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md", "*.key.md")
-    with pytest.raises(InvalidInput, match=r"has no rule 'rose\.md'"):
-        shelf.privacy.change(OWNER, "notes", hide=["rose.md"], show=["rose.md"])
-    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md", "*.key.md")
-
-
 def test_why_a_document_is_private_is_told(shelf: Library) -> None:
     shelf.privacy.set(OWNER, "notes", ["journal/**", "own.md"])
     why = {document.path: document.private_by for document in shelf.documents.all(OWNER, "notes")}
@@ -185,11 +164,6 @@ def test_no_file_is_read_and_every_cache_is_met_with_a_new_generation(shelf: Lib
     shelf.privacy.set(OWNER, "notes", ["tea.md"])
     assert "tea.md" not in seen(shelf)
     assert shelf.stores.generations(OWNER, ["notes"]) != before
-
-
-def test_a_store_alone_has_nothing_due(shelf: Library) -> None:
-    assert not shelf.privacy.set(OWNER, "notes", ["tea.md"]).due
-    assert not shelf.jobs.requested(OWNER, "notes")
 
 
 # --- where the rules are kept -----------------------------------------------------------
@@ -312,14 +286,6 @@ def test_copies_elsewhere_are_removed_and_sent_again(library: Library, sea: Stor
     assert library.jobs.requested(OWNER, "sea")
     library.privacy.set(OWNER, "sea", [])
     assert entries(sea, private=False) == {"tea.md": "put"}
-
-
-def test_a_store_that_lets_private_notes_leave_sends_those_by_rule_too(library: Library, sea: Store) -> None:
-    library.privacy.set(OWNER, "sea", ["tea.md"])
-    assert entries(sea, private=True) == {"tea.md": "put"}
-    with sea.read() as db:
-        assert len(rows.expected(db, private=True)) == len(NOTES)
-        assert len(rows.expected(db, private=False)) == len(NOTES) - 2
 
 
 def test_one_that_waits_for_its_vector_is_removed_there_only_if_it_may_not_leave(

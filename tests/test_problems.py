@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from rag_core.errors import EmbedderError, NotFound
+from rag_core.errors import EmbedderError
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.reports import Asked, Problem
@@ -70,12 +69,6 @@ def test_reasons_outlive_the_next_run(library: Library, notes: Path) -> None:
     assert library.jobs.problems(OWNER, "s") == before != []
 
 
-def test_a_store_without_problems_has_none(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    assert library.jobs.problems(OWNER, "s") == []
-
-
 @pytest.mark.parametrize(
     ("message", "path", "reason"),
     [
@@ -109,29 +102,6 @@ def test_trying_again_reads_the_files_of_the_problem_and_no_others(library: Libr
     assert outcomes(job) == {"a.md": "changed", "b.md": "failed"}
     assert kinds(library) == [("failed", 1, ("b.md",))]
     assert found(library, "It is new") == []
-
-
-def test_files_of_several_folders_are_asked_for_together(
-    library: Library, notes: Path, tmp_path: Path
-) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    for folder in (notes, other):
-        (folder / "a.md").write_text(f"It is in {folder.name}.\n")
-        index(library, "s", folder)
-
-    library.jobs.request_files(OWNER, "s", ["a.md", "other/a.md", "gone.md"])
-    job = library.jobs.run(OWNER, "s")
-
-    assert job is not None
-    assert outcomes(job) == {"a.md": "reread", "other/a.md": "reread"}
-
-
-def test_files_that_are_all_gone_are_refused(library: Library, notes: Path) -> None:
-    index(library, "s", notes)
-    with pytest.raises(NotFound, match=r"'gone\.md'"):
-        library.jobs.request_files(OWNER, "s", ["gone.md"])
-    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_texts_that_the_embedder_refused_are_told_with_their_files_and_can_be_tried_again(
@@ -180,45 +150,3 @@ def test_what_is_asked_for_is_told_once_each_and_the_oldest_first(library: Libra
     ]
     library.jobs.run(OWNER, "s")
     assert library.jobs.requests(OWNER, "s") == []
-
-
-# --- of a run ---------------------------------------------------------------------------
-
-
-def test_a_run_tells_its_problems_also_when_they_are_solved(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_bytes(BROKEN)
-    first = index(library, "s", notes)
-    (notes / "a.md").write_text("It can be read.\n")
-    index(library, "s")
-
-    [problem] = library.jobs.problems_of(OWNER, "s", first.id)
-
-    assert (problem.kind, problem.files) == ("failed", ("a.md",))
-    assert library.jobs.problems(OWNER, "s") == []
-    assert [each.source_file for each in library.jobs.get(OWNER, "s", first.id).results] == ["a.md"]
-
-
-def test_a_folder_that_was_not_there_is_tried_again_as_a_whole(library: Library, notes: Path) -> None:
-    folder = Path(os.fsdecode(os.fsencode(notes) + b"/odd \xff"))
-    folder.mkdir()
-    (folder / "a.md").write_text("It is a note.\n")
-    index(library, "s", folder)
-    folder.rename(notes / "unplugged")
-    job = index(library, "s")
-    assert (job.state, job.failed) == ("done", 1)
-    [problem] = library.jobs.problems_of(OWNER, "s", job.id)
-    assert "does not exist" in problem.reason
-
-    (notes / "unplugged").rename(folder)
-    library.jobs.retry(OWNER, "s", problem)
-    again = library.jobs.run(OWNER, "s")
-
-    assert again is not None
-    assert again.counts == {"unchanged": 1}
-
-
-def test_an_unknown_run_is_refused_with_those_that_there_are(library: Library, notes: Path) -> None:
-    job = index(library, "s", notes)
-    with pytest.raises(NotFound, match="no job with the number 99") as error:
-        library.jobs.get(OWNER, "s", 99)
-    assert error.value.suggestion == f"There are {job.id} to {job.id}."

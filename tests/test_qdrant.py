@@ -15,7 +15,7 @@ from qdrant_client import QdrantClient, models
 from rag_core.errors import VectorError
 from rag_core.types import Filters
 from rag_core.vectors import Receipt
-from rag_core.vectors.qdrant import INDEXED, Qdrant, QdrantOptions
+from rag_core.vectors.qdrant import INDEXED, QdrantOptions
 from tests.qdrant_index import ME, QUERY, opened, options, record, unprepared
 from tests.qdrant_server import QdrantServer
 from tests.standin import Refusal
@@ -46,31 +46,11 @@ def test_a_collection_is_created_with_its_shape_and_indexes(qdrant: QdrantServer
     assert asked["filter.date"] == "integer"
 
 
-def test_indexes_are_made_once(qdrant: QdrantServer) -> None:
-    opened(options(qdrant))
-    qdrant.asked.clear()
-    opened(options(qdrant))
-    opened(options(qdrant), "another")
-    assert qdrant.bodies("/collections/notes/index") == []
-
-
-def test_in_this_process_nothing_is_indexed_and_nobody_is_warned(tmp_path: Path) -> None:
-    index = opened(QdrantOptions(path=tmp_path / "qdrant"))
-    index.put(note.record for note in vault(20, 16))
-    assert len(index.search(QUERY, 5, Filters(tags=("aws",)))) == 5
-
-
 def test_a_collection_of_another_kind_is_refused(qdrant: QdrantServer) -> None:
     named = {"image": models.VectorParams(size=16, distance=models.Distance.COSINE)}
     qdrant.engine.create_collection("notes", named)
     with pytest.raises(VectorError, match="was not made for notes"):
         opened(options(qdrant))
-
-
-def test_each_store_has_an_owner_of_its_own(qdrant: QdrantServer) -> None:
-    mine, yours = opened(options(qdrant), "mine"), opened(options(qdrant), "yours", "owner-2")
-    mine.prepare("owner-3", take_over=True)
-    assert (mine.owner(), yours.owner()) == ("owner-3", "owner-2")
 
 
 def test_notes_that_another_program_put_there_are_not_taken_for_ours(qdrant: QdrantServer) -> None:
@@ -83,48 +63,6 @@ def test_notes_that_another_program_put_there_are_not_taken_for_ours(qdrant: Qdr
     assert index.owner() == ""
     index.prepare(ME, take_over=True)
     assert index.owner() == ME
-
-
-def test_two_that_take_the_same_store_at_once_do_not_both_have_it(qdrant: QdrantServer) -> None:
-    first, second = (unprepared(options(qdrant)) for _ in range(2))
-    first._create("owner-1", [])
-    second._create("owner-2", [])  # found nothing a moment before
-    assert first._adopt(first._describe(), "owner-1", []) == "owner-1"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(second, "_owner_of", lambda _: "")  # so here
-        second._adopt(second._describe(), "owner-2", [])
-    assert first.owner() == second.owner() == "owner-1"
-    with pytest.raises(VectorError, match="belongs to another installation"):
-        second.prepare("owner-2")
-
-
-@pytest.mark.parametrize("path", ["/collections/notes/index", "/collections/notes/points"])
-def test_a_collection_that_was_made_for_a_store_that_cannot_be_is_deleted(
-    qdrant: QdrantServer, path: str
-) -> None:
-    qdrant.fail(path, Refusal(400, {"status": {"error": "not so"}}))
-    with pytest.raises(VectorError, match="not so"):
-        opened(options(qdrant))
-    assert not qdrant.engine.collection_exists("notes")
-    assert opened(options(qdrant)).owner() == ME
-
-
-def test_of_a_collection_that_was_there_before_a_failure_removes_only_its_own_mark(
-    qdrant: QdrantServer,
-) -> None:
-    shape = models.VectorParams(size=16, distance=models.Distance.COSINE)
-    qdrant.engine.create_collection("notes", shape)
-    mark = Qdrant._mark
-
-    def fail(self: Qdrant, owner: str, **how: object) -> None:
-        mark(self, owner, **how)
-        qdrant.fail("/points", Refusal(400, {"status": {"error": "not so"}}))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Qdrant, "_mark", fail)
-        with pytest.raises(VectorError, match="not so"):
-            opened(options(qdrant))
-    assert qdrant.engine.count("notes").count == 0
 
 
 def test_a_dropped_store_takes_the_collection_with_it_unless_another_is_there(qdrant: QdrantServer) -> None:
@@ -196,20 +134,6 @@ def test_a_point_has_exactly_the_keys_that_other_programs_read_and_ours(qdrant: 
     }
 
 
-def test_a_note_in_the_root_has_no_folder_and_its_chunks_share_its_id(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    first, second = (
-        record(doc={"path": "a.md", "chunk_index": 0}),
-        record(doc={"path": "a.md", "chunk_index": 1}),
-    )
-    other = record(doc={"path": "b.md"})
-    index.put([first, second, other])
-    points = qdrant.engine.retrieve("notes", [first.key, second.key, other.key])
-    payloads = [point.payload or {} for point in points]
-    assert [payload["folder"] for payload in payloads] == ["", "", ""]
-    assert len({payload["note_id"] for payload in payloads}) == 2
-
-
 def test_many_records_are_listed_page_by_page(qdrant: QdrantServer) -> None:
     index = opened(options(qdrant))
     notes = vault(600, 16)
@@ -266,12 +190,6 @@ def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(qdrant
 
 
 # --- searching --------------------------------------------------------------------------
-
-
-def test_a_search_looks_at_400_candidates(qdrant: QdrantServer) -> None:
-    opened(options(qdrant)).search(QUERY, 5)
-    [body] = qdrant.bodies("/collections/notes/points/query")
-    assert body["params"] == {"hnsw_ef": 400}
 
 
 def test_filters_are_asked_of_this_store_only(qdrant: QdrantServer) -> None:

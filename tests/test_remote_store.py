@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.errors import EmbedderError, ModelMissing, Unreachable
+from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.library import Library
 from rag_core.models import deadline
 from rag_core.types import OWNER, Viewer
@@ -18,7 +18,6 @@ from tests.command import Run
 from tests.configured import configure
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.model_packages import model_folder
 from tests.ollama_server import EOF, OllamaServer
 from tests.openai_server import OpenAIServer
 from tests.standin import Refusal, nobody
@@ -70,12 +69,6 @@ def test_a_store_knows_its_embedder_in_full_and_what_it_reads(library: Library) 
     assert library._shared.stores.open(OWNER, "s").store.spec.max_tokens > 2000
 
 
-def test_a_store_of_a_smaller_dimension_has_it_in_its_embedders_name(library: Library) -> None:
-    info = library.create_store(OWNER, "small", "ollama", dimension=256)
-    assert (info.embedder, info.dimension) == ("ollama:embeddinggemma@256", 256)
-    assert library.create_store(OWNER, "full", "ollama", dimension=768).embedder == "ollama:embeddinggemma"
-
-
 @pytest.mark.parametrize(
     ("embedder", "error"), [("ollama:gone", ModelMissing), ("ollama:x@256", ModelMissing)]
 )
@@ -87,24 +80,7 @@ def test_no_store_is_made_without_its_model(
     assert library.stores.names(OWNER) == ["s"]
 
 
-def test_no_store_is_made_while_the_server_is_away(make: Make) -> None:
-    library = make(ollama_url=nobody())
-    with pytest.raises(Unreachable, match="is not running"):
-        library.create_store(OWNER, "t", "ollama")
-    assert library.stores.names(OWNER) == []
-
-
 # --- indexing and searching ---------------------------------------------------------------
-
-
-def test_what_is_indexed_is_found_by_meaning(library: Library, notes: Path) -> None:
-    write(notes)
-    job = index(library, "s", notes)
-    assert (job.state, job.texts_embedded, job.message) == ("done", 3, "")
-    answer = library.search(OWNER, "subject1", ["s"], mode="vector")
-    assert answer.hits[0].document.path == "01.md"
-    assert answer.notices == ()
-    check_library(library, "s")
 
 
 def test_a_missing_model_is_told_before_any_file_is_read_and_words_are_indexed(
@@ -118,16 +94,6 @@ def test_a_missing_model_is_told_before_any_file_is_read_and_words_are_indexed(
     assert embeds(ollama) == 0
     assert found(library, "subject1") == ["01.md"]
     assert library.stores.info(OWNER, "s").pending == 3
-
-
-def test_one_bad_text_costs_itself(library: Library, ollama: OllamaServer, notes: Path) -> None:
-    write(notes, 40)
-    (notes / "17.md").write_text(f"It holds {ollama.nan}.\n")
-    (notes / "23.md").write_text(f"It holds {ollama.crash}.\n")
-    job = index(library, "s", notes)
-    assert (job.state, job.texts_embedded) == ("done", 38)
-    assert {problem.files for problem in library.jobs.problems(OWNER, "s")} == {("17.md",), ("23.md",)}
-    check_library(library, "s")
 
 
 def test_a_server_that_goes_away_ends_embedding_with_the_reason_and_keeps_the_queue(
@@ -188,22 +154,6 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     assert away.stores.info(OWNER, "s").dimension == 768
 
 
-def test_without_the_model_words_find_and_the_notice_names_the_command(
-    library: Library, make: Make, ollama: OllamaServer, notes: Path
-) -> None:
-    write(notes)
-    index(library, "s", notes)
-    del ollama.models[GEMMA]
-    [notice] = make(ollama_url=ollama.url).search(OWNER, "subject1", ["s"]).notices
-    assert "`ollama pull embeddinggemma`" in notice.message
-
-
-def test_a_store_without_vectors_is_shown_without_asking_its_server(library: Library, make: Make) -> None:
-    away = make(ollama_url=nobody())
-    assert away.stores.info(OWNER, "s").dimension == 0
-    assert away.upkeep.verify(OWNER, "s").sound
-
-
 def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
     library: Library, ollama: OllamaServer, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,28 +168,6 @@ def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
     ollama.faults.clear()
     index(library, "s")
     assert not library.search(OWNER, "subject2", ["s"]).notices, "a run finds out that it is back"
-
-
-def test_a_query_is_embedded_once(library: Library, ollama: OllamaServer, notes: Path) -> None:
-    write(notes)
-    index(library, "s", notes)
-    library.search(OWNER, "subject1", ["s"])
-    before = embeds(ollama)
-    library.search(OWNER, "subject1", ["s"], top_k=1)
-    assert embeds(ollama) == before
-
-
-def test_another_version_of_the_model_is_not_mixed_in(
-    library: Library, ollama: OllamaServer, notes: Path
-) -> None:
-    write(notes)
-    index(library, "s", notes)
-    ollama.models[GEMMA].version = "2"
-    (notes / "new.md").write_text("It is new.\n")
-    job = index(library, "s")
-    assert job.texts_embedded == 0
-    assert "The vectors of store 's' are from ollama:embeddinggemma@" in job.message
-    assert library.search(OWNER, "subject1", ["s"]).notices
 
 
 def test_a_model_that_reads_less_than_the_passages_hold_is_told(
@@ -331,11 +259,6 @@ def test_what_was_withheld_is_embedded_once_the_server_is_on_this_machine(
     check_library(home, "s")
 
 
-def test_private_documents_are_embedded_on_this_machine(library: Library, notes: Path) -> None:
-    private(notes)
-    assert index(library, "s", notes).texts_embedded == 4
-
-
 # --- what is written down -----------------------------------------------------------------
 
 
@@ -358,42 +281,7 @@ def test_logs_hold_neither_key_nor_text(
     assert "heron" not in caplog.text
 
 
-def test_settings_keep_the_key_to_themselves(run: Run, home: Path) -> None:
-    configure(
-        home, "embedding_base_url: http://127.0.0.1:1/v1\n", "COMMONPLACE_EMBEDDING_API_KEY=sk-sesame\n"
-    )
-    for shown in (run("config"), run("config", "--json"), run("doctor"), run("doctor", "--json")):
-        assert "sesame" not in shown.out + shown.err
-    assert "********" in run("config").out
-    configure(home, "embedding_api_key: sk-sesame\n")
-    refused = run("config")
-    assert refused.status == 2
-    assert "is a secret, which config.yaml must not hold" in refused.err
-    assert "COMMONPLACE_EMBEDDING_API_KEY" in refused.err
-    assert "sesame" not in refused.err
-
-
 # --- the command line -----------------------------------------------------------------------
-
-
-def test_from_making_a_store_to_finding_on_the_command_line(
-    run: Run, home: Path, ollama: OllamaServer, notes: Path
-) -> None:
-    configure(home, f"ollama_url: {ollama.url}\n")
-    write(notes)
-    made = run("store", "create", "mine", "--embedder", "ollama:embeddinggemma", "--json")
-    assert (made.status, made.json["embedder"], made.json["dimension"]) == (0, "ollama:embeddinggemma", 768)
-    assert run("init", notes, "--store", "mine").status == 0
-    answer = run("query", "subject1", "--store", "mine", "--mode", "vector", "--json")
-    assert answer.json["results"][0]["file_path"] == "01.md"
-    assert "task: search result | query: subject1" in ollama.texts
-
-
-def test_a_store_that_cannot_be_made_says_what_to_do(run: Run, home: Path, ollama: OllamaServer) -> None:
-    configure(home, f"ollama_url: {ollama.url}\n")
-    refused = run("store", "create", "mine", "--embedder", "ollama:bge-m3")
-    assert refused.status == 1
-    assert "Run `ollama pull bge-m3`." in refused.err
 
 
 def test_doctor_says_whether_servers_answer_and_where_text_goes(
@@ -423,18 +311,3 @@ def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Pat
     away = make(ollama_url=nobody())
     [notice] = away.search(Viewer("guest", stores=frozenset({"s"})), "subject1", ["s"]).notices
     assert notice.message == "Only words are searched in store 's'. The embedder is not at hand just now."
-
-
-# --- an embedder in a folder ----------------------------------------------------------------
-
-
-def test_a_folder_that_is_not_there_fails_without_the_network(make: Make, tmp_path: Path) -> None:
-    library = make()
-    for name in ("sentence-transformers", "mlx"):
-        with pytest.raises(ModelMissing, match="no folder"):
-            library.create_store(OWNER, "t", f"{name}:all-MiniLM-L6-v2")
-    folder = model_folder(tmp_path / "model")
-    for name in ("sentence-transformers", "mlx"):
-        with pytest.raises(EmbedderError, match="not installed") as caught:
-            library.create_store(OWNER, "t", f"{name}:{folder}")
-        assert f"pip install 'commonplace[{name}]'" in caught.value.suggestion

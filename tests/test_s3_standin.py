@@ -79,7 +79,6 @@ BAD: dict[str, tuple[str, Ask]] = {
     "101 constraints": ("ValidationException", lambda s: ask(s, {"$or": [{"a": n} for n in range(101)]})),
     "topK of 10,001": ("ValidationException", lambda s: ask(s, {"a": 1}, 10_001)),
     "foreign page token": ("ValidationException", lambda s: s.list_vectors(**HERE, nextToken="abc")),
-    "half of a segment": ("ValidationException", lambda s: s.list_vectors(**HERE, segmentCount=2)),
     "name and arn": ("ValidationException", lambda s: s.get_index(**HERE, indexArn=ARN)),
 }  # fmt: skip
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -71,31 +70,6 @@ def test_a_folder_called_like_one_of_the_first_folder_goes_by_a_name_of_its_own(
     assert found(library, f"Text below {tmp_path.name}") == ["work-2/a.md"]
 
 
-def test_a_folder_inside_the_first_one_goes_by_its_own_name(library: Library, notes: Path) -> None:
-    (notes / "work").mkdir()
-    library.create_store(OWNER, "s", "hashing")
-    library.add_source(OWNER, "s", notes, ["*.md"])
-    assert library.add_source(OWNER, "s", notes / "work", ["**/*"]).label == "work"
-
-
-@pytest.mark.parametrize("inner_first", [True, False])
-def test_a_file_in_two_overlapping_folders_is_indexed_once(
-    library: Library, notes: Path, inner_first: bool
-) -> None:
-    inner = notes / "sub"
-    inner.mkdir()
-    (notes / "a.md").write_text("# A\n\nText of a.\n")
-    (inner / "b.md").write_text("# B\n\nText of b.\n")
-    for folder in (inner, notes) if inner_first else (notes, inner):
-        index(library, "s", folder)
-
-    index(library, "s")
-
-    assert len(paths(library)) == 2
-    assert len(found(library, "Text of b")) == 1
-    check_library(library, "s")
-
-
 def test_one_run_hands_a_file_on_to_the_overlapping_folder_that_may_take_it(
     library: Library, notes: Path
 ) -> None:
@@ -117,15 +91,6 @@ def test_one_run_hands_a_file_on_to_the_overlapping_folder_that_may_take_it(
     check_library(library, "s")
 
 
-def test_folders_whose_names_only_begin_alike_do_not_overlap(library: Library, tmp_path: Path) -> None:
-    for name in ("note", "notes"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "a.md").write_text(f"# A\n\nText of {name}.\n")
-        index(library, "s", tmp_path / name)
-
-    assert paths(library) == ["a.md", "notes/a.md"]
-
-
 def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -139,28 +104,6 @@ def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, t
     library.jobs.run(OWNER, "s")
 
     assert paths(library) == ["a.md"]
-
-
-def test_a_run_over_all_folders_says_when_every_one_is_paused(library: Library, notes: Path) -> None:
-    library.create_store(OWNER, "s", "hashing")
-    assert index(library, "s").message == ""
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    source = library.add_source(OWNER, "s", notes, ("**/*",))
-    library.sources.pause(OWNER, "s", source.id)
-
-    assert index(library, "s").message == (
-        "Every folder is paused, so none was read. Resume one to have it read again."
-    )
-    library.jobs.request(OWNER, "s", [source.id])
-    job = library.jobs.run(OWNER, "s")
-    assert job is not None
-    assert (job.message, job.counts) == ("", {"unchanged": 0, "added": 1})
-
-
-def test_a_folder_that_is_not_there_is_refused_as_a_source(library: Library, tmp_path: Path) -> None:
-    library.create_store(OWNER, "s", "hashing")
-    with pytest.raises(InvalidInput, match="is not a folder"):
-        library.add_source(OWNER, "s", tmp_path / "nowhere", ("**/*",))
 
 
 def test_a_plan_says_what_a_run_would_do_and_does_nothing(library: Library, notes: Path) -> None:

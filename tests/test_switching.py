@@ -4,7 +4,6 @@ and searched meanwhile."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,6 @@ from tests.remote_zoo import (
     run,
 )
 from tests.s3vectors import Server
-from tests.s3vectors.rules import ServiceError
 from tests.stored import contents, store_of
 from tests.test_crash import as_version_1
 
@@ -143,11 +141,6 @@ def test_an_embedder_that_reads_less_asks_for_cutting_again(local_zoo: Library, 
     assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:32"
 
 
-def test_nothing_to_switch_is_said(local_zoo: Library) -> None:
-    with pytest.raises(InvalidInput, match="has this embedder and vector index already"):
-        local_zoo.placement.switch(OWNER, "zoo", "hashing")
-
-
 def test_a_store_that_is_indexed_is_not_switched(local_zoo: Library) -> None:
     with (
         lock.hold(local_zoo.settings.store_dir / "zoo.db"),
@@ -256,18 +249,6 @@ def test_a_switch_that_is_changed_prepares_only_the_last(remote_zoo: Library, am
     assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
-@pytest.mark.parametrize("backend_first", [False, True])
-def test_what_is_not_said_stays_as_the_switch_under_way_has_it(
-    remote_zoo: Library, backend_first: bool
-) -> None:
-    said: list[dict[str, str]] = [{"embedder": "hashing:64"}, {"backend": "local"}]
-    for part in reversed(said) if backend_first else said:
-        remote_zoo.placement.switch(OWNER, "zoo", **part)  # type: ignore[arg-type]
-    remote_zoo.jobs.run(OWNER, "zoo")
-    info = remote_zoo.stores.info(OWNER, "zoo")
-    assert (info.embedder, info.backend) == ("hashing:64", "local")
-
-
 def test_nothing_of_an_abandoned_switch_is_left(remote_zoo: Library, amazon: Server) -> None:
     address = remote_zoo.stores.info(OWNER, "zoo").address
     remote_zoo._shared.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
@@ -315,18 +296,6 @@ def test_what_was_removed_during_a_switch_is_gone_when_it_is_abandoned(
     remote_zoo.jobs.run(OWNER, "zoo")
     assert keys_there(remote_zoo) == keys_here(remote_zoo)
     assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
-
-
-def test_what_waits_to_be_removed_is_removed_also_if_all_is_sent_again(
-    remote_zoo: Library, notes: Path, amazon: Server
-) -> None:
-    cut_off(amazon)
-    (notes / "otter.md").unlink()
-    run(remote_zoo)
-    amazon.faults = None
-    remote_zoo.placement.switch(OWNER, "zoo", rechunk=True)
-    remote_zoo.jobs.run(OWNER, "zoo")
-    assert keys_there(remote_zoo) == keys_here(remote_zoo)
 
 
 def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(

@@ -44,8 +44,6 @@ def test_during_a_switch_a_file_is_not_said_to_wait(local_zoo: Library, notes: P
 
 DAMAGE = (
     "DELETE FROM meta WHERE key = 'next_identity_id'",
-    "UPDATE meta SET value = '99' WHERE key = 'next_identity_id'",
-    "DELETE FROM meta WHERE key = 'next_embedder'",
     "UPDATE meta SET value = 's3vectors' WHERE key = 'next_backend'",
 )
 
@@ -63,13 +61,6 @@ def test_what_says_half_of_a_switch_is_found_and_repaired_as_it_was_begun(
     run(local_zoo)
     info = local_zoo.stores.info(OWNER, "zoo")
     assert (info.embedder, info.switching) == ("hashing:64", "")
-
-
-def test_repair_keeps_a_switch_that_is_sound(local_zoo: Library) -> None:
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    assert local_zoo.upkeep.repair(OWNER, "zoo").done == ()
-    local_zoo.jobs.run(OWNER, "zoo")
-    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
 
 
 def test_an_imported_store_neither_switches_nor_sends_private_notes(

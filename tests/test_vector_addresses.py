@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from rag_core.errors import InvalidInput, VectorError
-from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors.backends import address_of, open_remote
 from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.qdrant import QdrantOptions
@@ -19,10 +18,6 @@ OPTIONS: dict[str, Any] = {
     "s3vectors": S3Options(),
     "qdrant": QdrantOptions(url="http://example.org:6333", api_key="sesame-opens"),
     "chroma": ChromaOptions(url="http://example.org"),
-}
-IN_FOLDERS: dict[str, Any] = {
-    "qdrant": QdrantOptions(path=Path("x")),
-    "chroma": ChromaOptions(path=Path("x")),
 }
 KINDS = pytest.mark.parametrize("kind", OPTIONS)
 
@@ -40,11 +35,6 @@ def test_an_address_is_made_of_the_name_of_a_store(kind: str, store: str, addres
     assert address_of(kind, store, OPTIONS) == address
 
 
-@pytest.mark.parametrize("kind", IN_FOLDERS)
-def test_without_a_server_an_address_names_none(kind: str) -> None:
-    assert address_of(kind, "work", IN_FOLDERS).startswith(f"{kind}:///")
-
-
 @KINDS
 def test_stores_whose_names_differ_have_different_addresses_that_can_be_opened(kind: str) -> None:
     names = ["a-b", "a_b", "a__b", "a-", "a_", "a", "ab", "abc-", "x" * 63, "x" * 62 + "y", "a_b_c"]
@@ -52,15 +42,6 @@ def test_stores_whose_names_differ_have_different_addresses_that_can_be_opened(k
     assert len(addresses) == len(names)
     for address in addresses:
         open_remote(address, 16, "cosine", OPTIONS)
-
-
-@KINDS
-def test_a_switch_of_the_embedder_has_an_address_beside_the_first(kind: str) -> None:
-    first, second = (EmbedderIdentity("ollama", "m", digest, 768, "none") for digest in "ab")
-    found = [address_of(kind, "work", OPTIONS, identity) for identity in (None, first, second, first)]
-    assert len({*found}) == 3
-    assert found[1] == found[3]
-    open_remote(found[1], 16, "cosine", OPTIONS)
 
 
 @pytest.mark.parametrize("prefix", ["", "Big", "under_score", "-x", "p" * 60, "dot.ted"])
@@ -103,23 +84,6 @@ def test_bad_addresses_are_refused(address: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         open_remote(address, 16, "cosine", OPTIONS)
     assert "open-sesame" not in str(caught.value)
-
-
-def test_a_bucket_alone_is_the_address_of_its_main_index() -> None:
-    open_remote("s3vectors://my-bucket", 16, "cosine", OPTIONS)
-
-
-@KINDS
-@pytest.mark.parametrize("dimension", [0, 65_537])
-def test_a_dimension_that_no_index_has_is_refused(kind: str, dimension: int) -> None:
-    with pytest.raises(InvalidInput, match=f"dimension {dimension}"):
-        open_remote(address_of(kind, "notes", OPTIONS), dimension, "cosine", OPTIONS)
-
-
-@KINDS
-@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot_product"])
-def test_every_metric_has_a_name_there(kind: str, metric: Metric) -> None:
-    open_remote(address_of(kind, "notes", OPTIONS), 16, metric, OPTIONS)
 
 
 def test_a_key_is_not_shown() -> None:

@@ -6,8 +6,6 @@ Against real services: see ``vector_services`` for the variables that name them.
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag_core.errors import VectorsUnreachable
 from rag_core.types import Filters, Metric
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import open_remote
@@ -27,17 +24,8 @@ from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.local import LocalVectors
 from rag_core.vectors.qdrant import QdrantOptions
 from rag_core.vectors.service import Options
-from tests.command import pytest_of_its_own
-from tests.qdrant_server import QdrantServer
-from tests.relay import Relay
-from tests.s3vectors import Server
-from tests.s3vectors.http import REGION
-from tests.standin import StandIn, nobody, serving
 from tests.vector_bench import FILTERS, Bench, Note, assert_same, bench_store, vault, vectors
-from tests.vector_fixtures import CREDENTIALS
-from tests.vector_services import CHROMA_SWITCH, QDRANT_SWITCH, S3_SWITCH, Services
-
-SWITCHES = (S3_SWITCH, QDRANT_SWITCH, CHROMA_SWITCH)
+from tests.vector_services import S3_SWITCH, Services
 
 OWNER_ID = "the-owner-of-these-tests"
 
@@ -78,45 +66,9 @@ def built_in(kind: str, options: Options, metric: Metric = "cosine") -> Iterator
 
 
 @contextmanager
-def s3vectors_cosine(services: Services) -> Iterator[Opener]:
-    with built_in("s3vectors", services.s3) as opener:
-        yield opener
-
-
-@contextmanager
-def s3vectors_euclidean(services: Services) -> Iterator[Opener]:
-    with built_in("s3vectors", services.s3, "euclidean") as opener:
-        yield opener
-
-
-@contextmanager
 def qdrant(options: QdrantOptions) -> Iterator[Opener]:
     collection = f"contract-{uuid.uuid4().hex[:12]}"
     with built_in("qdrant", replace(options, collection=collection)) as opener:
-        yield opener
-
-
-@contextmanager
-def qdrant_folder(services: Services) -> Iterator[Opener]:
-    with qdrant(QdrantOptions(path=services.folder / "qdrant")) as opener:
-        yield opener
-
-
-@contextmanager
-def qdrant_server(services: Services) -> Iterator[Opener]:
-    with qdrant(services.qdrant) as opener:
-        yield opener
-
-
-@contextmanager
-def chroma_folder(services: Services) -> Iterator[Opener]:
-    with built_in("chroma", ChromaOptions(path=services.folder / "chroma")) as opener:
-        yield opener
-
-
-@contextmanager
-def chroma_server(services: Services) -> Iterator[Opener]:
-    with built_in("chroma", services.chroma) as opener:
         yield opener
 
 
@@ -127,13 +79,19 @@ def shelf_of_a_package(services: Services) -> Iterator[Opener]:
         yield opener
 
 
-INDEXES = [
-    local, s3vectors_cosine, s3vectors_euclidean, qdrant_folder, qdrant_server, chroma_folder, chroma_server,
-    shelf_of_a_package,
-]  # fmt: skip
+INDEXES: dict[str, Callable[[Services], AbstractContextManager[Opener]]] = {
+    "local": local,
+    "s3vectors_cosine": lambda services: built_in("s3vectors", services.s3),
+    "s3vectors_euclidean": lambda services: built_in("s3vectors", services.s3, "euclidean"),
+    "qdrant_folder": lambda services: qdrant(QdrantOptions(path=services.folder / "qdrant")),
+    "qdrant_server": lambda services: qdrant(services.qdrant),
+    "chroma_folder": lambda services: built_in("chroma", ChromaOptions(path=services.folder / "chroma")),
+    "chroma_server": lambda services: built_in("chroma", services.chroma),
+    "shelf_of_a_package": shelf_of_a_package,
+}
 
 
-@pytest.fixture(params=INDEXES, ids=lambda index: index.__name__)
+@pytest.fixture(params=INDEXES)
 def bench(
     request: pytest.FixtureRequest,
     services: Services,
@@ -144,10 +102,10 @@ def bench(
     """Opens the index under trial for vectors of some dimension, empty."""
     if not os.environ.get(S3_SWITCH):
         request.getfixturevalue("aws")
-    if request.param is shelf_of_a_package:
+    if request.param == "shelf_of_a_package":
         request.getfixturevalue("example_package")
     with ExitStack() as stack:
-        opener = stack.enter_context(request.param(services))
+        opener = stack.enter_context(INDEXES[request.param](services))
 
         def open_bench(dimension: int) -> Bench:
             store = stack.enter_context(bench_store(tmp_path, dimension))
@@ -302,61 +260,3 @@ def test_an_index_opened_again_knows_everything(bench: OpenBench) -> None:
     assert_same(notes.search(QUERY, 50), notes.exact(QUERY, 50))
     if notes.remote is not None:
         assert {*notes.remote.keys()} == {note.key for note in made}
-
-
-# --- the switch -------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(bool({*SWITCHES} & {*os.environ}), reason="one is set already")
-def test_the_environment_points_this_suite_at_other_services(services: Services, tmp_path: Path) -> None:
-    with (
-        Server() as s3,
-        serving(QdrantServer(key="sesame")) as qdrant,
-        serving(Relay(target=services.chroma.url)) as chroma,
-    ):
-        env = {
-            **os.environ,
-            S3_SWITCH: "my-own-prefix",
-            f"{S3_SWITCH}_REGION": REGION,
-            f"{S3_SWITCH}_ENDPOINT": s3.url,
-            **CREDENTIALS,
-            QDRANT_SWITCH: qdrant.url,
-            f"{QDRANT_SWITCH}_KEY": "sesame",
-            CHROMA_SWITCH: chroma.url,
-        }
-        run = [*pytest_of_its_own(tmp_path), __file__]
-        kinds = "s3vectors_cosine or qdrant_server or chroma_server"
-        only = ["-k", f"({kinds}) and (replaced_whole or empty_index)"]
-        result = subprocess.run([*run, *only], env=env, capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stdout
-    assert "6 passed" in result.stdout
-    made = s3.asked("CreateVectorBucket")
-    assert len(made) == s3.count("DeleteVectorBucket") == 2
-    assert all(body["vectorBucketName"].startswith("my-own-prefix-contract-") for body in made)
-    assert len(paths_of(qdrant, "PUT", r"/collections/contract-[^/]*")) == 2
-    assert len(paths_of(qdrant, "DELETE", r"/collections/contract-[^/]*")) == 2
-    assert len([asked for asked in chroma.asked if asked.path.endswith("/query")]) == 5
-    assert len(paths_of(chroma, "DELETE", r".*/collections/contract-[^/]*")) == 2
-
-
-def paths_of(server: StandIn, method: str, pattern: str) -> set[str]:
-    paths = {asked.path for asked in server.asked if asked.method == method}
-    return {path for path in paths if re.fullmatch(pattern, path)}
-
-
-@pytest.mark.parametrize("kind", [qdrant_server, chroma_server])
-def test_a_service_that_is_not_there_fails_the_contract_and_is_not_replaced(
-    kind: Callable[[Services], AbstractContextManager[Opener]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for switch in (QDRANT_SWITCH, CHROMA_SWITCH):
-        monkeypatch.setenv(switch, nobody())
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    with (
-        ExitStack() as stack,
-        bench_store(tmp_path, 16) as store,
-        kind(Services(tmp_path, stack)) as opener,
-        pytest.raises(VectorsUnreachable, match="cannot be used"),
-    ):
-        Bench(store, opener, 16)

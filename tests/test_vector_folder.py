@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.vectors.chroma import Chroma, ChromaOptions
-from rag_core.vectors.folder import running
 from rag_core.vectors.qdrant import Qdrant, QdrantOptions
 from tests.vector_bench import vault
 
@@ -107,16 +106,6 @@ def test_what_was_put_is_there_after_the_folder_was_let_go(open_index: Open, tmp
 
 
 @ENGINES
-def test_several_indexes_of_one_process_share_the_folder(open_index: Open, tmp_path: Path) -> None:
-    first, second = open_index(tmp_path / "engine", "first"), open_index(tmp_path / "engine", "second")
-    first.put([NOTES[0].record])
-    second.put([NOTES[1].record])
-    first.close()
-    assert [*second.keys()] == [NOTES[1].key]
-    assert [*first.keys()] == [NOTES[0].key]  # it opens it again
-
-
-@ENGINES
 def test_a_folder_is_let_go_when_nobody_refers_to_it(open_index: Open, tmp_path: Path) -> None:
     index: Any = open_index(tmp_path / "engine")
     holder = tmp_path / "engine" / "commonplace.holder"
@@ -136,15 +125,6 @@ def is_free(folder: Path) -> bool:
         return False
     lock.release()
     return True
-
-
-def test_an_engine_that_does_not_start_holds_nothing(tmp_path: Path) -> None:
-    def fail(_: Path) -> None:
-        raise VectorError("It is broken.")
-
-    with pytest.raises(VectorError, match="broken"):
-        running(tmp_path, "Qdrant", fail, lambda _: None, takes_turns=True)
-    assert is_free(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -96,17 +95,6 @@ def test_a_server_asks_to_wait_and_is_given_the_time(
     assert prepared.search(QUERY, 5) == []
 
 
-@pytest.mark.parametrize("attempts", [1, 4])
-def test_a_server_that_stays_busy_is_given_up_after_so_many_attempts(
-    program: Program, prepared: Remote[Any], attempts: int
-) -> None:
-    program.server.fail("", *[Refusal(503, "busy")] * 9)
-    program.server.asked.clear()
-    with pytest.raises(VectorsUnreachable, match=r"at 127\.0\.0\.1:\d+ cannot be used: it answered 503"):
-        program.open(attempts=attempts).prepare(ME)
-    assert len(program.server.asked) == attempts
-
-
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_server_that_refuses_access_says_what_to_do(
     program: Program, prepared: Remote[Any], status: int
@@ -172,10 +160,3 @@ def test_a_server_that_is_not_there_is_unreachable(kind: str) -> None:
     with pytest.raises(VectorsUnreachable, match="cannot be used: ConnectError") as caught:
         index_at(kind, url=nobody(), attempts=2).prepare(ME)
     assert "is sent with the next run" in caught.value.suggestion
-
-
-@pytest.mark.parametrize(("kind", "file"), [("qdrant", "meta.json"), ("chroma", "chroma.sqlite3")])
-def test_a_damaged_folder_is_named(kind: str, file: str, tmp_path: Path) -> None:
-    (tmp_path / file).write_bytes(b"{no database" * 100)
-    with pytest.raises(VectorError, match="cannot be read or written"):
-        index_at(kind, path=tmp_path).prepare(ME)

@@ -218,17 +218,10 @@ class Service:
         index.matrix = None
         return {}
 
-    def GetVectors(self, body: Body) -> Body:  # noqa: N802
-        index = self._index(body)
-        return {"vectors": [_shown(index, key, body) for key in body["keys"] if key in index.records]}
-
     def ListVectors(self, body: Body) -> Body:  # noqa: N802
         index = self._index(body)
-        segments, segment = body.get("segmentCount"), body.get("segmentIndex")
-        if (segments is None) != (segment is None):
-            raise invalid("Specify both segmentCount and segmentIndex", "segmentCount")
         start, limit = _start(body, "ListVectors"), body.get("maxResults", RECORDS_A_LIST)
-        keys = sorted(key for key in index.records if segments is None or _segment(key, segments) == segment)
+        keys = sorted(index.records)
         shown: list[Body] = []
         processed = 0
         for key in keys[start : start + limit]:
@@ -279,10 +272,6 @@ def _shown(index: Index, key: str, body: Body, distance: float | None = None) ->
     if distance is not None and body.get("returnDistance"):
         shown["distance"] = distance
     return shown
-
-
-def _segment(key: str, count: int) -> int:
-    return int(hashlib.sha256(key.encode()).hexdigest(), 16) % count
 
 
 # --- page tokens: only good for the same request ------------------------------------------
