@@ -4,6 +4,7 @@ and searched meanwhile."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ from tests.remote_zoo import (
     run,
 )
 from tests.s3vectors import Server
+from tests.s3vectors.rules import ServiceError
 from tests.stored import contents, store_of
 from tests.test_crash import as_version_1
 
