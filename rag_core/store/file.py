@@ -69,7 +69,7 @@ class Store:
             self.id = meta["id"]
             self.created_at = meta["created_at"]
             self.metric = meta["metric"]
-            _ = meta["embedder"], meta["backend"], _spec(meta)  # the rest can be read as well
+            _ = meta["embedder"], meta["backend"], self.spec  # the rest can be read as well
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
             raise StoreDamaged(
@@ -100,7 +100,11 @@ class Store:
     @property
     def spec(self) -> ChunkSpec:
         """How its documents are cut into passages."""
-        return _spec(self._meta())
+        meta = self._meta()
+        sizes = {
+            str(kind): (size, overlap) for kind, (size, overlap) in json.loads(meta["chunk_sizes"]).items()
+        }
+        return ChunkSpec(int(meta["max_tokens"]), sizes, dict(json.loads(meta.get("chunkers", "{}"))))
 
     @property
     def sends_private(self) -> bool:
@@ -140,6 +144,7 @@ class Store:
                         "metric": metric,
                         "max_tokens": str(spec.max_tokens),
                         "chunk_sizes": json.dumps(spec.sizes),
+                        "chunkers": json.dumps(spec.chunkers),
                         **facts,
                     }
                     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
@@ -247,26 +252,6 @@ class Store:
         self._writer.close()
 
 
-def _spec(meta: dict[str, str]) -> ChunkSpec:
-    sizes = json.loads(meta["chunk_sizes"])
-    chunkers = json.loads(meta.get("chunkers", "{}"))
-    return ChunkSpec(
-        int(meta["max_tokens"]),
-        {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()},
-        {str(file_type): str(name) for file_type, name in chunkers.items()},
-    )
-
-
-def _inode(path: Path) -> int:
-    try:
-        return path.stat().st_ino
-    except OSError as error:
-        raise StoreError(
-            f"Store {path.stem!r} cannot be opened: {error.strerror}.",
-            "Check that its file is still there and who may read it.",
-        ) from error
-
-
 def put_in_place(unfinished: Path, path: Path) -> None:
     """Let a whole store file appear as ``path``, under the lock of that name. Raises FileExistsError."""
     with lock.hold(path, "make"):
@@ -359,26 +344,6 @@ def _rename_beside(path: Path, target: Path) -> None:
             name.unlink(missing_ok=True)
     for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
         file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
-
-
-def _write_new(
-    path: Path, embedder: str, spec: ChunkSpec, backend: str, metric: str, facts: Mapping[str, str]
-) -> None:
-    with closing(new_file(path)) as db:
-        about = {
-            "id": str(uuid.uuid4()),
-            "generation": unmet_generation(),
-            "created_at": now(),
-            "embedder": embedder,
-            "backend": backend,
-            "metric": metric,
-            "max_tokens": str(spec.max_tokens),
-            "chunk_sizes": json.dumps(spec.sizes),
-            "chunkers": json.dumps(spec.chunkers),
-            **facts,
-        }
-        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
-        db.execute("PRAGMA journal_mode = WAL")  # not before: a log that close cannot fold in would be lost
 
 
 def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:
