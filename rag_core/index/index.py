@@ -163,9 +163,15 @@ class Runner:
         it."""
         with self._store.read() as db:
             found = jobs.requests_after(db, 0)
-        cancelled = max((each.id for each in found if each.kind == "cancel"), default=0)
-        asked = [each for each in found if each.kind == "index"]
-        self._waiting = [each for each in asked if each.id > cancelled] or asked
+        asked: list[Request] = []
+        self._waiting = []
+        for each in found:
+            if each.kind == "index":
+                asked.append(each)
+                self._waiting.append(each)
+            else:
+                self._waiting = []
+        self._waiting = self._waiting or asked
         with self._store.note() as db:
             if not self._waiting:
                 jobs.drop_requests(db, found[-1].id if found else 0)
