@@ -39,8 +39,8 @@ def index_docs(home: Path, models: Path) -> None:
     library = Library.open(Settings(home / "data", models, (ROOT,)))
     library.create_store(OWNER, "handbook")
     library.add_source(OWNER, "handbook", ROOT / "docs", ("**/*.md",))
-    library.request_index(OWNER, "handbook")
-    job = library.run(OWNER, "handbook")
+    library.jobs.request(OWNER, "handbook")
+    job = library.jobs.run(OWNER, "handbook")
     if job is None or job.state != "done" or job.message:
         raise SystemExit(f"The documentation could not be indexed: {job and job.message}")
     library.close()

@@ -244,7 +244,7 @@ def test_where_nothing_fits_no_model_is_asked(answering: Answering, ollama_chat:
         ({"llm": None}, "No model is set up"),
         ({"llm": "openai:talker"}, "needs the address"),
         ({"llm": "ollama:ghost"}, "does not have the model 'ghost'"),
-        ({"ollama_url": nobody()}, "does not answer"),
+        ({"ollama_url": nobody()}, "is not running"),
     ],
 )
 def test_without_a_model_the_passages_come_with_a_notice(

@@ -53,7 +53,7 @@ def test_a_key_that_is_refused_is_told_with_where_to_set_it(make: Make, openai_c
     found = connection(library, "chat")
     assert (found.state, found.is_missed) == ("unreachable", True)
     assert "refuses access" in found.sentence
-    assert "COMMONPLACE_CHAT_API_KEY" in found.next_step
+    assert "COMMONPLACE_CHAT_API_KEY" in str(found.next_step)
     assert KEY not in repr(found)
 
 
@@ -63,7 +63,7 @@ def test_a_model_that_is_not_there_comes_with_the_line_that_fetches_it_and_those
     found = connection(make(llm="ollama:ghost", ollama_url=ollama_chat.url), "chat")
     assert (found.state, found.is_missed) == ("not set up", True)
     assert "does not have the model 'ghost'." in found.sentence
-    assert found.next_step == "Run `ollama pull ghost`."
+    assert str(found.next_step) == "Run `ollama pull ghost`."
     assert found.models == ("ollama:talker",)
 
 
@@ -71,13 +71,13 @@ def test_a_server_that_is_away_is_told_with_what_to_do(make: Make) -> None:
     found = connection(make(llm="ollama:talker", ollama_url=nobody()), "chat")
     assert found.state == "unreachable"
     assert "is not running" in found.sentence
-    assert "`ollama_url`" in found.next_step
+    assert "`ollama_url`" in str(found.next_step)
 
 
 def test_a_model_without_an_address_is_not_set_up(make: Make) -> None:
     found = connection(make(llm="openai:talker"), "chat")
     assert (found.state, found.is_missed) == ("not set up", True)
-    assert "`chat_base_url`" in found.next_step
+    assert "`chat_base_url`" in str(found.next_step)
 
 
 def test_a_model_that_is_being_loaded_is_waited_for_only_so_long(ollama_chat: OllamaChat) -> None:
@@ -105,8 +105,8 @@ def test_without_a_choice_the_models_and_the_line_that_chooses_one_are_told(
     assert (found.state, found.is_missed) == ("not set up", False)
     assert found.models == ("ollama:talker", "openai:talker"), "what can only embed is no choice"
     assert "These could: ollama:talker, openai:talker." in found.sentence
-    assert found.next_step.startswith("Write `llm: ollama:talker` into ")
-    assert found.next_step.endswith(", or set COMMONPLACE_LLM.")
+    assert str(found.next_step).startswith("Write `llm: ollama:talker` into ")
+    assert str(found.next_step).endswith(", or set COMMONPLACE_LLM.")
     assert ollama_chat.bodies("/api/chat") == []
 
 

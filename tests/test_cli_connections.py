@@ -27,7 +27,7 @@ def test_what_no_store_uses_may_be_missing(run: Run) -> None:
     assert "note  Built-in model: not set up. The built-in embedding model is not installed." in done.out
     assert "NO    Ollama: unreachable." in done.out
     assert "      Text stays on this machine." in done.out
-    assert "      Next: Start it there (`ollama serve`)" in done.out
+    assert "      Next: Start it (`ollama serve`)" in done.out
 
 
 def test_what_a_store_uses_must_be_ready(run: Run, home: Path, here: OllamaServer) -> None:
@@ -76,7 +76,7 @@ def test_a_model_that_cannot_be_fetched_is_an_error_of_two_sentences(run: Run, h
     done = run("connections", "pull", "nosuch")
     assert done.status == 1
     assert done.err == (
-        f"Error: Ollama at {here.url} finds no model called 'nosuch'.\nLook it up at ollama.com/library.\n"
+        f"Error: Ollama at {here.url} does not have the model 'nosuch'.\nLook it up at ollama.com/library.\n"
     )
 
 

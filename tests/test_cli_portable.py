@@ -69,11 +69,11 @@ def test_an_existing_file_is_kept_unless_forced(run: Run, here: Path) -> None:
     assert run("store", "export", "zoo", "--force").status == 0
 
 
-def test_a_name_that_is_taken_is_refused_with_the_option_that_helps(run: Run, here: Path) -> None:
+def test_a_name_that_is_taken_is_refused_with_what_helps(run: Run, here: Path) -> None:
     run("store", "export", "zoo")
     result = run("store", "import", "zoo.commonplace")
     assert result.status == 2
-    assert "--name" in result.err
+    assert "another name" in result.err
 
 
 def test_a_file_that_is_no_store_is_named(run: Run, here: Path) -> None:

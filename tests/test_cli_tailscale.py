@@ -50,7 +50,7 @@ def test_doctor_says_whether_those_who_may_come_in_find_the_way(run: Run, tailsc
     assert "may come in" not in run("doctor").out
     assert tailscale.asked == [], "nobody may come in, so nobody is asked"
     run("share", "owner", ADA)
-    assert "find no way here. Tailscale runs." in run("doctor").out
+    assert "cannot reach this app. Tailscale runs." in run("doctor").out
     tailscale.says(running(), forwarding(8501, funnel=True))
     shown = run("doctor").out
     assert f"find this app at https://{NAME}/" in shown

@@ -68,7 +68,7 @@ def test_one_that_is_silent_or_broken_costs_the_others_nothing(caplog: pytest.Lo
 def test_the_built_in_model_says_where_it_is(make: Make, model_dir: Path) -> None:
     found = connection(make(), "minilm")
     assert (found.sentence, found.embedders) == ("The built-in embedding model is not installed.", ())
-    assert "commonplace model install" in found.next_step
+    assert "commonplace model install" in str(found.next_step)
     library = Library.open(Settings(make().settings.data_dir, model_dir, ()))
     there = connection(library, "minilm")
     library.close()
@@ -83,14 +83,14 @@ def test_a_package_that_is_not_installed_comes_with_the_line_that_installs_it(
     monkeypatch.setattr("rag_core.models.check.find_spec", lambda _: None)
     found = connection(make(), "sentence-transformers")
     assert found.state == "not set up"
-    assert found.next_step.endswith("-m pip install 'commonplace[sentence-transformers]'`.")
+    assert str(found.next_step).endswith("-m pip install 'commonplace[sentence-transformers]'`.")
 
 
 def test_mlx_is_only_for_apples_processors(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag_core.models.folder.is_apple", lambda: False)
     assert "Apple's processors only" in connection(make(), "mlx").sentence
     monkeypatch.setattr("rag_core.models.folder.is_apple", lambda: True)
-    assert "commonplace[mlx]" in connection(make(), "mlx").next_step
+    assert "commonplace[mlx]" in str(connection(make(), "mlx").next_step)
 
 
 # --- trying an embedder -----------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_a_key_that_is_refused_is_said_to_be_and_not_shown(make: Make, openai: O
     openai.key = "another"
     found = connection(make(embedding_base_url=openai.url, embedding_api_key=KEY), "openai")
     assert found.state == "refused"
-    assert "COMMONPLACE_EMBEDDING_API_KEY" in found.next_step
+    assert "COMMONPLACE_EMBEDDING_API_KEY" in str(found.next_step)
     assert KEY not in repr(found)
 
 

@@ -8,6 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import langchain_text_splitters  # noqa: F401  (now: as nobody it may not be readable)
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st

@@ -267,7 +267,7 @@ def test_a_whole_path_is_explained_also_where_the_current_folder_was_removed(
     (tmp_path / "gone").rmdir()
     [found] = library.upkeep.explain(OWNER, str(vault / "a.md"), ["s"])
     assert found.findable
-    with pytest.raises(InvalidInput, match="is not there any more"):
+    with pytest.raises(InvalidInput, match="no longer exists"):
         library.upkeep.explain(OWNER, "a.md")
 
 

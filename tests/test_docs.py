@@ -45,7 +45,7 @@ def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> 
 
 def targets() -> set[str]:
     """What can be asked of make."""
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
 
 def options(words: list[str]) -> set[str]:

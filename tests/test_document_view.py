@@ -145,7 +145,7 @@ def test_a_file_that_was_never_read_has_a_view_without_text(library: Library, no
 
 def test_a_document_that_is_not_there_is_named(library: Library, notes: Path) -> None:
     index(library, "s", notes)
-    with pytest.raises(NotFound, match=r"Store 's' has no file 'gone\.md'\. It may have moved"):
+    with pytest.raises(NotFound, match=r"Store 's' has no file 'gone\.md'\. It may have been moved"):
         view(library, "gone.md")
 
 

@@ -243,7 +243,7 @@ def test_two_packages_with_one_name_are_both_refused_and_named(install: Install,
 
 def test_names_that_no_package_brings_are_said_to_be_none(example_package: None) -> None:
     with pytest.raises(
-        InvalidInput, match=r"There is no embedder called 'other:x'. No installed package brings it"
+        InvalidInput, match=r"There is no embedder called 'other:x'. No installed package adds it"
     ):
         open_embedder("other:x", EmbedderOptions())
     with pytest.raises(InvalidInput, match=r"There is no vector index called 'other'. Use local, .*shelf"):

@@ -142,7 +142,7 @@ def test_ungranted_and_unknown_stores_are_the_same_over_rest(place: Place) -> No
 
 def test_a_guest_who_may_only_search_is_told_so(place: Place) -> None:
     status, _, body = place.person(SEARCHER).post("/ask", QUESTION)
-    assert (status, "not ask a model" in body) == (403, True)
+    assert (status, "not ask questions" in body) == (403, True)
 
 
 def test_a_token_is_the_owner_through_a_proxy_and_only_for_programs(place: Place) -> None:

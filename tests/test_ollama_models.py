@@ -69,7 +69,7 @@ def test_ollama_that_is_set_and_not_there_is_unreachable(make: Make) -> None:
     url = nobody()
     found = connection(make(ollama_url=url), "ollama")
     assert (found.state, found.sentence) == ("unreachable", f"Ollama at {url} is not running.")
-    assert "`ollama_url`" in found.next_step
+    assert "`ollama_url`" in str(found.next_step)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_the_answer_can_be_copied_as_markdown_with_its_sources() -> None:
 
 def test_where_nothing_fits_the_page_says_so() -> None:
     app = ask(page(), "quantum zebra xylophone")
-    assert "Nothing here fits this question" in said(app)
+    assert "No passage fits this question" in said(app)
     assert not app.code, "there is nothing to copy"
 
 

@@ -50,7 +50,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
 OF_THE_OWNER = (
     "Index", "Settings", "config.yaml", "commonplace", "doctor", "Exclude", "Read again", "Look for it",
     "Include again", "Why is a file", "failed", "skipped", "excluded", "Install", "Choose a folder",
-    "being indexed", "Not for you", "poison", "Hidden title", "underhand", "mine", "left out",
+    "Not for you", "poison", "Hidden title", "underhand", "mine", "left out",
     "bad.docx", "Traceback", "sqlite",
 )  # fmt: skip
 
@@ -178,7 +178,7 @@ def test_pages_of_the_owner_refuse_a_guest_even_when_they_are_run(shared: Librar
 def test_a_guest_who_may_only_search_is_not_offered_to_ask(shared: Library) -> None:
     shared.sharing.share(OWNER, ADA, ["notes"], may_ask=False)
     page = drawn(AppTest.from_file(str(Path(access.__file__).parents[1] / "pages" / "ask.py")).run())
-    assert "not ask a model" in page.error[0].value
+    assert "not ask questions" in page.error[0].value
     assert not page.text_input
 
 

@@ -57,7 +57,7 @@ def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> 
     assert page.text_input(key="private_new_notes").value == ""
     press(page, "private_remove_notes_0")
     assert library().privacy.rules(OWNER, "notes") == ()
-    assert "1 of 6 documents is private" in said(page)
+    assert "Private: 1 of 6 documents" in said(page)
 
 
 def test_a_rule_that_hides_nothing_says_so_and_a_bad_one_cannot_be_added(page: AppTest) -> None:

@@ -49,5 +49,5 @@ def test_a_service_that_is_not_there_fails_the_contract_and_is_not_replaced(
 ) -> None:
     for variable, server in (("COMMONPLACE_TEST_OLLAMA", ollama), ("COMMONPLACE_TEST_OPENAI", openai)):
         monkeypatch.setenv(variable, url := nobody())
-        with server() as (name, options, _), pytest.raises(Unreachable, match=f"{url}.* does not answer"):
+        with server() as (name, options, _), pytest.raises(Unreachable, match=f"{url}.* is not running"):
             open_embedder(name, options)

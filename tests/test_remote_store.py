@@ -184,7 +184,7 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     answer = away.search(OWNER, "subject1", ["s"])
     assert answer.hits[0].document.path == "01.md"
     [notice] = answer.notices
-    assert notice.message.startswith("Store 's' is searched by words only. Ollama at")
+    assert notice.message.startswith("Only words are searched in store 's'. Ollama at")
     assert away.stores.info(OWNER, "s").dimension == 768
 
 
@@ -401,7 +401,7 @@ def test_doctor_says_whether_servers_answer_and_where_text_goes(
 ) -> None:
     def sentence(word: str) -> tuple[str, str]:
         steps = run("doctor", "--json").json["steps"]
-        return next((step["state"], step["sentence"]) for step in steps if word in step["sentence"])
+        return next((step["state"], step["sentence"]) for step in steps if word in step.get("sentence", ""))
 
     configure(home, f"ollama_url: {ollama.url}\nembedding_base_url: {openai.url}\n")
     run("store", "create", "mine", "--embedder", "openai:nomic-embed-text")

@@ -241,7 +241,7 @@ def calls(tool: str, house: House, who: Speaker) -> Seen | str:
         return str(replies[0][0])
     good = [said["data"] for _, said in replies if said["success"]]
     if not good:
-        assert any("not ask a model" in said["error"]["message"] for _, said in replies)
+        assert any("not ask questions" in said["error"]["message"] for _, said in replies)
         return "refused"
     if tool == "status":
         return counted([store for each in good for store in each.get("stores", [each])])

@@ -228,7 +228,7 @@ def test_a_former_index_that_cannot_be_deleted_is_deleted_later(remote_zoo: Libr
 
 
 def test_a_switch_that_is_asked_for_again_goes_on_where_it_was(local_zoo: Library) -> None:
-    local_zoo.settings = local_zoo.settings.model_copy(update={"batch_size": 1})
+    local_zoo._shared.settings = local_zoo.settings.model_copy(update={"batch_size": 1})
     local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     with embedder_away(after=2):
         local_zoo.jobs.run(OWNER, "zoo")
@@ -270,7 +270,7 @@ def test_what_is_not_said_stays_as_the_switch_under_way_has_it(
 
 def test_nothing_of_an_abandoned_switch_is_left(remote_zoo: Library, amazon: Server) -> None:
     address = remote_zoo.stores.info(OWNER, "zoo").address
-    remote_zoo.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
+    remote_zoo._shared.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
     remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     with embedder_away(after=2):
         remote_zoo.jobs.run(OWNER, "zoo")
@@ -349,7 +349,7 @@ def test_what_only_the_old_embedder_reads_is_found_by_it_until_the_end(
     monkeypatch.setattr(
         Hashing, "reads", lambda self, text: self.identity.dimension == 256 or "otter" not in text
     )
-    remote_zoo.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
+    remote_zoo._shared.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
     remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     with embedder_away(after=1):
         remote_zoo.jobs.run(OWNER, "zoo")

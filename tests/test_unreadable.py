@@ -221,7 +221,7 @@ def test_a_full_disk_is_not_put_down_to_the_file(library: Library, notes: Path) 
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     library.jobs.request(OWNER, "s")
-    db = library._shared.stores.open(OWNER, "s").store._writer._connected()
+    db = library._shared.stores.open(OWNER, "s").store._writer._db
 
     def fill(job: Job) -> None:
         if job.progress.phase == "reading":
@@ -255,7 +255,7 @@ def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes:
 
 
 def test_a_file_that_is_too_large_is_skipped_with_the_reason(library: Library, notes: Path) -> None:
-    library.settings = library.settings.model_copy(update={"max_file_mb": 1})
+    library._shared.settings = library.settings.model_copy(update={"max_file_mb": 1})
     (notes / "a.md").write_text("word " * 200_001)
 
     [result] = index(library, "s", notes).results

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 
 import click
 from click.shell_completion import get_completion_class
@@ -48,7 +47,8 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
         steps = library.upkeep.doctor(OWNER)
-        emit({"steps": [asdict(s) for s in steps]}, lambda: show_steps(steps))
+        written = [{"state": step.state, "sentence": step.sentence} for step in steps]
+        emit({"steps": written}, lambda: show_steps(steps))
         sys.exit(any(step.state == "no" for step in steps))
     found = library.upkeep.explain(OWNER, path, stores, query=query or "")
     emit({"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))

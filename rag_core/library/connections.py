@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,14 @@ def run_checks(checks: Sequence[Check], within_s: float = WITHIN_S) -> list[Conn
     wait(futures, within_s)
     connections = []
     for check, future in zip(checks, futures, strict=True):
-        found = asdict(_found(future, within_s))
-        found["goes"] = found["goes"] or check.goes
+        found = _found(future, within_s)
         connections.append(
-            Connection(check.key, check.name, check.kind, used_by=check.used_by, chosen=check.chosen, **found)
-        )
+            Connection(
+                check.key, check.name, check.kind, found.state, found.sentence, found.next_step,
+                goes=found.goes or check.goes, used_by=check.used_by, embedders=found.embedders,
+                models=found.models, unasked=found.unasked, chosen=check.chosen,
+            )
+        )  # fmt: skip
     return connections
 
 

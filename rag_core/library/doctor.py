@@ -14,7 +14,7 @@ from rag_core.errors import EmbedderError, ExtractError, RagError
 from rag_core.extensions import Extension
 from rag_core.extract import Worker
 from rag_core.extract.chunkers import installed_chunkers
-from rag_core.extract.filetypes import packages
+from rag_core.extract.filetypes import added_type, packages
 from rag_core.models import Embedder
 from rag_core.models.addresses import destination
 from rag_core.models.embedder import providers
@@ -36,13 +36,13 @@ def extensions(timeout_s: float) -> list[Step]:
     """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
     with Worker(timeout_s) as worker:
         groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
-            (packages(), "reads files ending in", worker.load),
-            (installed_chunkers(), "adds the chunker", lambda each: each.load(ExtractError)),
-            (providers(), "adds the embedders", lambda each: each.load(EmbedderError)),
-            (backends(), "adds the vector index", backend_of),
+            (packages(), "reads files ending in '{}' as {}", worker.load),
+            (installed_chunkers(), "adds the chunker '{}'", lambda each: each.load(ExtractError)),
+            (providers(), "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
+            (backends(), "adds the vector index '{}'", backend_of),
         )
         return [
-            _extension(each, f"{adds} {name!r}", load)
+            _extension(each, adds.format(name, added_type(each)), load)
             for group, adds, load in groups
             for name, each in group.items()
         ]

@@ -151,17 +151,6 @@ class Files(Service):
         advice = f"Did you mean {near[0]!r}?" if near else lists
         raise NotFound(f"No store has a file {path[:500]!r}.", advice)
 
-    def paths_like(self, viewer: Viewer, store: str, beginning: str, limit: int) -> list[str]:
-        """At most ``limit`` files of a store whose names start with ``beginning``, excluded ones too."""
-        with self._stores.open(viewer, store).store.read() as db:
-            rows = db.execute(
-                "SELECT display FROM documents WHERE substr(display, 1, ?) = ? ORDER BY display LIMIT ?",
-                (len(beginning), documents.storable(beginning), limit),
-            ).fetchall()
-            excluded = [each.display for each in sources.excluded_files(db)]
-        found = {*(row[0] for row in rows), *(path for path in excluded if path.startswith(beginning))}
-        return sorted(found)[:limit]
-
 
 def _excluded(store: str, out: sources.Exclusion) -> Document:
     """An excluded file that the store has forgotten: only its place is known."""

@@ -105,11 +105,6 @@ FILTERS = (
 )  # fmt: skip
 
 
-def _filter_conditions(filters: Filters) -> list[_Condition]:
-    given = [(each, getattr(filters, each.field)) for each in FILTERS]
-    return [each.sql((value,) if each.is_day else value) for each, value in given if value]
-
-
 # --- what may be found -------------------------------------------------------------------
 
 
