@@ -123,8 +123,7 @@ class Embedding:
         server = self._embedder.server
         withholds = withholds_private(self._store, server)
         with self._store.note() as db:
-            embeddings.release_private(db)
-            count = embeddings.withhold_private(db, _WITHHELD) if withholds else 0
+            count = embeddings.withhold_private(db, _WITHHELD if withholds else "")
             waiting = embeddings.pending_count(db)
         if count:
             are = "text is" if count == 1 else "texts are"

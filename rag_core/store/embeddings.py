@@ -102,16 +102,13 @@ def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
 
 
 def withhold_private(db: sqlite3.Connection, reason: str) -> int:
-    """Withhold the texts that only private documents hold; returns how many."""
-    return db.execute(
-        f"UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT {_SHARED}",
-        (reason,),
-    ).rowcount
-
-
-def release_private(db: sqlite3.Connection) -> None:
-    """Queue the withheld texts like any other."""
+    """Withhold the texts that only private documents hold, and queue other withheld ones again; without a
+    reason queue all. Returns how many are withheld."""
     db.execute(f"UPDATE queue SET error = '', attempts = 0 WHERE attempts = {_WITHHELD}")
+    if not reason:
+        return 0
+    sql = f"UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT {_SHARED}"
+    return db.execute(sql, (reason,)).rowcount
 
 
 def retry_failures(db: sqlite3.Connection) -> None:

@@ -130,16 +130,10 @@ def add_request(
     forget: bool = False,
 ) -> None:
     """Leave a request (``index`` or ``cancel``) for the runner."""
-    payload = {
-        "sources": None if sources is None else list(sources),
-        "force": force,
-        "forget": forget,
-        "paths": None if paths is None else [path.hex() for path in paths],
-    }
-    db.execute(
-        "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)",
-        (kind, json.dumps(payload), now()),
-    )
+    files = None if paths is None else [path.hex() for path in paths]
+    payload = json.dumps({"sources": sources, "force": force, "forget": forget, "paths": files})
+    sql = "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)"
+    db.execute(sql, (kind, payload, now()))
 
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
