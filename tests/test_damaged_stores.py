@@ -78,13 +78,6 @@ def test_of_a_store_that_was_damaged_meanwhile_the_others_are_still_known(two: L
     assert any("Store 'broken' cannot be read: no such table" in said for said in status.warnings)
 
 
-def test_of_a_store_alone_that_was_damaged_it_is_said_what_is_wrong(two: Library) -> None:
-    assert two.stores.generations(OWNER, ["broken"])
-    damage(two, "DROP TABLE meta")
-    with pytest.raises(StoreError, match="'broken' cannot be "):
-        two.stores.generations(OWNER, ["broken"])
-
-
 def test_a_store_with_a_torn_page_says_what_to_do(two: Library) -> None:
     with closing(sqlite3.connect(path(two))) as db:
         [page] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'documents'").fetchone()

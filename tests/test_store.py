@@ -192,17 +192,6 @@ def test_a_guest_learns_nothing_of_a_store_that_is_not_granted(library: Library)
     assert library.stores.names(guest) == []
 
 
-def test_a_store_opens_again_with_all_that_is_in_it(library: Library, notes: Path, home: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    library.close()
-
-    again = Library.open(Settings(home / "data", home / "data" / "models", ()))
-
-    assert found(again, "zebra") == ["a.md"]
-    again.close()
-
-
 def test_a_closed_store_is_one_file_that_can_be_copied(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)

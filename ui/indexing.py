@@ -52,7 +52,7 @@ class DryRun:
             {"What": outcome(what), "File": file, "Note": note}
             for what, file, note in islice(plan.rows(), _MOST_ROWS)
         ]
-        more = plan.row_count() - len(rows)
+        more = len(plan.rows()) - len(rows)
         return cls(info.name, info.generation, plan.source, plan.expected(), rows, more, plan.warnings)
 
     def is_for(self, info: StoreInfo, source: Source) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
@@ -127,20 +127,26 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
         groups = _joined(extracted.text, extracted.segments, size)
     machine = _Machine(extracted)
     passages: list[Passage] = []
-    lines = _Lines(extracted.text)
+    text = extracted.text
+    newline = "\n" if "\n" in text or "\r" not in text else "\r"
+    line, at = 1, 0
     for group in groups:
         one = of_records if group[-1].anchor_type == "record" else cutter
         prefix = max(map(cutter.prefix, group), key=len)
-        parts = machine.parts(group[0].start, group[-1].end, size)
-        spans = [span for start, end in parts for span in one.spans(prefix, start, end)]
+        spans: list[_Span] = []
+        for start, end in machine.parts(group[0].start, group[-1].end, size):
+            spans += one.spans(prefix, start, end)
         for number, (start, end) in enumerate(spans, 1):
-            label = _label(extracted.text, [each for each in group if each.start < end and start < each.end])
+            label = _label(text, [each for each in group if each.start < end and start < each.end])
+            line += text.count(newline, at, start)
+            at = start
             passages.append(
                 Passage(
-                    extracted.text[start:end],
+                    text[start:end],
                     start,
                     end,
-                    *lines.of(start, end),
+                    line,
+                    line + text.count(newline, start, end),
                     label.heading_path,
                     DATA if machine.made(start, end) else label.anchor_type,
                     label.anchor_ref,
@@ -171,10 +177,13 @@ class _Machine:
     def made(self, start: int, end: int) -> bool:
         """Whether most of a passage is for machines."""
         text = self._text[start:end]
-        machine = sum(stop - begin for begin, stop in prose.runs(text))
+        runs: Iterable[_Span] = prose.runs(text)
         if self._minified and prose.is_dense(text):
-            machine = sum(stop - begin for begin, stop in _in(self._minified, start, end))
-        return 2 * machine > end - start
+            runs = _in(self._minified, start, end)
+        length = 0
+        for begin, stop in runs:
+            length += stop - begin
+        return 2 * length > end - start
 
 
 def _in(spans: list[_Span], start: int, end: int) -> Iterator[_Span]:
@@ -222,7 +231,7 @@ def prefix_of(title: str, title_from: TitleSource, heading_path: tuple[str, ...]
     each = PREFIX_LIMIT // max(1, len(parts)) - 3
     if _columns(" > ".join(parts)) > PREFIX_LIMIT:
         parts = [_narrow(part, each) for part in parts]
-    return " > ".join(part for part in parts if part)
+    return " > ".join(filter(None, parts))
 
 
 def _columns(text: str) -> int:
@@ -266,6 +275,8 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
     """What a passage that spans these segments is labelled by: their common ancestor, or where they share
     none what it begins in. Text before any heading, and a heading with no text of its own above the next one,
     do not count."""
+    if len(spanned) == 1:
+        return spanned[0]
     named = [each for each in spanned if each.heading_path] or spanned[:1]
     while len(named) > 1 and _only_leads(text, named[0], named[1]):
         del named[0]
@@ -282,8 +293,10 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
 
 def _headings(label: Segment) -> str:
     """The heading path in one line, with Markdown's marks where there are levels: ``# Garden > ### Bed``."""
-    marks = [f"{'#' * level} " for level in label.levels] or [""] * len(label.heading_path)
-    return " > ".join(map("".join, zip(marks, label.heading_path, strict=True)))
+    if not label.levels:
+        return " > ".join(label.heading_path)
+    pairs = zip(label.levels, label.heading_path, strict=True)
+    return " > ".join([f"{'#' * level} {heading}" for level, heading in pairs])
 
 
 def _only_leads(text: str, segment: Segment, following: Segment) -> bool:
@@ -301,20 +314,6 @@ def _touch(text: str, before: Segment, behind: Segment) -> bool:
 def _is_small(text: str, start: int, end: int) -> bool:
     sample = text[start : min(end, start + 4 * SMALL)]
     return len(sample.strip()) < SMALL and (end - start <= 4 * SMALL or len(text[start:end].strip()) < SMALL)
-
-
-class _Lines:
-    """Line numbers of offsets that only grow, in one pass over the text."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._newline = "\n" if "\n" in text or "\r" not in text else "\r"
-        self._line, self._at = 1, 0
-
-    def of(self, start: int, end: int) -> tuple[int, int]:
-        self._line += self._text.count(self._newline, self._at, start)
-        self._at = start
-        return self._line, self._line + self._text.count(self._newline, start, end)
 
 
 @dataclass(frozen=True, slots=True)

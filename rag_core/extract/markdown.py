@@ -72,7 +72,12 @@ _NOT_A_NAME = re.compile(r"[\d/-]+")
 def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
     front = frontmatter.read(text)
-    outline = _scan(text, front.body)
+    outline = _Scanner(text)
+    newline = "\n" if "\n" in text or "\r" not in text else "\r"
+    position = front.body
+    for line in text[position:].split(newline):
+        outline.line(line, position)
+        position += len(line) + 1
     segments = sections(outline.headings, front.body, len(text), marked=True)
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
@@ -91,7 +96,7 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
         date=frontmatter.document_date(front.values),
         private=front.private,
         metadata=front.values,
-        warnings=tuple(sentence for sentence in (warning, front.warning, front.unsure, left_out) if sentence),
+        warnings=tuple(filter(None, (warning, front.warning, front.unsure, left_out))),
     )
 
 
@@ -117,21 +122,13 @@ def _property_links(text: str, end: int) -> list[Link]:
     return found
 
 
-def _scan(text: str, start: int) -> _Scanner:
-    """The headings, tags and links of ``text`` from offset ``start`` (the end of front matter), in order."""
-    scanner = _Scanner(text)
-    newline = "\n" if "\n" in text or "\r" not in text else "\r"
-    position = start
-    for line in text[start:].split(newline):
-        scanner.line(line, position)
-        position += len(line) + 1
-    return scanner
-
-
 def _plain(heading: str) -> str:
     """The text of a heading without its inline markup: links by label, no emphasis, no code marks, and no
     tags at its end."""
-    heading = _without_tags(heading[: 5 * HEADING_LIMIT].replace("\0", ""))
+    words = heading[: 5 * HEADING_LIMIT].replace("\0", "").split()
+    while len(words) > 1 and words[-1].startswith("#") and _tags(words[-1]) == [words[-1][1:]]:
+        words.pop()
+    heading = " ".join(words)
     if _MARKUP.search(heading):
         parts, at = [], 0
         for code in _CODE_SPAN.finditer(heading):
@@ -139,13 +136,6 @@ def _plain(heading: str) -> str:
             at = code.end()
         heading = "".join(parts) + _without_markup(heading[at:])
     return " ".join(heading.split())[:HEADING_LIMIT].rstrip()
-
-
-def _without_tags(heading: str) -> str:
-    words = heading.split()
-    while len(words) > 1 and words[-1].startswith("#") and _tags(words[-1]) == [words[-1][1:]]:
-        words.pop()
-    return " ".join(words)
 
 
 def _without_markup(heading: str) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText
@@ -132,10 +132,10 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
     """
     shown = display(path)
     try:
-        with _opened(root, path) as file:
-            status = os.fstat(file)
+        with os.fdopen(_opened(root, path), "rb") as file:
+            status = os.fstat(file.fileno())
             _require_regular(status, shown)
-            content = _read(file, max_bytes + 1) if status.st_size <= max_bytes else None
+            content = file.read(max_bytes + 1) if status.st_size <= max_bytes else None
     except (OSError, ValueError) as error:
         raise (FileGone if isinstance(error, GONE) else ExtractError)(
             f"The file {shown!r} {cannot_be_read(error)}.",
@@ -149,8 +149,7 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
     return content
 
 
-@contextmanager
-def _opened(root: Path, path: bytes) -> Iterator[int]:
+def _opened(root: Path, path: bytes) -> int:
     real_root = os.path.realpath(os.fsencode(root))
     real = os.path.realpath(os.path.join(real_root, path), strict=True)  # noqa: PTH118  (bytes)
     inside = real.removeprefix(with_sep(real_root))
@@ -159,15 +158,10 @@ def _opened(root: Path, path: bytes) -> Iterator[int]:
             f"The file {display(path)!r} lies outside its folder.", "Add the folder that it lies in, too."
         )
     _require_regular(os.lstat(real), display(path))  # a device is not even opened
-    file = _open_below(real_root, inside.split(SEP)) if _BY_FOLDER_FD else os.open(real, _READ)
-    try:
-        yield file
-    finally:
-        os.close(file)
-
-
-def _open_below(root: bytes, parts: Sequence[bytes]) -> int:
-    folder = os.open(root, _FOLDER)
+    if not _BY_FOLDER_FD:
+        return os.open(real, _READ)
+    parts = inside.split(SEP)
+    folder = os.open(real_root, _FOLDER)
     try:
         for part in parts[:-1]:
             below = os.open(part, _FOLDER, dir_fd=folder)
@@ -182,14 +176,6 @@ def _require_regular(status: os.stat_result, shown: str) -> None:
     mode = status.st_mode
     if not stat.S_ISREG(mode):
         raise NotText(f"{shown!r} {kind(mode)}.", "Only regular files are read; nothing needs to be done.")
-
-
-def _read(file: int, limit: int) -> bytes:
-    parts: list[bytes] = []
-    while limit > 0 and (part := os.read(file, min(limit, 1 << 24))):
-        parts.append(part)
-        limit -= len(part)
-    return b"".join(parts)
 
 
 def with_sep(folder: bytes) -> bytes:

@@ -145,7 +145,14 @@ class _Walker:
         while self._folder_links:
             waiting, self._folder_links = sorted(self._folder_links, key=attrgetter("rel")), []
             for place in waiting:
-                self._follow_folder(place)
+                target = self._rules.target(place.rel[:-1])
+                if isinstance(target, str):
+                    walk.skipped.append((place.rel[:-1], target))
+                    continue
+                before = len(walk.files)
+                self._read_below(place)
+                for file in walk.files[before:]:
+                    self._real_paths.add(target[0] + b"/" + file.path[len(place.rel) :])
         if self._links:
             self._follow_files()
         if _folder(root) != folder:  # then every file that was not met yet looks deleted
@@ -165,7 +172,12 @@ class _Walker:
         while stack and not self.truncated:
             place = stack.pop()
             try:
-                stack.extend(self._read(place))
+                status = os.stat(place.full)  # noqa: PTH116  (bytes)
+                if (status.st_dev, status.st_ino) in self._visited:
+                    self._walk.skipped.append((place.rel[:-1], ANOTHER_NAME))
+                    continue
+                self._visited.add((status.st_dev, status.st_ino))
+                stack.extend(self._read(self._with_ignore_file(place)))
             except OSError as error:
                 self._unreadable(place, error)
             if self._on_progress and len(self._walk.files) - self._reported >= PROGRESS_STEP:
@@ -174,9 +186,6 @@ class _Walker:
 
     def _read(self, place: Place) -> list[Place]:
         """Take the files of one folder and return the folders to enter, the first one last."""
-        if not self._first_visit(place):
-            return []
-        place = self._with_ignore_file(place)
         refuses, rel, take = self._rules.refusal(place), place.rel, self._walk.files.append
         folders, others = [], []
         for entry in self._entries(place):
@@ -198,15 +207,6 @@ class _Walker:
         folders.sort(reverse=True)
         entered = [self._rules.enter(place, name) for name in folders]
         return [below for below in entered if isinstance(below, Place)]
-
-    def _first_visit(self, place: Place) -> bool:
-        status = os.stat(place.full)  # noqa: PTH116  (bytes)
-        key = (status.st_dev, status.st_ino)
-        if key in self._visited:
-            self._walk.skipped.append((place.rel[:-1], ANOTHER_NAME))
-            return False
-        self._visited.add(key)
-        return True
 
     def _entries(self, place: Place) -> Iterator[os.DirEntry[bytes]]:
         with os.scandir(place.full) as entries:
@@ -242,16 +242,6 @@ class _Walker:
             self._links.append(path)
         elif reason is None:
             self._walk.skipped.append((path, kind(entry.stat(follow_symlinks=False).st_mode)))
-
-    def _follow_folder(self, place: Place) -> None:
-        target = self._rules.target(place.rel[:-1])
-        if isinstance(target, str):
-            self._walk.skipped.append((place.rel[:-1], target))
-            return
-        before = len(self._walk.files)
-        self._read_below(place)
-        for file in self._walk.files[before:]:
-            self._real_paths.add(target[0] + b"/" + file.path[len(place.rel) :])
 
     def _follow_files(self) -> None:
         taken = self._real_paths.union(file.path for file in self._walk.files)

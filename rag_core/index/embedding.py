@@ -4,7 +4,7 @@ and end a switch of either once all of it is done."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ MAX_ATTEMPTS = 3
 _SEND_EVERY = 500  # texts, at least: as many as the largest request of a vector index takes
 _PARTS = 10  # each look through the outbox meets also what still waits, so there are not many
 _ROWS_A_WRITE = 500
+_WITHHELD = "It is private, and the embedder's server is not on this machine."
 
 OpenEmbedder = Callable[[], Embedder]
 OpenIndex = Callable[[str, int], RemoteIndex]
@@ -119,10 +120,14 @@ class Embedding:
         """Embed, newest first, until the queue is empty or something else comes first."""
         if self._embedder is None:
             return
-        withholds = withholds_private(self._store, self._embedder.server)
-        self._settle_private(self._embedder, withholds=withholds)
-        with self._store.read() as db:
+        server = self._embedder.server
+        withholds = withholds_private(self._store, server)
+        with self._store.note() as db:
+            count = embeddings.withhold_private(db, _WITHHELD if withholds else "")
             waiting = embeddings.pending_count(db)
+        if count:
+            are = "text is" if count == 1 else "texts are"
+            self._log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
         self._log.phase("embedding", waiting)
         part, unsent = max(_SEND_EVERY, waiting // _PARTS), 0
         while not self._wait():
@@ -140,19 +145,7 @@ class Embedding:
             unsent += len(batch)
             if unsent >= part:
                 unsent = 0
-                self._flush(lambda _: self._look())
-
-    def _settle_private(self, embedder: Embedder, *, withholds: bool) -> None:
-        """Withhold the texts that only private documents hold, and say so; or release them."""
-        with self._store.note() as db:
-            if not withholds:
-                embeddings.release_private(db)
-                return
-            why = "It is private, and the embedder's server is not on this machine."
-            count = embeddings.withhold_private(db, why)
-        if count:
-            are = "text is" if count == 1 else "texts are"
-            self._log.say(f"{count:,} private {are} not sent to {host_of(embedder.server)}: words find them.")
+                self._flush()
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
         """Embed a batch, and settle what the embedder or any model cannot read."""
@@ -160,9 +153,9 @@ class Embedding:
         if len(readable) < len(batch):
             rest = [item for item in batch if item not in readable]
             with self._store.write() as db:
-                embeddings.put_unreadable(db, self._identity_id, rest)
+                embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
             self._met_unreadable = self._met_unreadable or not all(item.is_data for item in rest)
-            self._log.step(count=len(rest))
+            self._log.advance(count=len(rest))
         if readable:
             self._embed_readable(embedder, readable)
 
@@ -188,14 +181,8 @@ class Embedding:
             return
         with self._store.write() as db:
             embeddings.put_vectors(db, self._identity_id, batch, vectors)
-        self._log.embedded(len(batch))
-
-    def say_unreadable(self) -> None:
-        """Say how much of the store the embedder cannot read, if this run met any of it."""
-        if self._met_unreadable:
-            with self._store.read() as db:
-                count = embeddings.unreadable_count(db, identities.TARGET)
-            self._log.say(unreadable(count))
+        self._log.job = replace(self._log.job, texts_embedded=self._log.job.texts_embedded + len(batch))
+        self._log.advance(count=len(batch))
 
     # --- vectors → a remote index ---------------------------------------------------
 
@@ -206,11 +193,11 @@ class Embedding:
         if waiting or doubtful:
             if self._index is not None:
                 self._log.phase("sending", waiting)
-            self._flush(lambda count: self._log.step(count=count))
+            self._flush(is_phase=True)
 
-    def _flush(self, progress: outbox.Progress) -> None:
-        """Send what is queued. During a switch also remove what is gone or private by now from the former
-        index, which searches still ask."""
+    def _flush(self, *, is_phase: bool = False) -> None:
+        """Send what is queued, and count it where that is a phase of its own. During a switch also remove
+        what is gone or private by now from the former index, which searches still ask."""
         if self._former is not None:
             try:
                 private = not withholds_private(self._store, self._former.server)
@@ -228,6 +215,8 @@ class Embedding:
                 self._index.prepare(self._store.id)
                 self._prepared = True
             private = not withholds_private(self._store, self._index.server)
+            log, look = self._log, self._look
+            progress: outbox.Progress = (lambda n: log.advance(count=n)) if is_phase else (lambda _: look())
             outbox.flush(self._store, self._index, private=private, progress=progress)
         except VectorError as error:
             self._log.say(f"Some changes wait for the next run to reach the vector index. {error}")
@@ -235,21 +224,22 @@ class Embedding:
 
     # --- the end --------------------------------------------------------------------
 
-    def end_switch(self) -> None:
-        """Let searches use what was prepared, if all of it is."""
+    def finish(self, *, text_was_dropped: bool) -> None:
+        """End a switch whose texts are all embedded, then remove the vectors that nothing needs: their text
+        is gone or a switch has ended."""
         with self._store.read() as db:
             to = switch.under_way(db)
-            if to is None or self._embedder is None or (to.address and self._index is None):
-                return
-            if embeddings.pending(db, 1, MAX_ATTEMPTS) or switch.unread(db):
-                return
-        with self._store.decide() as db:
-            switch.finish(db)
-        self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
-
-    def drop_unused(self, *, text_was_dropped: bool) -> None:
-        """Remove the vectors that nothing needs, because their text is gone or a switch has ended, here and
-        in retired indexes."""
+            is_done = (
+                to is not None and self._embedder is not None and not (to.address and self._index is None)
+                and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
+            )  # fmt: skip
+            count = embeddings.unreadable_count(db, identities.TARGET) if self._met_unreadable else 0
+        if self._met_unreadable:
+            self._log.say(unreadable(count))
+        if to and is_done:
+            with self._store.decide() as db:
+                switch.finish(db)
+            self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
         with self._store.read() as db:
             was_switched = identities.has_unused(db)
             ids = embeddings.unused(db) if text_was_dropped or was_switched else []
@@ -261,13 +251,17 @@ class Embedding:
             with self._store.decide() as db:
                 identities.drop_unused_identities(db)
         for address in retired:
-            try:
-                self._tools.open_index(address, 1).drop(self._store.id)
-            except (VectorError, InvalidInput) as error:
-                self._log.say(f"The former vector index {address} is not deleted yet. {error}")
-                continue
-            with self._store.note() as db:
-                switch.forget_retired(db, address)
+            self._delete_index(address)
+
+    def _delete_index(self, address: str) -> None:
+        """Delete a vector index that no search asks any more; what fails is tried by the next run."""
+        try:
+            self._tools.open_index(address, 1).drop(self._store.id)
+        except (VectorError, InvalidInput) as error:
+            self._log.say(f"The former vector index {address} is not deleted yet. {error}")
+            return
+        with self._store.note() as db:
+            switch.forget_retired(db, address)
 
 
 def withholds_private(store: Store, server: str) -> bool:

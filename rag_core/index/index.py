@@ -11,6 +11,7 @@ import hashlib
 import os
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from rag_core.index.priority import SearchPriority
 from rag_core.store import Store, chunks, embeddings, jobs, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
-from rag_core.types import Extracted, FileResult, Job, Passage, Source
+from rag_core.types import FileResult, Job, Outcome, Source
 
 _WARNINGS_SHOWN = 20
 _ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
@@ -39,9 +40,9 @@ _UNSURE = (
     " and `commonplace store private` list them."
 )
 _ROWS_A_WRITE = 500
+_DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})  # outcomes
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
-_Read = Literal["added", "changed", "reread"]
 Stop = Callable[[], bool]
 
 
@@ -64,7 +65,7 @@ def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = Fal
 def request_files(store: Store, source_id: int, paths: Sequence[bytes]) -> None:
     """Ask for files of a source to be read again, changed or not."""
     with store.note() as db:
-        jobs.request_files(db, source_id, paths)
+        jobs.add_request(db, "index", [source_id], force=True, paths=paths)
 
 
 def requested(store: Store) -> bool:
@@ -127,8 +128,8 @@ class Runner:
         self._waiting: list[Request] = []  # seen, and not yet begun
         self._left_over = False  # whether the run before may have left vectors that nobody needs
         self._worker = Worker(limits.extractor_timeout_s)  # where the extractors of packages work
-        # How many files of each source were left alone, and whether all of them were looked at.
-        self._counted: dict[int, tuple[dict[str, int], bool]] = {}
+        # How many files of each source were left alone, None once all of them were looked at.
+        self._left_alone: dict[int, Counter[str] | None] = {}
         self._log: JobLog
         self._embedding: Embedding
 
@@ -162,9 +163,15 @@ class Runner:
         it."""
         with self._store.read() as db:
             found = jobs.requests_after(db, 0)
-        cancelled = max((each.id for each in found if each.kind == "cancel"), default=0)
-        asked = [each for each in found if each.kind == "index"]
-        self._waiting = [each for each in asked if each.id > cancelled] or asked
+        asked: list[Request] = []
+        self._waiting = []
+        for each in found:
+            if each.kind == "index":
+                asked.append(each)
+                self._waiting.append(each)
+            else:
+                self._waiting = []
+        self._waiting = self._waiting or asked
         with self._store.note() as db:
             if not self._waiting:
                 jobs.drop_requests(db, found[-1].id if found else 0)
@@ -186,9 +193,8 @@ class Runner:
                 self._embedding.send()
         if self._words_only:
             return
-        self._embedding.say_unreadable()
-        self._embedding.end_switch()
-        self._embedding.drop_unused(text_was_dropped=self._left_over or self._log.text_was_dropped())
+        dropped = not _DROPS_TEXT.isdisjoint(self._log.counts)
+        self._embedding.finish(text_was_dropped=self._left_over or dropped)
 
     def _look_for_requests(self) -> None:
         """Take the requests that came since the last look. Raises Cancelled for one that cancels; what came
@@ -259,17 +265,25 @@ class Runner:
             try:
                 plan = make_plan(
                     self._store, source, force=force and not scans, only=only,
-                    max_bytes=self._limits.max_file_bytes, on_progress=self._log.reach,
+                    max_bytes=self._limits.max_file_bytes, on_progress=self._log.advance,
                 )  # fmt: skip
             except Cancelled:
                 raise
             except RagError as error:
-                self._failed_source(source, error)
+                self._log.say(str(error))
+                root = display(os.fsencode(source.root))
+                result = FileResult(root, "failure", "failed", message=error.message)
+                with self._store.note() as db:
+                    jobs.add_result(db, self._log.job.id, result)
+                self._log.count(result)
                 plan = forgetting_excluded(self._store, source, only)  # also while its disk is not there
                 self._apply(plan)
                 return gave_up or bool(plan.deleted)
-            if not scans:
-                self._count_left_alone(source, plan, is_whole=only is None)
+            known = self._left_alone.get(source.id, Counter())
+            if not scans and known is not None:  # each file is counted once, however often it is asked for
+                left = Counter(plan.left_alone())
+                self._log.counts.update({name: max(left[name] - known[name], 0) for name in left})
+                self._left_alone[source.id] = None if only is None else known | left
             is_seen_whole = self._apply(plan)
             gave_up |= bool(plan.deleted)
             if is_seen_whole:
@@ -285,37 +299,21 @@ class Runner:
                 sources.note_whole_read(db, source, self._log.job.id)
         return gave_up
 
-    def _count_left_alone(self, source: Source, plan: Plan, *, is_whole: bool) -> None:
-        """Count the files of a source that stay as they are, each once, also if there are several scans."""
-        known, is_done = self._counted.get(source.id, ({}, False))
-        if is_done or (any(known.values()) and not is_whole):
-            return
-        left = plan.left_alone()
-        self._counted[source.id] = left, is_whole
-        self._log.left_alone({name: max(count - known.get(name, 0), 0) for name, count in left.items()})
-
-    def _failed_source(self, source: Source, error: RagError) -> None:
-        self._log.say(str(error))
-        root = display(os.fsencode(source.root))
-        result = FileResult(root, "failure", "failed", message=error.message)
-        with self._store.note() as db:
-            self._log.result(db, result)
-        self._log.count(result)
-
     @contextmanager
     def _recorded(self, result: FileResult) -> Iterator[sqlite3.Connection]:
         """A write transaction that ends with ``result``, which is then counted as a step."""
         with self._store.write() as db:
             yield db
-            self._log.result(db, result)
+            jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
-        self._log.step(result.source_file)
+        self._log.advance(current=result.source_file)
 
     def _apply(self, plan: Plan) -> bool:
         """Do what the plan says, a document a transaction. Returns whether every file was still there."""
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self._log.say(warning)
-        self._log.phase("reading", plan.row_count())
+        files = (plan.new, plan.changed, plan.again, plan.moved, plan.deleted)
+        self._log.phase("reading", sum(map(len, files)))
         for start in range(0, len(plan.touched), _ROWS_A_WRITE):
             with self._store.write() as db:
                 for move in plan.touched[start : start + _ROWS_A_WRITE]:
@@ -331,67 +329,56 @@ class Runner:
             result = FileResult(known.display, "success", plan.why_gone(known))
             with self._recorded(result) as db:
                 write.remove(db, known.id)
-        to_read: tuple[tuple[_Read, tuple[write.FileRecord, ...]], ...]
-        to_read = (("added", plan.new), ("changed", plan.changed), ("reread", plan.again))
-        root = Path(plan.source.root)
-        there = [self._file(root, file, outcome) for outcome, files in to_read for file in files]
-        return all(there) and not plan.is_partial
+        all_there = not plan.is_partial
+        for outcome, found in plan.to_read():
+            for file in found:
+                all_there &= self._file(Path(plan.source.root), file, outcome)
+        return all_there
 
-    def _file(self, root: Path, file: write.FileRecord, outcome: _Read) -> bool:
+    def _file(self, root: Path, file: write.FileRecord, outcome: Outcome) -> bool:
         """Read one file and store it whole, or the reason why not. Returns False when the file is gone."""
         self._tools.priority.yield_to_searches()
         started = time.monotonic()
+        path = PurePosixPath(file.display)
+        extractor = extractor_number(path)
         try:
             data = read_bytes(root, file.stat.path, self._limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
-            doc = extract(data, PurePosixPath(file.display), self._worker)
-            passages = cut(doc, self._spec, self._embedding.count_tokens)
-            self._put(file, doc, passages, outcome, started)
+            doc = extract(data, path, self._worker)
+            rows = chunks.rows(file.display, doc, cut(doc, self._spec, self._embedding.count_tokens))
+            with self._store.write() as db:
+                added = write.put(db, file, doc, rows, extractor)
+                took, notes = round((time.monotonic() - started) * 1000), " ".join(doc.warnings)
+                result = FileResult(file.display, "success", outcome, added, rows.skipped, notes, took)
+                jobs.add_result(db, self._log.job.id, result)
+            if private.UNSURE in notes:
+                self._log.say(_UNSURE)
         except FileGone:
             return False
         except StoreError:  # a full disk is no fault of this file
             raise
-        except Exception as error:  # one bad file is one failed row, whatever is wrong with it
-            self._unread(file, error, started)
-        self._log.step(file.display)
+        except Exception as error:  # whatever is wrong with one file fails that file only
+            result = self._unread(file, error, started)
+        self._log.count(result)
+        self._log.advance(current=file.display)
         return True
 
-    def _put(
-        self, file: write.FileRecord, doc: Extracted, passages: list[Passage], outcome: _Read, started: float
-    ) -> None:
-        rows = chunks.rows(file.display, doc, passages)
-        extractor = extractor_number(PurePosixPath(file.display))
-        with self._store.write() as db:
-            added = write.put(db, file, doc, rows, extractor)
-            notes, took = " ".join(doc.warnings), _ms_since(started)
-            result = FileResult(file.display, "success", outcome, added, rows.skipped, notes, took)
-            self._log.result(db, result)
-        self._log.count(result)
-        for warning in doc.warnings:
-            if warning.startswith(private.UNSURE):
-                self._log.say(_UNSURE)
-
-    def _unread(self, file: write.FileRecord, error: Exception, started: float) -> None:
+    def _unread(self, file: write.FileRecord, error: Exception, started: float) -> FileResult:
+        """Store why a file could not be read."""
+        if isinstance(error, RagError):
+            reason = error.message
+        elif isinstance(error, OSError):
+            reason = f"It cannot be read: {error.strerror or type(error).__name__}."
+        else:
+            reason = f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
         state: Literal["failed", "skipped"] = "skipped" if isinstance(error, NotText) else "failed"
+        took = round((time.monotonic() - started) * 1000)
         status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
-        reason = _reason(error)
-        result = FileResult(file.display, status, state, 0, 0, reason, _ms_since(started))
+        result = FileResult(file.display, status, state, 0, 0, reason, took)
         with self._store.write() as db:
             write.put_unread(db, file, state, reason, extractor_number(PurePosixPath(file.display)))
-            self._log.result(db, result)
-        self._log.count(result)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, RagError):
-        return error.message
-    if isinstance(error, OSError):
-        return f"It cannot be read: {error.strerror or type(error).__name__}."
-    return f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
-
-
-def _ms_since(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)
+            jobs.add_result(db, self._log.job.id, result)
+        return result
 
 
 def low_priority() -> None:

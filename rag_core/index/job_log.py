@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -21,15 +20,18 @@ _MESSAGES_SHOWN = 5
 
 
 class JobLog:
-    """The row of one job. ``report`` gets every snapshot that is written; ``between`` is called after each,
-    several times a second, and may raise to stop the run."""
+    """The row of one job. ``counts`` holds the number of files by outcome.
+
+    ``report`` gets every snapshot that is written. ``between`` is called after each, several times a second,
+    and may raise to stop the run.
+    """
 
     def __init__(self, store: Store, job_id: int, report: Report | None, between: Callable[[], None]) -> None:
         self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))
         self._store = store
         self._report = report
         self._between = between
-        self._counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         self._messages: list[str] = []
         self._started = self._phase_started = time.monotonic()
         self._noted = 0.0
@@ -40,13 +42,10 @@ class JobLog:
         self.job = replace(self.job, progress=Progress(phase, 0, total))
         self._note()
 
-    def step(self, current: str = "", count: int = 1) -> None:
-        """Count ``count`` more steps; ``current`` is what was just done."""
-        self.reach(self.job.progress.done + count, current)
-
-    def reach(self, done: int, current: str = "") -> None:
-        """Set how many steps are done."""
+    def advance(self, done: int | None = None, current: str = "", count: int = 1) -> None:
+        """Set how many steps are done, by default ``count`` more; ``current`` is what was just done."""
         known = self.job.progress
+        done = known.done + count if done is None else done
         if time.monotonic() - self._noted < _NOTE_EVERY_S:
             self.job = replace(self.job, progress=replace(known, done=done))
             return
@@ -57,27 +56,10 @@ class JobLog:
         self._note()
         self._between()
 
-    def left_alone(self, counts: Mapping[str, int]) -> None:
-        """Count files that stay as they are."""
-        self._counts.update(counts)
-
-    def text_was_dropped(self) -> bool:
-        """Whether a document lost text, so that vectors may be left over."""
-        return not self._counts.keys().isdisjoint({"changed", "reread", "deleted", "excluded", "skipped"})
-
-    def result(self, db: sqlite3.Connection, result: FileResult) -> None:
-        """Record what became of a file, in the transaction that did it; ``count`` it after that."""
-        jobs.add_result(db, self.job.id, result)
-
     def count(self, result: FileResult) -> None:
-        """Count a file whose transaction has ended well."""
-        self._counts[result.outcome] += 1
+        """Count a file whose transaction was committed."""
+        self.counts[result.outcome] += 1
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
-
-    def embedded(self, count: int) -> None:
-        """Count texts that have their vectors now, as so many steps."""
-        self.job = replace(self.job, texts_embedded=self.job.texts_embedded + count)
-        self.step(count=count)
 
     def say(self, message: str) -> None:
         """Add a sentence for the owner, once."""
@@ -92,8 +74,8 @@ class JobLog:
 
     def _note(self) -> None:
         self._noted = time.monotonic()
-        total = sum(self._counts.values())
-        failed = self._counts["failed"]
+        total = sum(self.counts.values())
+        failed = self.counts["failed"]
         self.job = replace(
             self.job,
             duration_ms=round((self._noted - self._started) * 1000),
@@ -101,7 +83,7 @@ class JobLog:
             succeeded=total - failed,
             failed=failed,
             message=" ".join(self._messages[:_MESSAGES_SHOWN]),
-            counts=dict(self._counts),
+            counts=dict(self.counts),
         )
         with self._store.note() as db:
             jobs.note_progress(db, self.job)

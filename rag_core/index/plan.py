@@ -72,12 +72,14 @@ class Plan:
     is_partial: bool = False
     warnings: tuple[str, ...] = ()
 
+    def to_read(self) -> tuple[tuple[Outcome, tuple[FileRecord, ...]], ...]:
+        """The files to read, by what they are then."""
+        return ("added", self.new), ("changed", self.changed), ("reread", self.again)
+
     def rows(self) -> list[tuple[Outcome, str, str]]:
         """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
         rows: list[tuple[Outcome, str, str]] = []
-        to_read: tuple[tuple[Outcome, tuple[FileRecord, ...]], ...]
-        to_read = (("added", self.new), ("changed", self.changed), ("reread", self.again))
-        for outcome, files in to_read:
+        for outcome, files in self.to_read():
             for file in files:
                 if hardly_text(file.display):
                     rows.append(("skipped", file.display, "will probably be skipped"))
@@ -86,11 +88,6 @@ class Plan:
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
-
-    def row_count(self) -> int:
-        """How many ``rows`` there are."""
-        kinds = (self.new, self.changed, self.again, self.moved, self.deleted)
-        return sum(map(len, kinds))
 
     def why_gone(self, known: Known) -> Literal["deleted", "excluded"]:
         """The outcome of one of the ``deleted``."""
@@ -104,9 +101,12 @@ class Plan:
 
     def left_alone(self) -> dict[str, int]:
         """How many files stay as they are; those that were skipped are counted apart, if there are any."""
-        touched = Counter[str]([move.known.state for move in self.touched])
-        skipped = self.still_skipped + touched["skipped"]
-        unchanged = self.unchanged + touched.total() - touched["skipped"]
+        skipped, unchanged = self.still_skipped, self.unchanged
+        for move in self.touched:
+            if move.known.state == "skipped":
+                skipped += 1
+            else:
+                unchanged += 1
         return {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
 
     def expected(self) -> dict[str, int]:
@@ -152,30 +152,63 @@ def make_plan(
         except (ExtractError, OSError):
             return ""
 
-    found: dict[str, list[FileRecord]] = {"new": [], "changed": [], "again": [], "touched": []}
-    for stat in sides.unsettled:
-        file = FileRecord(source.id, shown_path(source.label, stat.path), stat, started_ns)
-        found[_became(sides.known.get(stat.path), file, hash_of, force=force)].append(file)
-    gone = _gone(sides, walk)
-    beside = [FileRecord(source.id, shown_path(source.label, f.path), f, started_ns) for f in sides.beside]
-    moved = _pair_moves(hash_of, gone, found["new"] + beside) if gone else []
+    new, changed, again, touched = _compare(source, sides, hash_of, started_ns, force=force)
+    gone = _gone(sides, walk) if sides.known else []
+    moved: list[Move] = []
+    if gone:
+        moved = _pair_moves(hash_of, gone, new + _records(source, sides.beside, started_ns))
+        placed = {move.file.stat.path for move in moved}
+        new = [file for file in new if file.stat.path not in placed]
+        again += [move.file for move in moved if not _is_current(move.known)]
+        old = {move.known.stat.path for move in moved}
+        gone = [each for each in gone if each.stat.path not in old]
     if not moved and len(walk.files) * _STRAYS <= sides.documents:
         _refuse_emptied(store, source, walk)
-    old, placed = {move.known.stat.path for move in moved}, {move.file.stat.path for move in moved}
+    warnings: list[str] = []
+    if not (walk.files or walk.unreadable or walk.vanished):
+        warnings.append(str(no_match(root, source.include, source.exclude)))
+    if walk.skipped or walk.unreadable:
+        warnings += _passed_over(walk, only)
     return Plan(
         source=source,
-        new=tuple([file for file in found["new"] if file.stat.path not in placed]),
-        changed=tuple(found["changed"]),
-        again=(*found["again"], *[move.file for move in moved if not _is_current(move.known)]),
+        new=tuple(new),
+        changed=tuple(changed),
+        again=tuple(again),
         moved=tuple(moved),
-        touched=tuple([Move(sides.known[file.stat.path], file) for file in found["touched"]]),
-        deleted=tuple([known for known in gone if known.stat.path not in old]),
-        excluded=sides.excluded & {known.stat.path for known in gone} - old,
+        touched=tuple(touched),
+        deleted=tuple(gone),
+        excluded=sides.excluded & {known.stat.path for known in gone},
         unchanged=len(sides.files) - len(sides.unsettled) - sides.still_skipped,
         still_skipped=sides.still_skipped,
         is_partial=bool(walk.vanished),
-        warnings=tuple(_warnings(root, source, walk, only)),
+        warnings=tuple(warnings),
     )
+
+
+def _records(source: Source, files: list[FileStat], started_ns: int) -> list[FileRecord]:
+    return [FileRecord(source.id, shown_path(source.label, f.path), f, started_ns) for f in files]
+
+
+def _compare(
+    source: Source, sides: _Sides, hash_of: _HashOf, started_ns: int, *, force: bool
+) -> tuple[list[FileRecord], list[FileRecord], list[FileRecord], list[Move]]:
+    """The files that are new, changed, to be read again, and touched. One that may have changed is hashed."""
+    new: list[FileRecord] = []
+    changed: list[FileRecord] = []
+    again: list[FileRecord] = []
+    touched: list[Move] = []
+    for file in _records(source, sides.unsettled, started_ns):
+        known = sides.known.get(file.stat.path)
+        if known is None:
+            new.append(file)
+        elif force or known.state == "failed" or not _is_current(known):
+            is_same = known.stat == file.stat or (known.file_hash != "" and hash_of(file) == known.file_hash)
+            (again if is_same else changed).append(file)
+        elif known.file_hash and hash_of(file) == known.file_hash:
+            touched.append(Move(known, file))
+        else:
+            changed.append(file)
+    return new, changed, again, touched
 
 
 def forgetting(store: Store, source: Source) -> Plan:
@@ -243,7 +276,7 @@ def _sides(
 
 def _gone(sides: _Sides, walk: Walk) -> list[Known]:
     """The documents whose file is not there any more, or was excluded by the owner."""
-    present = {file.path for file in sides.files} if sides.known else set()
+    present = {file.path for file in sides.files}
     unknown = [*walk.unreadable, *walk.vanished]
     return [
         known
@@ -252,18 +285,13 @@ def _gone(sides: _Sides, walk: Walk) -> list[Known]:
     ]
 
 
-def _warnings(root: Path, source: Source, walk: Walk, only: Set[bytes] | None) -> list[str]:
-    """A sentence for each path that was passed over and asked for; for a source without files what would
-    match."""
-    said: list[str] = []
-    if not (walk.files or walk.unreadable or walk.vanished):
-        said.append(str(no_match(root, source.include, source.exclude)))
+def _passed_over(walk: Walk, only: Set[bytes] | None) -> list[str]:
+    """A sentence for each path that was passed over and asked for."""
     skipped = [(path, why) for path, why in walk.skipped if only is None or path in only]
-    relevant = [
-        each for each in walk.unreadable if only is None or any(_below(path, [each]) for path in only)
-    ]
-    skipped += [(folder, "the folder cannot be listed") for folder in relevant]
-    return said + [f"Passed over {display(path)}: {why}." for path, why in skipped]
+    for folder in walk.unreadable:
+        if only is None or any(_below(path, [folder]) for path in only):
+            skipped += [(folder, "the folder cannot be listed")]
+    return [f"Passed over {display(path)}: {why}." for path, why in skipped]
 
 
 def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
@@ -322,18 +350,6 @@ def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
             whole = (there + path for (path,) in paths)
             found |= {path[len(here) :] for path in whole if path.startswith(here)}
     return found
-
-
-def _became(
-    known: Known | None, file: FileRecord, hash_of: _HashOf, *, force: bool
-) -> Literal["new", "changed", "again", "touched"]:
-    """What a file is to the document that the store has at its path; one that may have changed is hashed."""
-    if known is None:
-        return "new"
-    if force or known.state == "failed" or not _is_current(known):
-        is_same = known.stat == file.stat or (bool(known.file_hash) and hash_of(file) == known.file_hash)
-        return "again" if is_same else "changed"
-    return "touched" if known.file_hash and hash_of(file) == known.file_hash else "changed"
 
 
 def _is_current(known: Known) -> bool:

@@ -254,7 +254,7 @@ def _request_all(store: Store, old: _Old) -> list[str]:
             if old.paths is None:
                 unread.append(source.root)
             elif source.id in old.paths:
-                jobs.request_files(db, source.id, old.paths[source.id])
+                jobs.add_request(db, "index", [source.id], force=True, paths=old.paths[source.id])
     return unread
 
 

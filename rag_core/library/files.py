@@ -35,7 +35,7 @@ class Files(Service):
         with opened.decide() as db:
             for source_id, raw in found:
                 sources.exclude_file(db, source_id, raw, reason or "It was taken out by hand.")
-                jobs.request_files(db, source_id, [raw])
+                jobs.add_request(db, "index", [source_id], force=True, paths=[raw])
 
     def take_back(self, viewer: Viewer, store: str, path: str) -> None:
         """Let the patterns decide on an excluded file again, and request that it is read. Raises NotFound."""
@@ -50,7 +50,7 @@ class Files(Service):
         with opened.decide() as db:
             for each in found:
                 sources.take_back_file(db, each.source_id, each.path)
-                jobs.request_files(db, each.source_id, [each.path])
+                jobs.add_request(db, "index", [each.source_id], force=True, paths=[each.path])
 
     def all(self, viewer: Viewer, store: str, *, compared: bool = True) -> list[Document]:
         """Every file of a store by path, excluded ones included. Its ``state`` is compared with the disk just

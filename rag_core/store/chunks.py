@@ -12,6 +12,7 @@ import sqlite3
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from rag_core.extract import frontmatter
@@ -98,22 +99,17 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
             changed.append((chunk_id, *row))
         elif row != before:
             moved.append((*row[1:_FIRST_INDEXED], chunk_id))
-    _write_many(db, _INSERT, added)
     db.executemany(_MOVE, moved)
-    _write_many(db, _UPDATE, changed)
+    for sql, values in ((_INSERT, added), (_UPDATE, changed)):
+        for start in range(0, len(values), _ROWS_A_STATEMENT):
+            part = values[start : start + _ROWS_A_STATEMENT]
+            marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
+            db.execute(sql.format(rows=marks), [*chain.from_iterable(part)])
     if gone := [(chunk_id, row[0]) for left in old.values() for chunk_id, row in left]:
         _delete(db, [chunk_id for chunk_id, _ in gone])
         drop_from_queue(db, [text for _, text in gone])
     enqueue(db, document_id)
     return len(added)
-
-
-def _write_many(db: sqlite3.Connection, sql: str, values: Sequence[_Row]) -> None:
-    """Execute ``sql``, which takes ``{rows}``, with as many rows as one statement takes."""
-    for start in range(0, len(values), _ROWS_A_STATEMENT):
-        part = values[start : start + _ROWS_A_STATEMENT]
-        marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
-        db.execute(sql.format(rows=marks), [value for row in part for value in row])
 
 
 def _delete(db: sqlite3.Connection, ids: Sequence[int]) -> None:

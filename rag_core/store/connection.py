@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 from urllib.parse import quote
 
 from rag_core.errors import StoreDamaged, StoreError
@@ -151,13 +151,6 @@ class OpenedFile:
         return StoreError(f"Store {self.path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
 
 
-class _Reader(NamedTuple):
-    """A connection for reading, and how the file could be read when it was opened."""
-
-    db: sqlite3.Connection
-    rights: _Rights
-
-
 class Readers:
     """At most READERS read-only connections to one file, lent to one thread at a time."""
 
@@ -165,7 +158,7 @@ class Readers:
         self._file = file
         self._free = threading.Semaphore(READERS)
         self._lock = threading.Lock()  # guards what follows
-        self._idle: list[_Reader] = []
+        self._idle: list[tuple[sqlite3.Connection, _Rights]] = []
         self._closed = False
         self._lent = threading.local()
 
@@ -180,36 +173,36 @@ class Readers:
             raise RuntimeError("this thread has a connection of this store already; pass it on")
         try:
             with self._free:
-                reader = self._take()
+                reader, rights = self._take()
                 self._lent.one = True  # a second one could be the one that everybody waits for
                 try:
-                    reader.db.execute("BEGIN")
-                    yield reader.db
+                    reader.execute("BEGIN")
+                    yield reader
                 except Exception as error:
-                    raise_unreadable(reader.db, self._file.path, error)
+                    raise_unreadable(reader, self._file.path, error)
                     raise
                 finally:
                     self._lent.one = False
-                    if reader.db.in_transaction:
-                        reader.db.execute("ROLLBACK")
+                    if reader.in_transaction:
+                        reader.execute("ROLLBACK")
                     with self._lock:
-                        self._idle.append(reader)
+                        self._idle.append((reader, rights))
                     if self._closed:
                         self.close()
         except StoreError as error:
             error.store = self._file.path.stem
             raise
 
-    def _take(self) -> _Reader:
+    def _take(self) -> tuple[sqlite3.Connection, _Rights]:
         rights = _rights(self._file.path)
         with self._lock:
             if self._closed:
                 raise self._file.gone()
             while self._idle:
-                known = self._idle.pop()
-                if known.rights == rights:
-                    return known
-                known.db.close()
+                db, opened_with = self._idle.pop()
+                if opened_with == rights:
+                    return db, rights
+                db.close()
         still, *_ = rights
         db = connect(self._file.path, STILL if still else "ro", self._file.busy_timeout_s)
         try:
@@ -217,23 +210,23 @@ class Readers:
         except StoreError:
             db.close()
             raise
-        return _Reader(db, rights)
+        return db, rights
 
     def drop_stale(self) -> None:
         """Close what was opened when there were other rights on the file."""
         rights = _rights(self._file.path)
         with self._lock:
-            stale = [each for each in self._idle if each.rights != rights]
-            self._idle = [each for each in self._idle if each.rights == rights]
-        for each in stale:
-            each.db.close()
+            for db, opened_with in self._idle:
+                if opened_with != rights:
+                    db.close()
+            self._idle = [each for each in self._idle if each[1] == rights]
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
         with self._lock:
             self._closed = True
             while self._idle:
-                self._idle.pop().db.close()
+                self._idle.pop()[0].close()
 
 
 class Writer:

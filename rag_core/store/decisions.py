@@ -36,6 +36,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "exclusions": ("source_id", "path", "reason", "created_at"),
 }
 _PATHS = ("root", "path")
+_NEXT = ".decisions.next"
 _NAMES = {
     "meta": "the settings and private rules",
     "identities": "the embedder of its vectors",
@@ -46,16 +47,12 @@ _NAMES = {
 
 def files(store: Path) -> tuple[Path, Path]:
     """The files beside a store that hold its decisions, there or not: the copy, and the next one."""
-    return copy_path(store), _next_path(store)
+    return copy_path(store), store.with_suffix(_NEXT)
 
 
 def copy_path(store: Path) -> Path:
     """Where the copy of the decisions about the store file ``store`` is."""
     return store.with_suffix(".decisions.json")
-
-
-def _next_path(store: Path) -> Path:
-    return store.with_suffix(".decisions.next")
 
 
 # --- in the store -----------------------------------------------------------------------
@@ -114,22 +111,22 @@ def _load(path: Path) -> Decisions | None:
     try:
         value = json.loads(path.read_bytes())
         found: Decisions = value["decisions"]
-        return found if value["crc32"] == _crc(found) else None
+        return found if value["crc32"] == zlib.crc32(json.dumps(found).encode()) else None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
 
 
-def _crc(found: Decisions) -> int:
-    return zlib.crc32(json.dumps(found).encode())
-
-
 def announce(store: Path, found: Decisions) -> None:
     """Write down decisions that are about to be committed. Raises OSError."""
-    path = _next_path(store)
+    path = store.with_suffix(_NEXT)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(only_for_the_owner, "w", encoding="ascii") as file:
-        json.dump({"version": 1, "crc32": _crc(found), "decisions": found}, file, indent=1)
+        json.dump(
+            {"version": 1, "crc32": zlib.crc32(json.dumps(found).encode()), "decisions": found},
+            file,
+            indent=1,
+        )
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
@@ -138,19 +135,19 @@ def announce(store: Path, found: Decisions) -> None:
 
 def publish(store: Path, found: Decisions) -> None:
     """Make ``found`` the copy, while nobody else writes to the store. Raises OSError."""
-    if _load(_next_path(store)) != found:
+    if _load(store.with_suffix(_NEXT)) != found:
         announce(store, found)
-    _next_path(store).replace(copy_path(store))
+    store.with_suffix(_NEXT).replace(copy_path(store))
 
 
 def is_settled(store: Path) -> bool:
     """Whether there is a copy and nothing was announced since it was made."""
-    return copy_path(store).exists() and not _next_path(store).exists()
+    return copy_path(store).exists() and not store.with_suffix(_NEXT).exists()
 
 
 def settle(store: Path, found: Decisions) -> None:
     """Make the copy that a killed process did not make; a damaged store overwrites none. Raises OSError."""
-    if not copy_path(store).exists() or _load(_next_path(store)) == found:
+    if not copy_path(store).exists() or _load(store.with_suffix(_NEXT)) == found:
         publish(store, found)
 
 

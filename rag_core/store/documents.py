@@ -11,7 +11,7 @@ import json
 import posixpath
 import sqlite3
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -40,6 +40,17 @@ class FileRecord:
     def folder(self) -> str:
         """The shown path without the name; ``''`` at the root."""
         return posixpath.dirname(self.display)
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of ``documents`` that say where and what the file is."""
+        return {
+            "source_id": self.source_id,
+            "display": self.display,
+            "folder": self.folder,
+            "file_hash": self.file_hash,
+            "scanned_ns": self.scanned_ns,
+            **self.stat._asdict(),
+        }
 
     @property
     def date(self) -> str:
@@ -87,12 +98,19 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     }
     document_id, known_as = _put_row(db, file, about)
     added = chunks.put(db, document_id, rows)
-    _put_tags(db, document_id, doc.tags)
-    paths = path_names(file.display, doc.file_type)
-    _put_names(
-        db, document_id, {NameKind.PATH: paths, NameKind.ALIAS: doc.aliases, NameKind.TITLE: [doc.title]}
-    )
-    db.execute("DELETE FROM links WHERE document_id = ?", (document_id,))
+    for table in ("tags", "names", "links"):
+        db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
+    tags: dict[str, str | None] = {}
+    for tag in doc.tags:
+        key = name_key(tag)
+        for end, letter in enumerate(key):
+            if letter == "/":  # the parent of a nested tag, which has no spelling of its own
+                tags.setdefault(key[:end], None)
+        tags[key] = tag
+    db.executemany(f"INSERT INTO tags VALUES ({document_id:d}, ?, ?)", tags.items())
+    _add_names(db, document_id, NameKind.PATH, path_names(file.display, doc.file_type))
+    _add_names(db, document_id, NameKind.ALIAS, doc.aliases)
+    _add_names(db, document_id, NameKind.TITLE, [doc.title])
     links = [
         (document_id, x.type, x.target, link_key(file.folder, x.target), x.heading, x.label, x.start)
         for x in doc.links
@@ -133,26 +151,14 @@ def put_unread(
 
 def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, set[str]]:
     """Insert or update the row; returns its id and the names it was known by."""
-    row = {**_place_columns(file), "indexed_at": now(), **about}
-    values = ", ".join([f":{column}" for column in row])
-    updates = ", ".join([f"{column} = excluded.{column}" for column in row])
+    row = {**file.columns(), "indexed_at": now(), **about}
+    columns, marks = ", ".join(row), ", ".join("?" * len(row))
     document_id = db.execute(
-        f"INSERT INTO documents ({', '.join(row)}) VALUES ({values})"
-        f" ON CONFLICT (source_id, path) DO UPDATE SET {updates} RETURNING id",
-        row,
+        f"INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path) DO UPDATE"
+        f" SET ({columns}) = (excluded.{columns.replace(', ', ', excluded.')}) RETURNING id",
+        (*row.values(),),
     ).fetchone()[0]
     return document_id, _names(db, document_id)
-
-
-def _place_columns(file: FileRecord) -> dict[str, Any]:
-    return {
-        "source_id": file.source_id,
-        "display": file.display,
-        "folder": file.folder,
-        "file_hash": file.file_hash,
-        "scanned_ns": file.scanned_ns,
-        **file.stat._asdict(),
-    }
 
 
 def stored_inode(inode: int) -> int:
@@ -165,31 +171,12 @@ def _update(db: sqlite3.Connection, document_id: int, row: dict[str, Any]) -> No
     db.execute(f"UPDATE documents SET {columns} WHERE id = ?", (*row.values(), document_id))
 
 
-def _put_tags(db: sqlite3.Connection, document_id: int, tags: Iterable[str]) -> None:
-    """Give a document these tags and no others, with the parents of nested ones, which have no spelling."""
-    folded: dict[str, str | None] = {}
-    for tag in tags:
-        key = name_key(tag)
-        for end, letter in enumerate(key):
-            if letter == "/":
-                folded.setdefault(key[:end], None)
-        folded[key] = tag
-    db.execute("DELETE FROM tags WHERE document_id = ?", (document_id,))
-    rows = [(document_id, key, tag) for key, tag in folded.items()]
-    db.executemany("INSERT INTO tags VALUES (?, ?, ?)", rows)
-
-
 # --- names and links --------------------------------------------------------------------
 
 
-def _put_names(
-    db: sqlite3.Connection, document_id: int, names: dict[NameKind, list[str] | tuple[str, ...]]
-) -> None:
-    """Give a document these names and no others of these kinds."""
-    for kind, some in names.items():
-        db.execute("DELETE FROM names WHERE document_id = ? AND kind = ?", (document_id, kind))
-        rows = {(document_id, name_key(name), kind): None for name in some if name_key(name)}
-        db.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+def _add_names(db: sqlite3.Connection, document_id: int, kind: NameKind, names: Sequence[str]) -> None:
+    keys = filter(None, dict.fromkeys(map(name_key, names)))
+    db.executemany(f"INSERT INTO names VALUES ({document_id:d}, ?, {kind:d})", zip(keys))
 
 
 def path_names(display: str, file_type: str) -> list[str]:
@@ -290,7 +277,7 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     title = row["title"] if title is None else title
     by_note = bool(row["private"] & privacy.BY_NOTE)
     private = privacy.bits(db, file.source_id, file.stat.path, by_note=by_note)
-    _update(db, document_id, {**_place_columns(file), "title": title, "private": private})
+    _update(db, document_id, {**file.columns(), "title": title, "private": private})
     _put_date(db, document_id, file)
     tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
     terms = chunks.title_terms(title, tags[0] if tags else "", file.display)
@@ -299,7 +286,9 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
         (file.display, title, terms, document_id),
     )
     paths = path_names(file.display, row["file_type"])
-    _put_names(db, document_id, {NameKind.PATH: paths, NameKind.TITLE: [title]})
+    db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, NameKind.ALIAS))
+    _add_names(db, document_id, NameKind.PATH, paths)
+    _add_names(db, document_id, NameKind.TITLE, [title])
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
     keys = [(link_key(file.folder, link["target"]), link["id"]) for link in links]  # relative to the folder
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
@@ -344,23 +333,17 @@ ALL_TAKEN_OUT = (
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Remove chunks from their documents, which say so until their files are read again."""
     for document_id in chunks.take_out(db, ids):
-        _warn_taken_out(db, document_id)
+        row = db.execute(
+            "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
+            " FROM documents d WHERE id = ? AND state = 'indexed'",
+            (document_id,),
+        ).fetchone()
+        if row and row["has_text"]:  # a failed file keeps its last good text, and its reason
+            warnings = [each for each in json.loads(row["warnings"]) if each != TAKEN_OUT] + [TAKEN_OUT]
+            _update(db, document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
+        elif row:
+            known_as = _names(db, document_id)
+            _update(db, document_id, {**_NOTHING_READ, "state": "skipped", "reason": ALL_TAKEN_OUT})
+            _forget_contents(db, document_id)
+            resolve_links(db, document_id, known_as)
         seal(db, document_id)
-
-
-def _warn_taken_out(db: sqlite3.Connection, document_id: int) -> None:
-    row = db.execute(
-        "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
-        " FROM documents d WHERE id = ? AND state = 'indexed'",
-        (document_id,),
-    ).fetchone()
-    if row is None:  # the text of a failed file is its last good one; its row says why
-        return
-    if row["has_text"]:
-        warnings = [each for each in json.loads(row["warnings"]) if each != TAKEN_OUT] + [TAKEN_OUT]
-        _update(db, document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
-        return
-    known_as = _names(db, document_id)
-    _update(db, document_id, {**_NOTHING_READ, "state": "skipped", "reason": ALL_TAKEN_OUT})
-    _forget_contents(db, document_id)
-    resolve_links(db, document_id, known_as)

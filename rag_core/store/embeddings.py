@@ -75,24 +75,15 @@ def lacking_count(db: sqlite3.Connection) -> int:
 
 
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
-    """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue."""
-    _put(db, identity_id, batch, [row.tobytes() for row in vectors.astype("<f2")])
-
-
-def put_unreadable(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending]) -> None:
-    """Settle texts that the embedder cannot read, or that are for machines: they get an empty vector."""
-    _put(db, identity_id, batch, [b""] * len(batch))
-
-
-def _put(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: list[bytes]) -> None:
-    db.executemany(
-        "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
-        [
-            (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector))
-            for item, vector in zip(batch, vectors, strict=True)
-        ],
-    )
-    db.executemany("DELETE FROM queue WHERE hash = ?", [(item.hash,) for item in batch])
+    """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue. Vectors of
+    dimension 0 settle texts that the embedder cannot read, or that are for machines."""
+    for item, row in zip(batch, vectors.astype("<f2"), strict=True):
+        vector = row.tobytes()
+        db.execute(
+            "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
+            (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)),
+        )
+        db.execute("DELETE FROM queue WHERE hash = ?", (item.hash,))
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
@@ -111,17 +102,13 @@ def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
 
 
 def withhold_private(db: sqlite3.Connection, reason: str) -> int:
-    """Withhold exactly the texts that only private documents hold; returns how many."""
-    release_private(db)
-    return db.execute(
-        f"UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT {_SHARED}",
-        (reason,),
-    ).rowcount
-
-
-def release_private(db: sqlite3.Connection) -> None:
-    """Queue the withheld texts like any other."""
+    """Withhold the texts that only private documents hold, and queue other withheld ones again; without a
+    reason queue all. Returns how many are withheld."""
     db.execute(f"UPDATE queue SET error = '', attempts = 0 WHERE attempts = {_WITHHELD}")
+    if not reason:
+        return 0
+    sql = f"UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT {_SHARED}"
+    return db.execute(sql, (reason,)).rowcount
 
 
 def retry_failures(db: sqlite3.Connection) -> None:

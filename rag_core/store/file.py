@@ -69,7 +69,7 @@ class Store:
             self.id = meta["id"]
             self.created_at = meta["created_at"]
             self.metric = meta["metric"]
-            _ = meta["embedder"], meta["backend"], _spec(meta)  # the rest can be read as well
+            _ = meta["embedder"], meta["backend"], self.spec  # the rest can be read as well
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
             raise StoreDamaged(
@@ -100,7 +100,11 @@ class Store:
     @property
     def spec(self) -> ChunkSpec:
         """How its documents are cut into passages."""
-        return _spec(self._meta())
+        meta = self._meta()
+        sizes = {
+            str(kind): (size, overlap) for kind, (size, overlap) in json.loads(meta["chunk_sizes"]).items()
+        }
+        return ChunkSpec(int(meta["max_tokens"]), sizes, dict(json.loads(meta.get("chunkers", "{}"))))
 
     @property
     def sends_private(self) -> bool:
@@ -246,16 +250,6 @@ class Store:
         """Close every connection."""
         self._readers.close()
         self._writer.close()
-
-
-def _spec(meta: dict[str, str]) -> ChunkSpec:
-    sizes = json.loads(meta["chunk_sizes"])
-    chunkers = json.loads(meta.get("chunkers", "{}"))
-    return ChunkSpec(
-        int(meta["max_tokens"]),
-        {file_type: (size, overlap) for file_type, (size, overlap) in sizes.items()},
-        {str(file_type): str(name) for file_type, name in chunkers.items()},
-    )
 
 
 def put_in_place(unfinished: Path, path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from typing import Literal
 
 from rag_core.store.file import now
@@ -38,29 +39,19 @@ def start_job(db: sqlite3.Connection) -> int:
 
 def note_progress(db: sqlite3.Connection, job: Job) -> None:
     """Write how far a running job is, and its end when it has one."""
-    row = {
-        "state": job.state,
-        "end_time": job.end_time,
-        "duration_ms": job.duration_ms,
-        "succeeded": job.succeeded,
-        "failed": job.failed,
-        "chunks_added": job.total_chunks_added,
-        "texts_embedded": job.texts_embedded,
-        "message": job.message,
-        "counts": json.dumps(job.counts),
-        "progress": json.dumps(asdict(job.progress)),
-    }
-    columns = ", ".join([f"{column} = ?" for column in row])
-    db.execute(f"UPDATE jobs SET {columns} WHERE id = ?", (*row.values(), job.id))
+    db.execute(
+        "UPDATE jobs SET state = :state, end_time = :end_time, duration_ms = :duration_ms,"
+        " succeeded = :succeeded, failed = :failed, chunks_added = :total_chunks_added,"
+        " texts_embedded = :texts_embedded, message = :message, counts = :counts, progress = :progress"
+        " WHERE id = :id",
+        {**asdict(job), "counts": json.dumps(job.counts), "progress": json.dumps(asdict(job.progress))},
+    )
 
 
 def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
     """Record what became of one file."""
-    about = (result.source_file, result.outcome, result.chunks_added, result.chunks_skipped)
-    db.execute(
-        f"INSERT INTO job_results (job_id, {_RESULT}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (job_id, *about, result.message, result.processing_time_ms),
-    )
+    values = attrgetter(*_RESULT.split(", "))(result)
+    db.execute(f"INSERT INTO job_results (job_id, {_RESULT}) VALUES (?, ?, ?, ?, ?, ?, ?)", (job_id, *values))
 
 
 def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
@@ -139,21 +130,10 @@ def add_request(
     forget: bool = False,
 ) -> None:
     """Leave a request (``index`` or ``cancel``) for the runner."""
-    payload = {
-        "sources": None if sources is None else list(sources),
-        "force": force,
-        "forget": forget,
-        "paths": None if paths is None else [path.hex() for path in paths],
-    }
-    db.execute(
-        "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)",
-        (kind, json.dumps(payload), now()),
-    )
-
-
-def request_files(db: sqlite3.Connection, source_id: int, paths: Sequence[bytes]) -> None:
-    """Ask for files of a source to be read again, changed or not."""
-    add_request(db, "index", [source_id], force=True, paths=paths)
+    files = None if paths is None else [path.hex() for path in paths]
+    payload = json.dumps({"sources": sources, "force": force, "forget": forget, "paths": files})
+    sql = "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)"
+    db.execute(sql, (kind, payload, now()))
 
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:

@@ -32,7 +32,7 @@ class Exclusion:
 
 def all_sources(db: sqlite3.Connection) -> list[Source]:
     """Every source, oldest first."""
-    return [_source(row) for row in db.execute("SELECT * FROM sources ORDER BY id")]
+    return list(map(_source, db.execute("SELECT * FROM sources ORDER BY id")))
 
 
 def _source(row: sqlite3.Row) -> Source:
