@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice
+from itertools import accumulate, filterfalse, islice
 from math import floor
 from pathlib import PurePath
 
@@ -143,11 +143,11 @@ def _about(names: Sequence[str], code: str, **data: Value) -> Notice:
 def _misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
     """One notice for each of a query's ``words`` that no passage has, and no longer word begins with, if
     another one is spelled much like it."""
-    unknown = [word for word in words if word.isalpha() and not is_unspaced(word)]
+    unknown = list(filterfalse(is_unspaced, filter(str.isalpha, words)))
     for store in stores:
         with store.read() as db:
             held = lexical.frequencies(db, unknown, viewer)[1]
-        unknown = [word for word in unknown if not held[word]]
+        unknown = list(filterfalse(held.__getitem__, unknown))
     found: list[Notice] = []
     for word in unknown[:_MOST_MEANT]:
         near: list[str] = []

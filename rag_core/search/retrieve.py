@@ -23,7 +23,6 @@ from rag_core.search.rank import (
     ITS_NAME,
     RELEVANT,
     TELLS_OF_WORDS,
-    Calibration,
     Found,
     Ranked,
     held_units,
@@ -64,8 +63,7 @@ class Scope:
 
     store: Store
     index: VectorIndex
-    vector: Vectors | None
-    calibration: Calibration
+    vector: Vectors | None = None
     identity_id: int = 0
     trouble: RagError | None = None
 
@@ -281,10 +279,9 @@ def _candidates(
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
         found = [
             Found(i, texts[i].text, i in named, bm25.get(i), near.get(i), texts[i].is_data)
-            for i in ids
-            if i in texts
+            for i in filter(texts.__contains__, ids)
         ]
-        ranked = rank(found, query, idf, mode, scope.calibration)
+        ranked = rank(found, query, idf, mode)
     else:
         ids = find.by_filters(db, allowed, reach)
         reason = "holds it exactly" if query.phrases else "matches the filters"

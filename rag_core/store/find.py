@@ -17,12 +17,12 @@ from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
 from rag_core.extract import frontmatter, type_of_suffix
-from rag_core.store.documents import name_key, storable
+from rag_core.store.connection import rows_at_once
+from rag_core.store.documents import storable
 from rag_core.store.embeddings import lacking, lacking_count
-from rag_core.store.rows import rows_at_once
 from rag_core.text import tags
+from rag_core.text.words import SPACED_WORD, match_all, name_key
 from rag_core.text.words import fold as fold_words
-from rag_core.text.words import is_spaced_word, match_all
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
@@ -105,11 +105,6 @@ FILTERS = (
 )  # fmt: skip
 
 
-def _filter_conditions(filters: Filters) -> list[_Condition]:
-    given = [(each, getattr(filters, each.field)) for each in FILTERS]
-    return [each.sql((value,) if each.is_day else value) for each, value in given if value]
-
-
 # --- what may be found -------------------------------------------------------------------
 
 
@@ -166,7 +161,7 @@ def _must_hold(phrase: str) -> _Condition:
 
 def _must_lack(phrase: str) -> _Condition:
     """A single word is left out with its inflections, as it would be found; anything else exactly."""
-    if is_spaced_word(phrase):
+    if SPACED_WORD.fullmatch(phrase):
         return "+c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)
     sql, values = _must_hold(phrase)
     return f"NOT ({sql})", values
@@ -270,8 +265,8 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
     """The rows of ``ids``, which an Eligible has let through already."""
     rows = db.execute(
         "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-    )
-    return {row["id"]: row for row in rows}
+    ).fetchall()
+    return dict(zip(map(itemgetter("id"), rows), rows, strict=True))
 
 
 class Candidate(NamedTuple):
