@@ -20,8 +20,8 @@ from itertools import islice
 from operator import itemgetter
 
 from rag_core.store.connection import Reading, rows_at_once
-from rag_core.store.find import HIDDEN, Eligible, candidates, sees_all, visible
-from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold, match_any, units
+from rag_core.store.find import HIDDEN, Eligible, candidates, match_any, sees_all, visible
+from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
 from rag_core.types import Viewer
 
 # Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
@@ -53,8 +53,10 @@ _TRIED = 8
 def by_words(
     db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
 ) -> list[tuple[int, float]]:
-    """The ``limit`` best chunks with any of ``words`` (query_words): (chunk id, BM25, higher is better)."""
-    words = units(words)  # each once: FTS5 scores a phrase as often as it is asked for
+    """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better). They are the units
+    of a query, each once: FTS5 scores a phrase as often as it is asked for."""
+    if not words:
+        return []
     counts = holders(db, words)
     total = sum(counts.values())
     if len(words) == 1 or total <= FEW:

@@ -53,8 +53,6 @@ _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
-TERM_COLUMNS = ("title_terms", "terms")
-
 # Words so common that they say nothing about what is looked for; they count only when the
 # query has no others. The shortest list that covers questions as people type them.
 STOP_WORDS = frozenset(
@@ -165,7 +163,7 @@ def _pieces(word: str) -> Iterator[str]:
 
 def query_words(text: str) -> tuple[str, ...]:
     """The words of a query in order, folded, without repetitions; stop words only if all are."""
-    words = dict.fromkeys(_split(text, parts=True))
+    words = dict.fromkeys(split_words(text, parts=True))
     telling = dict.fromkeys(words)
     for word in STOP_WORDS & telling.keys():
         del telling[word]
@@ -194,7 +192,7 @@ def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
     return dict(found.values()) or every, figures
 
 
-def _split(text: str, *, parts: bool = False) -> Iterator[str]:
+def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
     """The words of a query, folded; with ``parts`` also those of identifiers and numbers."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     for match in _WORD.finditer(text):
@@ -238,29 +236,6 @@ def has_phrase(text: str, phrase: str) -> bool:
 
 def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
-
-
-# --- FTS5 expressions -------------------------------------------------------------------
-
-
-def match_any(some: Iterable[str]) -> str:
-    """An FTS5 expression for passages with at least one of some ``units``."""
-    terms: list[str] = []
-    for unit in some:
-        if is_unspaced(unit):
-            star = "*" if len(clusters(unit)) == 1 else ""
-            terms.append(f'{{{" ".join(TERM_COLUMNS)}}} : "{unit}"{star}')
-        else:
-            terms.append(f'"{unit}"')
-    return " OR ".join(terms)
-
-
-def match_all(text: str) -> str:
-    """An FTS5 expression for passages with every word of ``text``; '' if it has none.
-
-    An exact wording is a subset of this, which the caller checks on the text itself.
-    """
-    return " AND ".join(match_any([unit]) for unit in units(_split(text)))
 
 
 # --- forms of a word ---------------------------------------------------------------------
