@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, filterfalse, islice
+from itertools import filterfalse, islice
 from math import floor
 from pathlib import PurePath
 
@@ -14,6 +14,7 @@ from rag_core.errors import RagError, StoreError
 from rag_core.messages import Message, Value, say
 from rag_core.store import Store, find, lexical, view
 from rag_core.store.sources import all_sources
+from rag_core.text import tags
 from rag_core.text.words import is_unspaced
 from rag_core.types import Filters, Notice, Query, Viewer
 
@@ -169,7 +170,7 @@ def _unlabelled(path: str, stores: Iterable[Store]) -> list[Message]:
 def _closest(value: str, known: Iterable[str]) -> str:
     """The most similar of ``known`` and of the tags above them (``a`` of ``a/b``), if any is similar; by its
     last name alone, too, or by a word of that."""
-    folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in _path(name)}
+    folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in tags.above(name)}
     last = {name.rpartition("/")[2]: name for name in reversed(folded)}  # of equal ones the first
     asked = value.strip("/").casefold()
     close = [last[asked]] if asked in last else difflib.get_close_matches(asked, folded, n=1)
@@ -177,7 +178,3 @@ def _closest(value: str, known: Iterable[str]) -> str:
     close = close or [last[name] for name in difflib.get_close_matches(asked, last, n=1)]
     close = close or [last[name] for name in last if asked and asked in re.split(r"[\W_]+", name)]
     return folded[close[0]] if close else ""
-
-
-def _path(tag: str) -> Iterable[str]:
-    return accumulate(tag.split("/"), lambda above, name: f"{above}/{name}")
