@@ -24,7 +24,7 @@ import numpy.typing as npt
 from benchmarks.process import Figures, lines
 from benchmarks.retrieval import MODES, JudgedSet, index_set, open_library, quoted, read_set
 from rag_core.library import Library
-from rag_core.search.rank import Logistic, calibration_for
+from rag_core.search.rank import CURVES, Logistic
 from rag_core.types import OWNER, Mode
 
 FOREIGN_QUERIES = 100
@@ -102,7 +102,7 @@ def main() -> None:
         names = {judged.name: index_set(library, judged, options.embedder, home) for judged in sets}
         report: Figures = {}
         for mode in MODES:
-            curve: Logistic = getattr(calibration_for(options.embedder), mode)
+            curve = CURVES[mode]
             good, bad = collect(library, sets, names, mode, curve)
             report[mode] = figures(fit(good, bad), curve, good, bad)
         library.close()

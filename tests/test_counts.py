@@ -9,7 +9,7 @@ import pytest
 
 from rag_core.library import Library
 from rag_core.store import Store
-from rag_core.store.rows import count, holders
+from rag_core.store.lexical import count, holders
 from tests.conftest import index
 from tests.stored import store_of
 

@@ -10,8 +10,8 @@ from typing import Any, overload
 
 import pytest
 
-from rag_core.library import Library, freshness
-from rag_core.library.freshness import file_states_soon
+from rag_core.library import Library, searching
+from rag_core.library.searching import file_states_soon
 from rag_core.store import find
 from rag_core.types import OWNER, Viewer
 from tests.conftest import Run, index
@@ -103,7 +103,7 @@ def test_nobody_waits_for_a_disk_that_hangs_and_few_ask_it(library: Library, she
     answers = threading.Event()
     hanging = Hanging(rows, answers)
     for _ in range(10):
-        assert {*file_states_soon(hanging, 0.01).values()} == {"unknown"}
+        assert file_states_soon(hanging, 0.01) == {}
     assert hanging.asked <= 4
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     answers.set()
@@ -117,7 +117,7 @@ def test_who_comes_while_others_look_is_told_too(
     library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many search at once, and no disk hangs."""
-    monkeypatch.setattr(freshness, "_TURN_S", 20.0)
+    monkeypatch.setattr(searching, "_TURN_S", 20.0)
     rows = stat_rows(library)
     answers = threading.Event()
     hanging = Hanging(rows, answers)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rag_core.types import Vectors
-from rag_core.vectors import matrix
-from rag_core.vectors.matrix import Matrix
+from rag_core.vectors import local
+from rag_core.vectors.local import Matrix
 
 MANY = 25_000
 
@@ -21,7 +21,7 @@ def clustered(count: int, dimension: int = 384, seed: int = 1) -> Vectors:
     return rows.astype(np.float16).astype(np.float32)
 
 
-def ids_of(rows: Vectors) -> matrix.Ids:
+def ids_of(rows: Vectors) -> local.Ids:
     return np.arange(len(rows), dtype=np.int64) * 3 + 1
 
 
@@ -73,7 +73,7 @@ def test_asked_for_most_of_many_it_compares_all() -> None:
 def test_vectors_added_little_by_little_are_found_like_those_added_at_once(
     monkeypatch: pytest.MonkeyPatch, dimension: int
 ) -> None:
-    monkeypatch.setattr(matrix, "LARGE", 2000 * dimension)  # half of them come before it, half behind
+    monkeypatch.setattr(local, "LARGE", 2000 * dimension)  # half of them come before it, half behind
     rows = clustered(4000, dimension)
     ids, grown = ids_of(rows), Matrix.empty(dimension)
     for start in range(0, len(rows), 32):
@@ -94,9 +94,9 @@ def test_a_matrix_stays_as_it_was_when_it_is_extended() -> None:
     assert max(before) <= ids_of(rows)[499]
 
 
-@pytest.mark.parametrize("large", [matrix.LARGE, 0])
+@pytest.mark.parametrize("large", [local.LARGE, 0])
 def test_vectors_taken_away_are_not_found(monkeypatch: pytest.MonkeyPatch, large: int) -> None:
-    monkeypatch.setattr(matrix, "LARGE", large)
+    monkeypatch.setattr(local, "LARGE", large)
     rows = clustered(3000)
     fewer = matrix_of(rows).only(ids_of(rows)[1000:])
     assert fewer.count == 2000
@@ -107,6 +107,6 @@ def test_vectors_taken_away_are_not_found(monkeypatch: pytest.MonkeyPatch, large
 
 
 def test_vectors_of_few_numbers_are_compared_however_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix, "LARGE", 0)
+    monkeypatch.setattr(local, "LARGE", 0)
     rows = clustered(5000, 64)
     assert_exact(matrix_of(rows).nearest(rows[0], 10), rows, rows[0])

@@ -7,13 +7,14 @@ import threading
 import pytest
 
 from rag_core.errors import EmbedderError, Unreachable, VectorsUnreachable
-from rag_core.models import deadline
-from rag_core.models.deadline import CircuitBreaker, with_deadline
+from rag_core.models import registry
+from rag_core.models.deadline import with_deadline
+from rag_core.models.registry import CircuitBreaker
 
 
 @pytest.fixture(autouse=True)
 def every_wait_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline, "_LONG_S", 0.0)
+    monkeypatch.setattr(registry, "_LONG_S", 0.0)
 
 
 def fail(known: CircuitBreaker, server: str, error: Exception) -> None:
@@ -37,7 +38,7 @@ def test_after_a_while_or_when_it_is_renewed_it_is_asked_again(monkeypatch: pyte
     fail(known, "far", Unreachable("Nobody.", ""))
     known.reset("far")
     fail(known, "far", Unreachable("Nobody, again.", ""))
-    monkeypatch.setattr(deadline, "_OPEN_S", 0.0)
+    monkeypatch.setattr(registry, "_OPEN_S", 0.0)
     with known.guard("far"):
         pass
 
@@ -45,7 +46,7 @@ def test_after_a_while_or_when_it_is_renewed_it_is_asked_again(monkeypatch: pyte
 def test_what_failed_at_once_or_for_another_reason_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     known = CircuitBreaker()
     fail(known, "far", EmbedderError("Too long.", ""))
-    monkeypatch.setattr(deadline, "_LONG_S", 60.0)
+    monkeypatch.setattr(registry, "_LONG_S", 60.0)
     fail(known, "far", Unreachable("Refused.", ""))
     with known.guard("far"):
         pass

@@ -281,7 +281,7 @@ def hurried(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Searches that always ask the index, and wait for it a fifth of a second."""
     monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
     monkeypatch.setattr("rag_core.vectors.remote.SEARCH_S", 0.2)
-    monkeypatch.setattr("rag_core.models.deadline._LONG_S", 0.1)
+    monkeypatch.setattr("rag_core.models.registry._LONG_S", 0.1)
     return remote_zoo
 
 
@@ -302,7 +302,7 @@ def test_a_search_waits_for_a_silent_index_once_and_then_nobody_waits(
     assert hurried.search(OWNER, "badger", ["zoo"]).hits[0].document.path == "badger.md"
     assert asked(amazon) == before + 1
     amazon.faults = None
-    monkeypatch.setattr("rag_core.models.deadline._OPEN_S", 0.0)
+    monkeypatch.setattr("rag_core.models.registry._OPEN_S", 0.0)
     assert hurried.search(OWNER, "badger", ["zoo"]).notices == ()
 
 

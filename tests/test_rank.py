@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.search.query import parse
-from rag_core.search.rank import FEW_HOLDERS, RELEVANT, Found, calibration_for, rank
+from rag_core.search.rank import FEW_HOLDERS, RELEVANT, Found, rank
 from rag_core.text.words import query_words, units
 from rag_core.types import OWNER, Answer, Mode
 from tests.conftest import index
@@ -237,7 +237,7 @@ def ranked(count: int, *, is_exact: bool = False, far: float = -0.2) -> list[flo
     found = [Found(number, "a clove from zanzibar", bm25=1.0, similarity=far) for number in range(count)]
     lacking = Found(count, "a clove from elsewhere", similarity=0.3)
     query = parse('"zanzibar"' if is_exact else "zanzibar")
-    placed = rank([lacking, *found], query, {"zanzibar": 5.0}, "hybrid", calibration_for(""))
+    placed = rank([lacking, *found], query, {"zanzibar": 5.0}, "hybrid")
     return [item.score for item in placed if item.found is not lacking]
 
 
@@ -252,7 +252,7 @@ def test_a_phrase_is_enough_however_many_passages_hold_it() -> None:
 
 def test_of_passages_that_a_word_is_enough_for_the_nearer_stay_before_the_farther() -> None:
     near, far = (Found(number, "zanzibar", similarity=near) for number, near in enumerate((0.05, -0.05)))
-    placed = rank([far, near], parse("zanzibar"), {"zanzibar": 5.0}, "hybrid", calibration_for(""))
+    placed = rank([far, near], parse("zanzibar"), {"zanzibar": 5.0}, "hybrid")
     assert [item.found for item in placed] == [near, far]
     assert placed[0].score > placed[1].score >= RELEVANT
 
@@ -260,7 +260,7 @@ def test_of_passages_that_a_word_is_enough_for_the_nearer_stay_before_the_farthe
 def test_a_part_of_the_words_is_not_enough() -> None:
     found = Found(1, "a clove from zanzibar", bm25=1.0, similarity=-0.2)
     idf = {"zanzibar": 5.0, "tasting": 4.0}
-    [placed] = rank([found], parse(" ".join(idf)), idf, "hybrid", calibration_for(""))
+    [placed] = rank([found], parse(" ".join(idf)), idf, "hybrid")
     assert placed.score < RELEVANT
 
 
@@ -282,7 +282,7 @@ def test_a_rare_word_in_a_long_note_is_no_near_miss(tmp_path: Path, model_dir: P
 def order(query: str, texts: dict[str, tuple[str, float]], idf: dict[str, float]) -> list[tuple[str, bool]]:
     """(name, whether it fits) of passages, each with its text and its similarity."""
     found = [Found(number, text, similarity=near) for number, (text, near) in enumerate(texts.values())]
-    placed = rank(found, parse(query), idf, "hybrid", calibration_for(""))
+    placed = rank(found, parse(query), idf, "hybrid")
     return [([*texts][item.found.chunk_id], item.score >= RELEVANT) for item in placed]
 
 

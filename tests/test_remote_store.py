@@ -12,7 +12,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.library import Library
-from rag_core.models import deadline
+from rag_core.models import registry
 from rag_core.types import OWNER, Viewer
 from tests.command import Run
 from tests.configured import configure
@@ -159,7 +159,7 @@ def test_a_search_does_not_wait_again_for_a_server_that_another_has_waited_for(
 ) -> None:
     write(notes)
     index(library, "s", notes)
-    monkeypatch.setattr(deadline, "_LONG_S", 0.0)
+    monkeypatch.setattr(registry, "_LONG_S", 0.0)
     ollama.fail("/api/embed", *[Refusal(503, {"error": "busy"})] * 9)
     library.search(OWNER, "subject1", ["s"])
     before = embeds(ollama)

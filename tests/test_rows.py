@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from rag_core.store.rows import EXACT, rows_at_once
+from rag_core.store.connection import rows_at_once
+from rag_core.store.lexical import EXACT
 
 TEXTS = [
     "",

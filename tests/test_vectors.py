@@ -14,7 +14,7 @@ from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, Vectors
-from rag_core.vectors import Match, matrix
+from rag_core.vectors import Match, local
 from rag_core.vectors.local import LocalVectors
 from tests.conftest import index
 
@@ -76,11 +76,11 @@ def test_store_that_lost_all_its_documents_finds_nothing(library: Library, notes
     assert vectors.search(EMBEDDER.embed_query("otter"), 5) == []
 
 
-@pytest.mark.parametrize("large", [matrix.LARGE, 0])
+@pytest.mark.parametrize("large", [local.LARGE, 0])
 def test_index_follows_new_changed_deleted_and_returned_passages(
     library: Library, notes: Path, store: Store, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
-    monkeypatch.setattr(matrix, "LARGE", large)
+    monkeypatch.setattr(local, "LARGE", large)
     vectors = LocalVectors(store)
     query = EMBEDDER.embed_query("the heron met 12 otters")
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from rag_core.ask.passages import tokens
 from rag_core.models import Message
 from rag_core.replies import Reference, Turn
-from rag_core.text.words import STOP_WORDS, fold, spaced_words
+from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
 
 SYSTEM_PROMPT = (
     "You are a helpful assistant that answers questions based on the provided context from the user's"
@@ -95,7 +95,7 @@ def conversation(history: Sequence[Turn], context: int) -> list[Message]:
 def leans_back(question: str) -> bool:
     """Whether a question needs the one before it: it begins with a conjunction, has a pronoun, or has at most
     one word that is no stop word (in scripts without spaces always)."""
-    words = [fold(word) for word, _ in spaced_words(question)]
+    words = list(map(fold, SPACED_WORD.findall(question)))
     goes_on = bool(words) and words[0] in _BEGINNINGS
     saying = {*words} - STOP_WORDS
     return goes_on or not _POINTING.isdisjoint(words) or len(saying) <= 1

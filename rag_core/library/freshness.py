@@ -6,8 +6,7 @@ import hashlib
 import os
 import sqlite3
 import stat
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -18,33 +17,12 @@ from rag_core.store.documents import stored_inode
 from rag_core.types import FileState
 
 _GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
-_WAIT_S: Final = 0.25
-_TURN_S: Final = 0.1  # a stat takes a thousandth of it: a thread that waits longer waits for a hanging disk
-_looking = threading.BoundedSemaphore(4)  # threads that a hanging disk can hold
-
 _READ: dict[str, FileState] = {"indexed": "fresh", "failed": "failed", "skipped": "skipped"}
 
 
 def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:
     """`file_state` of each row by document id. Disks can be slow: call it without a snapshot of the store."""
     return {row["id"]: file_state(row) for row in rows}
-
-
-def file_states_soon(rows: Sequence[sqlite3.Row], wait_s: float = _WAIT_S) -> dict[int, FileState]:
-    """`file_states` for search results: each is ``unknown`` if the disk takes longer than ``wait_s``."""
-    found: dict[int, FileState] = {}
-
-    def look() -> None:
-        try:
-            found.update(file_states(rows))
-        finally:
-            _looking.release()
-
-    if rows and _looking.acquire(timeout=min(_TURN_S, wait_s)):
-        thread = threading.Thread(target=look, daemon=True)
-        thread.start()
-        thread.join(wait_s)
-    return {row["id"]: found.get(row["id"], "unknown") for row in rows}
 
 
 def file_state(row: sqlite3.Row) -> FileState:

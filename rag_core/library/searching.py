@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,18 +13,20 @@ from itertools import accumulate
 
 from rag_core.errors import EmbedderError, InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import estimate_tokens
-from rag_core.library.freshness import file_states_soon
+from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
-from rag_core.search.query import asked, is_pasted
-from rag_core.search.rank import calibration_for
+from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
 from rag_core.store import find, identities
-from rag_core.store.file import now
-from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Vectors, Viewer
+from rag_core.store.file import meta, now
+from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
 
 MAX_TOP_K = MAX_DEPTH
+_WAIT_S = 0.25
+_TURN_S = 0.1  # a stat takes a thousandth of it: a thread that waits longer waits for a hanging disk
+_looking = threading.BoundedSemaphore(4)  # threads that a hanging disk can hold
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
 
 
@@ -62,9 +66,11 @@ class Searching(Service):
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
-        scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
+        scopes: dict[str, Callable[[], Scope]] = {}
+        for each in opened:
+            scopes[each.store.name] = partial(self._scope, viewer, each, query, mode)
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
-        long = is_pasted(text)
+        long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
             ranked = rarest(query, [each.store for each in opened], viewer) if long else query
             answer = search(scopes, ranked, options, viewer)
@@ -73,7 +79,7 @@ class Searching(Service):
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)
             hits = hits[: sum(total <= max_tokens for total in totals)]
         said = [Notice("long_query", {"length": len(text)})] if long else []
-        said += [Notice.of(error.as_message()) for error in failed]
+        said += map(Notice.of, map(RagError.as_message, failed))
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
             said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
@@ -95,15 +101,16 @@ class Searching(Service):
         shown: dict[str, set[int]] = {}
         for hit in answer.hits:
             shown.setdefault(hit.store, set()).add(hit.document.id)
-        states: dict[str, dict[int, FileState]] = {store: {} for store in shown}
+        states: dict[tuple[str, int], FileState] = {}
         for store, ids in shown.items():
             with suppress(StoreError):  # then all are unknown
                 with self._stores.reading(viewer, store) as db:
                     rows = find.stat_rows(db, ids)
-                states[store] = file_states_soon(rows)
+                for number, state in file_states_soon(rows).items():
+                    states[store, number] = state
         hits = []
         for hit in answer.hits:
-            state = states[hit.store].get(hit.document.id, "unknown")
+            state = states.get((hit.store, hit.document.id), "unknown")
             hits.append(replace(hit, document=replace(hit.document, state=state)))
         return replace(answer, hits=tuple(hits))
 
@@ -117,47 +124,56 @@ class Searching(Service):
         return ""
 
     def _scope(self, viewer: Viewer, opened: Opened, query: Query, mode: Mode) -> Scope:
-        """A store ready to search, by words alone if its embedder fails. Only the owner is told why, as the
-        reason may name a server."""
-        embedder = opened.store.embedder
-        calibration = calibration_for(embedder)
+        """A store ready to search, by words alone if its embedder is unavailable or not the one of its
+        vectors. Only the owner is told why, as the reason may name a server."""
         if mode == "lexical" or not query.text:
-            return Scope(opened.store, opened.local, None, calibration)
+            return Scope(opened.store, opened.local)
+        with opened.store.read() as db:
+            name, active = meta(db)["embedder"], identities.active_identity(db)
         try:
-            with self._embedders.guard(embedder):
-                identity_id, vector = self._query_vector(opened, embedder, query.text)
-            index = self._stores.index(opened)
+            with self._embedders.breaker.guard(name):
+                embedder = self._embedders.get(name)
+                if active is None:  # there are no vectors yet
+                    return Scope(opened.store, opened.local)
+                if active.identity != embedder.identity:
+                    raise EmbedderError(
+                        f"The vectors are from {active.identity}, this machine has {embedder.identity}."
+                    )
+                text = query.text[: _CHARACTERS_A_TOKEN * embedder.max_tokens]
+                if not embedder.reads(text):
+                    raise _OtherScript("The model reads only Latin script, and this query has another.")
+                if not active.identity.digest:  # then only vectors tell whether it is still the same model
+                    now = self._embedders.vector(embedder, identities.CANARY_TEXT, "passage")
+                    if not identities.same_canary(active.canary, now):
+                        called = active.identity.model
+                        raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
+                vector = self._embedders.vector(embedder, text, "query")
+            return Scope(opened.store, self._stores.index(opened), vector, active.id)
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
             trouble = error if may_know else EmbedderError("The embedder is not at hand just now.")
-            return Scope(opened.store, opened.local, None, calibration, trouble=trouble)
-        return Scope(opened.store, index, vector, calibration, identity_id)
-
-    def _query_vector(self, opened: Opened, name: str, text: str) -> tuple[int, Vectors | None]:
-        """The row id of a store's embedder, and its vector of a query; None while the store has no vectors.
-
-        Raises EmbedderError if the embedder is unavailable, or not the one of the store's vectors.
-        """
-        embedder = self._embedders.get(name)
-        text = text[: _CHARACTERS_A_TOKEN * embedder.max_tokens]
-        with opened.store.read() as db:
-            active = identities.active_identity(db)
-        if active is None:
-            return 0, None
-        identity_id, identity, canary = active
-        if identity != embedder.identity:
-            raise EmbedderError(f"The vectors are from {identity}, this machine has {embedder.identity}.")
-        if not embedder.reads(text):
-            raise _OtherScript("The model reads only Latin script, and this query has another.")
-        if not identity.digest:  # then only vectors tell whether it is still the same model
-            now = self._embedders.passage_vector(embedder, identities.CANARY_TEXT)
-            if not identities.same_canary(canary, now):
-                raise EmbedderError(f"The vectors are from another model that was called {identity.model!r}.")
-        return identity_id, self._embedders.query_vector(embedder, text)
+            return Scope(opened.store, opened.local, trouble=trouble)
 
 
 class _OtherScript(EmbedderError):
     """A query in a script that the model cannot read."""
+
+
+def file_states_soon(rows: Sequence[sqlite3.Row], wait_s: float = _WAIT_S) -> dict[int, FileState]:
+    """`file_states` of search results; empty if the disk takes longer than ``wait_s``."""
+    found: dict[int, FileState] = {}
+
+    def look() -> None:
+        try:
+            found.update(file_states(rows))
+        finally:
+            _looking.release()
+
+    if rows and _looking.acquire(timeout=min(_TURN_S, wait_s)):
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        thread.join(wait_s)
+    return found
 
 
 def _check_range(top_k: int, min_score: float | None, max_tokens: int | None, offset: int) -> None:

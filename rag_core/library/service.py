@@ -70,7 +70,7 @@ class Shared:
     def embedder_missing(self, name: str) -> RagError | None:
         """The error that keeps the embedder ``name`` from being used now; None if it works."""
         try:
-            with self.embedders.guard(name):
+            with self.embedders.breaker.guard(name):
                 self.embedders.get(name)
         except (EmbedderError, InvalidInput) as error:
             return error

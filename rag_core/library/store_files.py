@@ -17,7 +17,7 @@ from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
 from rag_core.library.access_list import AccessList
 from rag_core.messages import say
-from rag_core.models.deadline import CircuitBreaker
+from rag_core.models.registry import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.errors import for_viewer
@@ -127,9 +127,9 @@ class StoreFiles:
 
     def index(self, opened: Opened) -> VectorIndex:
         """The vector index of a store for one search. Raises VectorError, InvalidInput."""
-        if opened.store.backend == "local":
-            return opened.local
         with opened.store.read() as db:
+            if store_file.meta(db)["backend"] == "local":
+                return opened.local
             address, active = outbox.address(db), active_identity(db)
             absent = none_there(address, is_copy=switch.is_attached(db))
         if not address or active is None:

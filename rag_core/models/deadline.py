@@ -1,21 +1,16 @@
-"""Deadlines for slow servers: background threads, time limits, and a circuit breaker."""
+"""Deadlines for slow servers: background threads and time limits."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from typing import TypeVar
 
-from rag_core.errors import Unreachable, VectorsUnreachable
+from rag_core.errors import VectorsUnreachable
 
 ANSWER_S = 20.0
 """Seconds to wait for a vector index's first response."""
-
-_LONG_S = 0.3  # a failure after a longer wait opens the circuit
-_OPEN_S = 15.0
 
 T = TypeVar("T")
 
@@ -54,28 +49,3 @@ def ask_index(act: Callable[[], T], server: str) -> T:
             f"The vector index at {server} gives no answer within {ANSWER_S:g} seconds.",
             "Check that it runs and can be reached, then try again.",
         ) from None
-
-
-class CircuitBreaker:
-    """Fails fast for 15 seconds after a server kept a search waiting in vain. Safe in several threads."""
-
-    def __init__(self) -> None:
-        self._failed: dict[str, tuple[float, Unreachable | VectorsUnreachable]] = {}
-
-    @contextmanager
-    def guard(self, server: str) -> Iterator[None]:
-        """Around what a search asks of a server. Raises the last error at once while the circuit is open."""
-        at, error = self._failed.get(server, (0.0, None))
-        if error is not None and time.monotonic() - at < _OPEN_S:
-            raise type(error)(error.message, error.suggestion)
-        started = time.monotonic()
-        try:
-            yield
-        except (Unreachable, VectorsUnreachable) as error:
-            if time.monotonic() - started > _LONG_S:
-                self._failed[server] = time.monotonic(), error
-            raise
-
-    def reset(self, server: str) -> None:
-        """Close the circuit of a server: it is asked again."""
-        self._failed.pop(server, None)

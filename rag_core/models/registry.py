@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
-from rag_core.models.deadline import CircuitBreaker
 from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
-from rag_core.types import Vectors
+from rag_core.types import EmbedderIdentity, Vectors
 
 _VECTORS = 256
+_LONG_S = 0.3  # a failure after a longer wait opens the circuit
+_OPEN_S = 15.0
 
 Open = Callable[[str], Embedder]
 """Opens an embedder by its name."""
@@ -141,6 +143,31 @@ def open_llm(name: str, options: LLMOptions) -> LLM:
     return OpenAIChat(model, options)
 
 
+class CircuitBreaker:
+    """Fails fast for 15 seconds after a server kept a search waiting in vain. Safe in several threads."""
+
+    def __init__(self) -> None:
+        self._failed: dict[str, tuple[float, Unreachable | VectorsUnreachable]] = {}
+
+    @contextmanager
+    def guard(self, server: str) -> Iterator[None]:
+        """Around what a search asks of a server. Raises the last error at once while the circuit is open."""
+        at, error = self._failed.get(server, (0.0, None))
+        if error is not None and time.monotonic() - at < _OPEN_S:
+            raise type(error)(error.message, error.suggestion)
+        started = time.monotonic()
+        try:
+            yield
+        except (Unreachable, VectorsUnreachable) as error:
+            if time.monotonic() - started > _LONG_S:
+                self._failed[server] = time.monotonic(), error
+            raise
+
+    def reset(self, server: str) -> None:
+        """Close the circuit of a server: it is asked again."""
+        self._failed.pop(server, None)
+
+
 class SharedEmbedders:
     """The embedders of one process: each is opened once, and the vectors of recent queries are remembered.
 
@@ -152,8 +179,8 @@ class SharedEmbedders:
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
         self._open: dict[str, Embedder] = {}
-        self._vectors: OrderedDict[tuple[str, str, str], Vectors] = OrderedDict()
-        self._breaker = CircuitBreaker()
+        self._vectors: OrderedDict[tuple[str, EmbedderIdentity, str], Vectors] = OrderedDict()
+        self.breaker = CircuitBreaker()
 
     def get(self, name: str) -> Embedder:
         """The embedder called ``name``. Raises like ``open_embedder``."""
@@ -176,29 +203,17 @@ class SharedEmbedders:
                 self._open.pop(name, None)
                 self._vectors.clear()
         embedder = self.get(name)
-        self._breaker.reset(name)
+        self.breaker.reset(name)
         return embedder
 
-    def guard(self, name: str) -> AbstractContextManager[None]:
-        """Around what a search does with an embedder: see ``CircuitBreaker.guard``."""
-        return self._breaker.guard(name)
-
-    def query_vector(self, embedder: Embedder, text: str) -> Vectors:
-        """``embedder.embed_query(text)``, remembered for recent queries."""
-        key = "question", str(embedder.identity), text
-        return self._remembered(key, lambda: embedder.embed_query(text))
-
-    def passage_vector(self, embedder: Embedder, text: str) -> Vectors:
-        """The vector of ``text`` as a passage, remembered like that of a query."""
-        key = "passage", str(embedder.identity), text
-        return self._remembered(key, lambda: embedder.embed_documents([text])[0])
-
-    def _remembered(self, key: tuple[str, str, str], embed: Callable[[], Vectors]) -> Vectors:
+    def vector(self, embedder: Embedder, text: str, kind: Literal["query", "passage"]) -> Vectors:
+        """The vector of ``text`` as a query or as a passage; recent ones are remembered."""
+        key = kind, embedder.identity, text
         with self._lock:
             if key in self._vectors:
                 self._vectors.move_to_end(key)
                 return self._vectors[key]
-        vector = embed()
+        vector = embedder.embed_query(text) if kind == "query" else embedder.embed_documents([text])[0]
         with self._lock:
             self._vectors[key] = vector
             while len(self._vectors) > _VECTORS:

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice
+from itertools import filterfalse, islice
 from math import floor
 from pathlib import PurePath
 
@@ -14,6 +14,7 @@ from rag_core.errors import RagError, StoreError
 from rag_core.messages import Message, Value, say
 from rag_core.store import Store, find, lexical, view
 from rag_core.store.sources import all_sources
+from rag_core.text import tags
 from rag_core.text.words import is_unspaced
 from rag_core.types import Filters, Notice, Query, Viewer
 
@@ -54,9 +55,15 @@ def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bo
     try:
         for filters in (query.filters, query.beside):
             if filters != Filters():
-                said += _unknown(stores, filters, viewer) + _undated(stores, filters, viewer)
+                said += _unknown(stores, filters, viewer)
         if not said and (query.filters, query.excluded) != (Filters(), Filters()):
-            said += _no_document(stores, query, viewer)
+            narrowed = replace(query, phrases=(), without=())
+            for store in stores:
+                with store.read() as db:
+                    if find.matches(db, narrowed, viewer):
+                        break
+            else:
+                said.append(_about([store.name for store in stores], "no_match"))
         if spelling:
             said += _misspelled(stores, query.words, viewer)
     except StoreError:  # what was found is worth more than a hint
@@ -64,48 +71,34 @@ def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bo
     return said
 
 
-def _no_document(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
-    """That nothing fits all filters of ``query``, if so."""
-    allowed = find.eligible(replace(query, phrases=(), without=()), viewer)
-    return [] if _any(stores, allowed) else [_about([store.name for store in stores], "no_match")]
-
-
-def _any(stores: Sequence[Store], allowed: find.Eligible) -> bool:
-    """Whether any of the stores has a passage that is allowed."""
-    for store in stores:
-        with store.read() as db:
-            if find.few(db, allowed, 0) is None:
-                return True
-    return False
-
-
 def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
-    """One notice for each type, tag, path, file and page that nothing has."""
+    """One notice for each type, tag, path, file and page that nothing has, and one for the days."""
     lacking: list[list[tuple[find.Filter, str]]] = []
     for store in stores:
         with store.read() as db:
             lacking.append(find.unknown(db, filters, viewer))
-    everywhere = [pair for pair in lacking[0] if all(pair in others for others in lacking)] if lacking else []
-    return [_nothing_has(kind, value, stores, viewer) for kind, value in dict.fromkeys(everywhere)]
+    said: list[Notice] = []
+    for kind, value in dict.fromkeys(lacking[0] if lacking else ()):
+        if all((kind, value) in others for others in lacking):
+            if kind.is_day:
+                said.append(_undated(stores, filters, viewer))
+            else:
+                said.append(_nothing_has(kind, value, stores, viewer))
+    return said
 
 
-def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
-    """That nothing is of the days between ``after`` and ``before``, if so, and of which days there is."""
+def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice:
+    """That nothing is of the days between ``after`` and ``before``, and of which days there is."""
     after, before = filters.after, filters.before
-    if not after and not before:
-        return []
     if after and before and after >= before:
-        return [Notice("reversed_dates")]
-    alone = find.eligible(Query("", "", (), filters=Filters(after=after, before=before)), viewer)
-    if _any(stores, alone):
-        return []
+        return Notice("reversed_dates")
     known: list[str] = []
     for store in stores:
         with store.read() as db:
             known += view.days(db, viewer) or ()
     wanted = " and ".join(filter(None, (after and f"{after} or later", before and f"before {before}")))
     dates = say("known_days", first=min(known), last=max(known)) if known else ""
-    return [_about([store.name for store in stores], "no_such_days", days=wanted, known=dates)]
+    return _about([store.name for store in stores], "no_such_days", days=wanted, known=dates)
 
 
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
@@ -143,11 +136,11 @@ def _about(names: Sequence[str], code: str, **data: Value) -> Notice:
 def _misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
     """One notice for each of a query's ``words`` that no passage has, and no longer word begins with, if
     another one is spelled much like it."""
-    unknown = [word for word in words if word.isalpha() and not is_unspaced(word)]
+    unknown = list(filterfalse(is_unspaced, filter(str.isalpha, words)))
     for store in stores:
         with store.read() as db:
             held = lexical.frequencies(db, unknown, viewer)[1]
-        unknown = [word for word in unknown if not held[word]]
+        unknown = list(filterfalse(held.__getitem__, unknown))
     found: list[Notice] = []
     for word in unknown[:_MOST_MEANT]:
         near: list[str] = []
@@ -177,7 +170,7 @@ def _unlabelled(path: str, stores: Iterable[Store]) -> list[Message]:
 def _closest(value: str, known: Iterable[str]) -> str:
     """The most similar of ``known`` and of the tags above them (``a`` of ``a/b``), if any is similar; by its
     last name alone, too, or by a word of that."""
-    folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in _path(name)}
+    folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in tags.above(name)}
     last = {name.rpartition("/")[2]: name for name in reversed(folded)}  # of equal ones the first
     asked = value.strip("/").casefold()
     close = [last[asked]] if asked in last else difflib.get_close_matches(asked, folded, n=1)
@@ -185,7 +178,3 @@ def _closest(value: str, known: Iterable[str]) -> str:
     close = close or [last[name] for name in difflib.get_close_matches(asked, last, n=1)]
     close = close or [last[name] for name in last if asked and asked in re.split(r"[\W_]+", name)]
     return folded[close[0]] if close else ""
-
-
-def _path(tag: str) -> Iterable[str]:
-    return accumulate(tag.split("/"), lambda above, name: f"{above}/{name}")

@@ -49,7 +49,7 @@ def parse(raw: str) -> Query:
 
     Raises InvalidInput for one that is too long, has too many operators, or an impossible date.
     """
-    if is_pasted(raw):
+    if len(raw) > MAX_LENGTH:
         return _pasted(raw)
     pairs: list[tuple[str, str]] = []
     excluded: list[tuple[str, str]] = []
@@ -117,11 +117,6 @@ def with_words(query: Query, text: str, words: Sequence[str], loose: Iterable[st
         typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
         numbers=tuple(numbers),
     )
-
-
-def is_pasted(raw: str) -> bool:
-    """Whether a query is so long that it is a pasted text."""
-    return len(raw) > MAX_LENGTH
 
 
 def _pasted(raw: str) -> Query:

@@ -33,8 +33,7 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import itemgetter
 
-from rag_core.text.inflections import forms_of
-from rag_core.text.words import is_unspaced
+from rag_core.text.words import forms_of, is_unspaced
 from rag_core.types import Mode, Number, Query
 
 RELEVANT = 0.5
@@ -66,33 +65,18 @@ class Logistic:
         return 1 / (1 + math.exp(min(50.0, self.slope * (self.middle - value))))
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """How an embedder's similarities are weighed against words and read as relevance.
+# Fitted to minilm on the judged sets: relevant passages against the best passages for queries of
+# another set (benchmarks/calibration.py prints the fit). Other embedders borrow it.
+CURVES: Mapping[Mode, Logistic] = {
+    "hybrid": Logistic(0.45, 13.0),
+    "vector": Logistic(0.36, 15.0),
+    "lexical": Logistic(0.26, 15.0),
+}
+"""How values are read as relevance, by mode."""
 
-    ``typical`` is the similarity of an unrelated passage and stands in for a vector that is
-    still pending, together with what the words promise.
-    """
-
-    hybrid: Logistic
-    vector: Logistic
-    lexical: Logistic
-    typical: float
-    coverage_weight: float = 0.3
-    bm25_weight: float = 0.1
-
-
-# Fitted on the judged sets: relevant passages against the best passages for queries of
-# another set (benchmarks/calibration.py prints the fit).
-_MINILM = Calibration(
-    hybrid=Logistic(0.45, 13.0), vector=Logistic(0.36, 15.0), lexical=Logistic(0.26, 15.0), typical=0.15
-)
-_CALIBRATIONS = {"minilm": _MINILM}
-
-
-def calibration_for(embedder: str) -> Calibration:
-    """The calibration of an embedder by its name; one without its own borrows minilm's."""
-    return _CALIBRATIONS.get(embedder.partition(":")[0], _MINILM)
+_TYPICAL = 0.15  # similarity of an unrelated passage, for a vector that is still pending
+_COVERAGE_WEIGHT = 0.3
+_BM25_WEIGHT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +127,6 @@ def rank(
     query: Query,
     idf: Mapping[str, float],
     mode: Mode,
-    calibration: Calibration,
 ) -> list[Ranked]:
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
     words: dict[str, set[str]] = {}
@@ -155,8 +138,8 @@ def rank(
     values: list[float] = []
     for item in found:
         held.append(held_units(item.text, idf, numbers))
-        values.append(_value(item, held[-1], idf, mode, calibration))
-    curve: Logistic = getattr(calibration, mode)
+        values.append(_value(item, held[-1], idf, mode))
+    curve = CURVES[mode]
     if mode == "hybrid" and idf:
         if numbers and set().union(*words.values()) <= {part for each in numbers for part in each.parts}:
             # One number is as near as another to a model: no passage without any of them fits.
@@ -171,7 +154,7 @@ def rank(
         if present not in telling:
             telling[present] = _words_held(query, words, present)
         value = _not_fitting(value, curve.middle) if item.is_data else value
-        ranked = Ranked(item, curve(value), _reasons(item, telling[present], calibration))
+        ranked = Ranked(item, curve(value), _reasons(item, telling[present]))
         placed.append((-value, item.chunk_id, ranked))
     placed.sort()
     return list(map(itemgetter(2), placed))
@@ -230,33 +213,31 @@ def held_units(text: str, wanted: Iterable[str], numbers: Sequence[Number]) -> f
     return frozenset(held)
 
 
-def _value(
-    found: Found, present: Set[str], idf: Mapping[str, float], mode: Mode, calibration: Calibration
-) -> float:
+def _value(found: Found, present: Set[str], idf: Mapping[str, float], mode: Mode) -> float:
     """The value of a candidate that holds the units ``present``."""
     total = sum(idf.values())
     coverage = sum(map(idf.__getitem__, present)) / total if total else 0.0
     bm25 = (found.bm25 or 0.0) / (_BM25_BOUND * total) if total else 0.0
     bonus = _NAME_BONUS if found.is_named else 0.0
-    by_words = calibration.coverage_weight * coverage + (1 - calibration.coverage_weight) * bm25
+    by_words = _COVERAGE_WEIGHT * coverage + (1 - _COVERAGE_WEIGHT) * bm25
     if mode == "lexical":
         return by_words + bonus
     if mode == "vector":
-        return found.similarity if found.similarity is not None else calibration.typical
-    similarity = found.similarity if found.similarity is not None else calibration.typical + by_words / 2
-    return similarity + calibration.coverage_weight * coverage + calibration.bm25_weight * bm25 + bonus
+        return found.similarity if found.similarity is not None else _TYPICAL
+    similarity = found.similarity if found.similarity is not None else _TYPICAL + by_words / 2
+    return similarity + _COVERAGE_WEIGHT * coverage + _BM25_WEIGHT * bm25 + bonus
 
 
-def _reasons(found: Found, words: str, calibration: Calibration) -> tuple[str, ...]:
+def _reasons(found: Found, words: str) -> tuple[str, ...]:
     """Why this passage was found, in a few words for people; ``words`` is of `_words_held`."""
     reasons = [ITS_NAME] if found.is_named else []
     if words and not (reasons and words not in TELLS_OF_WORDS):  # a title that matches holds every word
         reasons.append(words)
     elif found.bm25 is not None:
         reasons.append("similar words")
-    if found.similarity is not None and found.similarity >= calibration.hybrid.middle:
+    if found.similarity is not None and found.similarity >= CURVES["hybrid"].middle:
         reasons.append("close in meaning")
-    elif found.similarity is not None and found.similarity >= calibration.vector.middle:
+    elif found.similarity is not None and found.similarity >= CURVES["vector"].middle:
         reasons.append("related in meaning")
     return tuple(reasons) or ("distantly related",)
 

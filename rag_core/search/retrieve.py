@@ -23,7 +23,6 @@ from rag_core.search.rank import (
     ITS_NAME,
     RELEVANT,
     TELLS_OF_WORDS,
-    Calibration,
     Found,
     Ranked,
     held_units,
@@ -64,8 +63,7 @@ class Scope:
 
     store: Store
     index: VectorIndex
-    vector: Vectors | None
-    calibration: Calibration
+    vector: Vectors | None = None
     identity_id: int = 0
     trouble: RagError | None = None
 
@@ -264,47 +262,46 @@ def _candidates(
 ) -> tuple[dict[str, list[Ranked]], int]:
     """Everything found by words, by name or by meaning, in order, and how many there are. The same passage in
     several files is one group, in the place of its best."""
-    if query.text:
-        total, counts = lexical.frequencies(db, query.units, allowed.viewer)
-        idf = information(total, counts)
+    if not query.text:
+        ids = find.by_filters(db, allowed, reach)
+        reason = "holds it exactly" if query.phrases else "matches the filters"
+        texts, ranked = find.candidates(db, ids), [Ranked(Found(i, ""), 1.0, (reason,)) for i in ids]
+    else:
+        is_guest = not allowed.viewer.is_owner
         bm25: dict[int, float] = {}
         named: list[int] = []
         begun: list[int] = []
+        total, counts = lexical.frequencies(db, query.units, allowed.viewer)
         if mode != "vector":
-            bm25 = _by_words(db, query.words, idf, allowed, reach) if query.words else {}
+            bm25 = dict(lexical.by_words(db, query.units, allowed, reach * _MARGIN if is_guest else reach))
             named = find.by_name(db, query.text, allowed)
             if nowhere := [word for word in query.words if not counts.get(word, 1)]:
                 begun = lexical.by_beginnings(db, nowhere, allowed)
+        texts = find.candidates(db, {*bm25, *begun, *named, *near})
+        idf = information(total, counts)
+        if is_guest:
+            bm25 = _scores_of_texts(bm25, texts, idf, reach)
         ids = list(dict.fromkeys((*bm25, *begun, *named, *near)))
-        texts = find.candidates(db, ids)
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
         found = [
             Found(i, texts[i].text, i in named, bm25.get(i), near.get(i), texts[i].is_data)
-            for i in ids
-            if i in texts
+            for i in filter(texts.__contains__, ids)
         ]
-        ranked = rank(found, query, idf, mode, scope.calibration)
-    else:
-        ids = find.by_filters(db, allowed, reach)
-        reason = "holds it exactly" if query.phrases else "matches the filters"
-        texts, ranked = find.candidates(db, ids), [Ranked(Found(i, ""), 1.0, (reason,)) for i in ids]
+        ranked = rank(found, query, idf, mode)
     groups: dict[str, list[Ranked]] = {}
     for item in ranked:
         groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)
     return groups, len(ranked)
 
 
-def _by_words(
-    db: sqlite3.Connection, words: Sequence[str], idf: Mapping[str, float], allowed: find.Eligible, reach: int
+def _scores_of_texts(
+    ids: Iterable[int], texts: Mapping[int, find.Candidate], idf: Mapping[str, float], count: int
 ) -> dict[int, float]:
-    """Chunk id → BM25 of the best by words. For a guest it is counted from the texts of the passages alone:
-    FTS5's scores tell how often private notes hold a word."""
-    if allowed.viewer.is_owner:
-        return dict(lexical.by_words(db, words, allowed, reach))
-    best = dict(lexical.by_words(db, words, allowed, reach * _MARGIN))
-    scores = [(text_score(each.text, idf), -i) for i, each in find.candidates(db, best).items()]
-    return {-i: score for score, i in nlargest(reach, scores)}
+    """Chunk id → BM25 of the best ``count``, from their texts alone, for a guest: FTS5's scores tell how
+    often private notes hold a word."""
+    scores = [(text_score(texts[i].text, idf), -i) for i in filter(texts.__contains__, ids)]
+    return {-i: score for score, i in nlargest(count, scores)}
 
 
 def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:

@@ -8,23 +8,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from rag_core.text.inflections import Forms, forms_of
 from rag_core.text.numbers import MONTHS, Span, numbers
 from rag_core.text.words import (
+    SPACED_WORD,
     STOP_WORDS,
+    Forms,
     fold,
+    forms_of,
     is_unspaced,
     phrase_places,
-    spaced_words,
     stretches,
     units,
-    without_umlauts,
 )
 from rag_core.types import Hit
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
 _DIGIT = re.compile(r"\d")
+_UMLAUT = re.compile("(?<=[aou])e")  # as ä, ö and ü may be written: ae, oe, ue
 _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
 
 
@@ -50,20 +51,23 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
 
 
 def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
-    whole = set(map(without_umlauts, words)).difference(words)
+    whole: set[str] = set()
     others: list[Forms] = []
     for word in words:
+        if (plain := _UMLAUT.sub("", word)) not in words:
+            whole.add(plain)
         if len(word) < 3 or word in STOP_WORDS:
             whole.add(word)
         elif not is_unspaced(word):
             others.append(forms_of(word))
-    for word, place in spaced_words(text):
+    for match in SPACED_WORD.finditer(text):
+        word = match[0]
         if word in whole:
-            yield place
+            yield match.span()
             continue
         for forms in others:
             if word.startswith(forms.beginning) and forms.include(word):
-                yield place
+                yield match.span()
                 break
     yield from _other_places(text, words)
 

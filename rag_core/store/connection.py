@@ -5,10 +5,11 @@ Every Streamlit rerun is a new thread, so a connection never belongs to one; it 
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,6 @@ from rag_core.errors import StoreDamaged, StoreError
 from rag_core.store.decisions import copy_path
 from rag_core.store.errors import MEND, cannot_write, is_damage, is_outside, raise_unreadable, sqlite_name
 from rag_core.store.migrations import APPLICATION_ID
-from rag_core.store.rows import Reading
 from rag_core.text.words import has_phrase
 
 READERS = 4
@@ -31,6 +31,8 @@ BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _CHECKPOINT_TIMEOUT_MS = 100
 
+_MOST_COUNTS = 20_000  # they take 3 MB
+
 # Larger ones make no search faster: the system keeps the file in memory anyway, once for all.
 _READER_CACHE_KB = 4_000
 _WRITER_CACHE_KB = 16_000
@@ -38,6 +40,38 @@ _WRITER_CACHE_KB = 16_000
 Mode = Literal["rw", "ro", "ro&immutable=1"]
 STILL: Mode = "ro&immutable=1"
 """For a file that nobody writes: takes no locks and makes no file."""
+
+
+class Reading(sqlite3.Connection):
+    """A connection that only reads, with what was counted through it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._counts: dict[tuple[str, str], int] = {}
+        self._version = -1
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """The counts of the current snapshot, by what was counted."""
+        version = self.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version or len(self._counts) > _MOST_COUNTS:
+            self._counts, self._version = {}, version
+        return self._counts
+
+
+def rows_at_once(
+    db: sqlite3.Connection, columns: Sequence[str], sql: str, values: Sequence[Any]
+) -> list[list[Any]]:
+    """The rows of a SELECT of ``columns``, which are numbers and texts, each as a list.
+
+    SQLite puts them together: before each row Python's sqlite3 releases the interpreter, and to get it back
+    waits up to 5 ms for a busy thread (`sys.getswitchinterval`).
+    """
+    names = ", ".join(columns)
+    found = db.execute(
+        f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found", values
+    )
+    rows: list[list[Any]] = json.loads(found.fetchone()[0])
+    return rows
 
 
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
@@ -87,14 +121,6 @@ def _cannot_open(path: Path, error: Exception) -> StoreError:
 # --- a store that cannot be written -----------------------------------------------------
 
 
-def is_still(path: Path) -> bool:
-    """Whether this account can write nothing beside the store file ``path``, and nobody has it open. SQLite
-    could not see what others write, so such a file is read as it stands."""
-    if can_be_written(path.parent):
-        return False
-    return not _has_log(path) and not (beside(path, "-wal").exists() and beside(path, "-shm").exists())
-
-
 def can_be_written(path: Path) -> bool:
     """Whether this account may write in a folder or a file."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
@@ -110,19 +136,31 @@ def beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-_Rights = tuple[bool, bool, int, int]
-"""How a file can be read just now: whether it is still and can be written; of a still one its size and time.
+class Rights(NamedTuple):
+    """How a store file can be read just now.
 
-A connection that was opened otherwise is of no use: one to a still file does not see what others write, and
-one without rights keeps the whole process from writing.
-"""
+    ``is_still``: this account can write nothing beside it, and nobody has it open. SQLite could not see what
+    others write, so such a file is read as it stands, at this ``size`` and time. A connection with other
+    rights is of no use: one to a still file does not see changes, and one that was opened without the right
+    to write keeps the whole process from writing.
+    """
+
+    is_still: bool
+    is_writable: bool
+    size: int = 0
+    mtime_ns: int = 0
 
 
-def _rights(path: Path) -> _Rights:
-    if not is_still(path):
-        return False, can_be_written(path), 0, 0
+def rights(path: Path) -> Rights:
+    """The rights on the store file ``path``."""
+    if (
+        can_be_written(path.parent)
+        or _has_log(path)
+        or all(beside(path, s).exists() for s in ("-wal", "-shm"))
+    ):
+        return Rights(is_still=False, is_writable=can_be_written(path))
     status = path.stat()
-    return True, False, status.st_size, status.st_mtime_ns
+    return Rights(True, False, status.st_size, status.st_mtime_ns)
 
 
 # --- lending connections ----------------------------------------------------------------
@@ -214,7 +252,7 @@ class Readers:
 
     def drop_stale(self) -> None:
         """Close what was opened when there were other rights on the file."""
-        rights = _rights(self._file.path)
+        now = rights(self._file.path)
         with self._lock:
             for db, opened_with in self._idle:
                 if opened_with != rights:

@@ -23,6 +23,7 @@ from rag_core.files import FileStat
 from rag_core.store import chunks, privacy
 from rag_core.store.checksums import seal
 from rag_core.store.file import now
+from rag_core.text.words import name_key
 from rag_core.types import Extracted
 
 
@@ -69,11 +70,6 @@ class NameKind(IntEnum):
     PATH = 0
     ALIAS = 1
     TITLE = 2
-
-
-def name_key(name: str) -> str:
-    """A name as links and tags are compared: NFC, without case."""
-    return unicodedata.normalize("NFC", name).casefold().strip()
 
 
 # --- a document that was read -----------------------------------------------------------

@@ -29,6 +29,11 @@ def nothing_in_the_way() -> None:
     """No preparation: the default of ``make_room``."""
 
 
+def meta(db: sqlite3.Connection) -> dict[str, str]:
+    """What a store says of itself, in the snapshot of ``db``."""
+    return dict(db.execute("SELECT key, value FROM meta").fetchall())
+
+
 def generation(db: sqlite3.Connection) -> int:
     """The store's generation in the snapshot of ``db``."""
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
@@ -53,6 +58,7 @@ class Store:
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         """Open the store file ``path`` and bring its schema up to date. Raises StoreError."""
         self.path = path
+        self.name = path.stem
         try:
             inode = path.stat().st_ino
         except OSError as error:
@@ -79,7 +85,7 @@ class Store:
 
     def _meta(self) -> dict[str, str]:
         with self.read() as db:
-            return dict(db.execute("SELECT key, value FROM meta").fetchall())
+            return meta(db)
 
     @property
     def embedder(self) -> str:
@@ -89,8 +95,8 @@ class Store:
     @property
     def target_embedder(self) -> str:
         """The name of the embedder that runs embed with: during a switch the new one."""
-        meta = self._meta()
-        return meta.get("next_embedder", meta["embedder"])
+        about = self._meta()
+        return about.get("next_embedder", about["embedder"])
 
     @property
     def backend(self) -> str:
@@ -110,11 +116,6 @@ class Store:
     def sends_private(self) -> bool:
         """Whether the owner allows that private notes go to servers on other machines."""
         return self._meta().get("sends_private") == "1"
-
-    @property
-    def name(self) -> str:
-        """The store's name, from its file's."""
-        return self.path.stem
 
     @classmethod
     def create(
@@ -158,7 +159,7 @@ class Store:
         return cls(path)
 
     def _migrate(self, busy_timeout_s: float) -> None:
-        still = connection.is_still(self.path)
+        still = connection.rights(self.path).is_still
         db = connect(self.path, STILL if still else "rw", busy_timeout_s)
         try:
             if not still and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":

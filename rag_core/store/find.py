@@ -17,12 +17,12 @@ from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
 from rag_core.extract import frontmatter, type_of_suffix
-from rag_core.store.documents import name_key, storable
+from rag_core.store.connection import rows_at_once
+from rag_core.store.documents import storable
 from rag_core.store.embeddings import lacking, lacking_count
-from rag_core.store.rows import rows_at_once
 from rag_core.text import tags
+from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key, split_words, units
 from rag_core.text.words import fold as fold_words
-from rag_core.text.words import is_spaced_word, match_all
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
@@ -161,10 +161,33 @@ def _must_hold(phrase: str) -> _Condition:
 
 def _must_lack(phrase: str) -> _Condition:
     """A single word is left out with its inflections, as it would be found; anything else exactly."""
-    if is_spaced_word(phrase):
+    if SPACED_WORD.fullmatch(phrase):
         return "+c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)
     sql, values = _must_hold(phrase)
     return f"NOT ({sql})", values
+
+
+# --- FTS5 expressions --------------------------------------------------------------------
+
+_TERM_COLUMNS = "{title_terms terms}"
+
+
+def match_any(some: Iterable[str]) -> str:
+    """An FTS5 expression for passages with at least one of some ``units``."""
+    terms: list[str] = []
+    for unit in some:
+        columns = f"{_TERM_COLUMNS} : " if is_unspaced(unit) else ""
+        star = "*" if columns and len(clusters(unit)) == 1 else ""
+        terms.append(f'{columns}"{unit}"{star}')
+    return " OR ".join(terms)
+
+
+def match_all(text: str) -> str:
+    """An FTS5 expression for passages with every word of ``text``; '' if it has none.
+
+    An exact wording is a subset of this, which the caller checks on the text itself.
+    """
+    return " AND ".join(match_any([unit]) for unit in units(split_words(text)))
 
 
 # --- eligible passages and documents ----------------------------------------------------
@@ -220,17 +243,25 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
     return [chunk_id for (chunk_id,) in found] if len(found) <= limit else None
 
 
+def matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
+    """Whether any passage that ``viewer`` may see fits the filters, phrases and exclusions of ``query``."""
+    return few(db, eligible(query, viewer), 0) is None
+
+
 def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[Filter, str]]:
-    """The filters, each with a value of ``filters``, that match nothing ``viewer`` may see; days, patterns
-    and the root folder may well match nothing."""
+    """The filters, each with a value of ``filters``, that match nothing ``viewer`` may see; the two days are
+    one, without a value. Patterns and the root folder may well match nothing."""
     found: list[tuple[Filter, str]] = []
     for each in FILTERS:
         for value in getattr(filters, each.field) if each.lacks else ():
             if each.field == "paths" and ("*" in value or not value.strip("/")):
                 continue
             alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
-            if few(db, eligible(Query("", "", (), filters=alone), viewer), 0) is not None:
+            if not matches(db, Query("", "", (), filters=alone), viewer):
                 found.append((each, value))
+    days = Filters(after=filters.after, before=filters.before)
+    if days != Filters() and not matches(db, Query("", "", (), filters=days), viewer):
+        found.append((FILTERS[-1], ""))
     return found
 
 
@@ -265,8 +296,8 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
     """The rows of ``ids``, which an Eligible has let through already."""
     rows = db.execute(
         "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-    )
-    return {row["id"]: row for row in rows}
+    ).fetchall()
+    return dict(zip(map(itemgetter("id"), rows), rows, strict=True))
 
 
 class Candidate(NamedTuple):

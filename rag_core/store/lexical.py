@@ -17,10 +17,11 @@ import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 
-from rag_core.store.find import HIDDEN, Eligible, candidates, sees_all, visible
-from rag_core.store.rows import EXACT, count, holders, rows_at_once
-from rag_core.text.words import STOP_WORDS, fold, is_spaced_word, match_any, spaced_words, units
+from rag_core.store.connection import Reading, rows_at_once
+from rag_core.store.find import HIDDEN, Eligible, candidates, match_any, sees_all, visible
+from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
 from rag_core.types import Viewer
 
 # Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
@@ -29,6 +30,9 @@ COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
 
 FEW = 2000
 """So many matches are scored at once in a millisecond; there is nothing to spare."""
+
+EXACT = "printf('%!.17g', {})"
+"""SQL for a floating number as a text that ``float`` reads without loss."""
 
 _MOST_OF_A_WORD = 2.2  # FTS5's k1 + 1: what BM25 of one word tends to, as a multiple of its weight
 _WORTH_WHILE = 0.5  # leaving out fewer than the other matches saves less than it costs
@@ -49,8 +53,10 @@ _TRIED = 8
 def by_words(
     db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
 ) -> list[tuple[int, float]]:
-    """The ``limit`` best chunks with any of ``words`` (query_words): (chunk id, BM25, higher is better)."""
-    words = units(words)  # each once: FTS5 scores a phrase as often as it is asked for
+    """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better). They are the units
+    of a query, each once: FTS5 scores a phrase as often as it is asked for."""
+    if not words:
+        return []
     counts = holders(db, words)
     total = sum(counts.values())
     if len(words) == 1 or total <= FEW:
@@ -116,18 +122,47 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligibl
     """
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
-    asked = [w for w in words if len(w) >= _LEAST_BEGINNING and w.isalpha() and is_spaced_word(w)]
     found: list[int] = []
+    asked = [w for w in words if len(w) >= _LEAST_BEGINNING and w.isalpha() and SPACED_WORD.fullmatch(w)]
     for word in asked[:_MOST_BEGINNINGS]:
         before = len(found)
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
             match = f"- path : ({match_any([word[:length]])} *)"
-            ids = [row[0] for row in db.execute(sql, (match, *allowed.values)).fetchall()]
+            ids = list(map(itemgetter(0), db.execute(sql, (match, *allowed.values))))
             for chunk_id, candidate in candidates(db, ids).items():
-                if any(each.startswith(word) for each, _ in spaced_words(candidate.text)):
+                if any(each.startswith(word) for each in SPACED_WORD.findall(candidate.text)):
                     found.append(chunk_id)
             if len(found) > before:
                 break
+    return found
+
+
+def count(db: sqlite3.Connection, rows: str) -> int:
+    """How many rows the SELECT ``rows`` has."""
+    known = db.counts() if isinstance(db, Reading) else {}
+    if (rows, "") not in known:
+        known[rows, ""] = int(db.execute(f"SELECT count(*) FROM ({rows})").fetchone()[0])
+    return known[rows, ""]
+
+
+def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
+    """How many passages hold each of ``words``, of those that meet ``condition`` on ``words.rowid``.
+    Remembered until the store is written: SQLite reads all passages with a word to count them."""
+    known = db.counts() if isinstance(db, Reading) else {}
+    sql = f"""SELECT value, (SELECT count(*) FROM words WHERE words MATCH wanted.value AND {condition})
+              FROM json_each(?) wanted"""
+    matches: dict[str, str] = {}
+    new: list[str] = []
+    for word in words:
+        matches[word] = match_any([word])
+        if (condition, matches[word]) not in known:
+            new.append(matches[word])
+    if new:
+        for match, number in rows_at_once(db, ["match", "holders"], sql, (json.dumps(new),)):
+            known[condition, match] = number
+    found: dict[str, int] = {}
+    for word, match in matches.items():
+        found[word] = known[condition, match]
     return found
 
 
@@ -177,4 +212,6 @@ def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
         (stem, *allowed.values),
     ).fetchone()
     beginning = stem[:-1]  # Porter's stemmer makes an i of a last y
-    return {each for each, _ in spaced_words(fold(row[0])) if each.startswith(beginning)} if row else set()
+    return (
+        {each for each in SPACED_WORD.findall(fold(row[0])) if each.startswith(beginning)} if row else set()
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+
+from rag_core.text.words import name_key
 
 MOST_LEVELS = 10
 LONGEST = 200
@@ -38,7 +39,9 @@ def above(tag: str) -> Iterator[str]:
 def counted(documents: Iterable[Sequence[str]]) -> dict[str, int]:
     """How many documents, given by their tags, each tag holds for, the most frequent first."""
     tagged = [tags for tags in documents if tags]
-    counts = Counter(tag for tags in tagged for tag in {_folded(each) for tag in tags for each in above(tag)})
+    counts = Counter(
+        tag for tags in tagged for tag in {name_key(each) for tag in tags for each in above(tag)}
+    )
     return named(counts, (tag for tags in tagged for tag in tags))
 
 
@@ -46,8 +49,8 @@ def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
     """``counts`` of tags as they are compared, by the names that they have where they are ``written``, the
     most frequent first. One that only others are below is spelled as there."""
     known = sorted(set(written))
-    names = {_folded(each): each for tag in reversed(known) for each in above(tag)}
-    names |= {_folded(tag): tag for tag in reversed(known)}
+    names = {name_key(each): each for tag in reversed(known) for each in above(tag)}
+    names |= {name_key(tag): tag for tag in reversed(known)}
     found = [(names.get(tag, tag), count) for tag, count in counts.items()]
     return dict(sorted(found, key=lambda item: (-item[1], item[0])))
 
@@ -57,10 +60,5 @@ def joined(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     found = list(counts)
     total: Counter[str] = Counter()
     for tag, count in found:
-        total[_folded(tag)] += count
+        total[name_key(tag)] += count
     return named(total, (tag for tag, _ in found))
-
-
-def _folded(tag: str) -> str:
-    """A tag as tags are compared."""
-    return unicodedata.normalize("NFC", tag).casefold().strip()

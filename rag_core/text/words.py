@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from rag_core.text.numbers import Span, codes, months, numbers
@@ -35,7 +37,8 @@ _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
-_SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
+SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
+"""A word between spaces or signs, which the index knows whole."""
 _CLUSTER = re.compile(rf".[{_MARKS}]*", re.DOTALL)
 _STRETCH = re.compile(rf"[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*", re.DOTALL)
 _LETTERS = str.maketrans(
@@ -49,8 +52,6 @@ _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
-
-TERM_COLUMNS = ("title_terms", "terms")
 
 # Words so common that they say nothing about what is looked for; they count only when the
 # query has no others. The shortest list that covers questions as people type them.
@@ -76,9 +77,9 @@ def _without_accents(decomposed: str) -> str:
     return unicodedata.normalize("NFC", _LATIN_ACCENTS.sub("", decomposed))
 
 
-def without_umlauts(word: str) -> str:
-    """``word`` (folded) as it is when its *ae*, *oe* and *ue* are umlauts, folded."""
-    return re.sub("(?<=[aou])e", "", word)
+def name_key(name: str) -> str:
+    """A name as links and tags are compared: NFC, without case."""
+    return unicodedata.normalize("NFC", name).casefold().strip()
 
 
 def clusters(text: str) -> list[str]:
@@ -162,23 +163,23 @@ def _pieces(word: str) -> Iterator[str]:
 
 def query_words(text: str) -> tuple[str, ...]:
     """The words of a query in order, folded, without repetitions; stop words only if all are."""
-    words = dict.fromkeys(_split(text, parts=True))
+    words = dict.fromkeys(split_words(text, parts=True))
     telling = dict.fromkeys(words)
     for word in STOP_WORDS & telling.keys():
         del telling[word]
     return tuple(telling or words)
 
 
-def typed_words(text: str) -> tuple[dict[str, list[str]], list[Number]]:
+def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
     """The words of a query as typed, each with its units: a number with its signs is one word, so is a name
     in code. And the numbers, dates and codes among them."""
-    text = _readable(text)
+    text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     figures = [*numbers(text), *codes(text)] if _DIGIT.search(text) else []
-    places = [(each.span, list(each.parts)) for each in figures]
-    places += [(match.span(), [match[0].lower()]) for match in _SNAKE.finditer(text)]
-    found: dict[str, tuple[str, list[str]]] = {}
+    places = [(each.span, each.parts) for each in figures]
+    places += [(match.span(), (match[0].lower(),)) for match in _SNAKE.finditer(text)]
+    found: dict[str, tuple[str, Sequence[str]]] = {}
     at = 0
-    for (start, end), parts in [*sorted(places), ((len(text), len(text)), [])]:
+    for (start, end), parts in [*sorted(places), ((len(text), len(text)), ())]:
         for typed in _WORD.findall(text[at:start]):
             for word in _pieces(typed):
                 found.setdefault(fold(word), (word, units([fold(word)])))
@@ -191,13 +192,9 @@ def typed_words(text: str) -> tuple[dict[str, list[str]], list[Number]]:
     return dict(found.values()) or every, figures
 
 
-def _readable(text: str) -> str:
-    """A query in one form of each letter, without the *'s* behind a name."""
-    return _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
-
-
-def _split(text: str, *, parts: bool = False) -> Iterator[str]:
-    text = _readable(text)
+def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
+    """The words of a query, folded; with ``parts`` also those of identifiers and numbers."""
+    text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     for match in _WORD.finditer(text):
         word = match.group()
         yield from _pieces(fold(word))
@@ -218,12 +215,6 @@ def is_unspaced(word: str) -> bool:
 
 
 # --- places in a text -------------------------------------------------------------------
-
-
-def spaced_words(text: str) -> Iterator[tuple[str, Span]]:
-    """Each word of ``text`` that stands between spaces or signs, and where."""
-    for match in _SPACED_WORD.finditer(text):
-        yield match.group(), match.span()
 
 
 def phrase_places(text: str, phrase: str) -> Iterator[Span]:
@@ -247,29 +238,123 @@ def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-# --- FTS5 expressions -------------------------------------------------------------------
+# --- forms of a word ---------------------------------------------------------------------
+# Coverage and highlights go by these rules, the word index by Porter's stemmer. These are more generous: a
+# longer word that begins with a whole one counts, so that *config* finds *configuration*.
+
+_ENDINGS = "ations ation ements ement ings ing ies ied ers ed es er ly ions ion s e y".split()
+_SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
+_LONG = 5  # letters before -ion: connection is of connect, station not of state
+
+_NONE: Set[str] = frozenset()
+_NOUN = frozenset(("", "s"))
+_VERB = frozenset("ed ing ings er ers".split())
+_AS_SHORT = _NOUN | _VERB | {"es"}
+_AS_SHORT_E = _VERB | {"e", "es", "able", "ement", "ements"}
+_AS_E = _AS_SHORT_E | {"or", "ors", "al", "als", "ation", "ations", "ive"}
+_AS_WHOLE = _AS_E | _NOUN | {"ly", "ment", "ments"}
+_AS_Y = frozenset("y ies ied ier iest ying".split())
+_AS_ATE = _AS_WHOLE | frozenset("ate ates ated ating ator ators ative".split())
+_AS_LE = _AS_WHOLE | frozenset("le les led ling lies lied".split())
+_ION = frozenset(("ion", "ions"))
+
+_SYLLABLE = re.compile("(?<![aeiouy])[aeiouy]++[^aeiouy]++")
+_CLOSED = re.compile("[^aeiouy]?[aeiouy][^aeiouwxy]")  # before -ing it is doubled, or an e went: log, hop(e)
+_VOWEL = re.compile("[aeiouy]")
+_DOUBLED = re.compile(r"([^aeiouflsz])\1\Z")
+_HISSING = ("s", "x", "z", "ch", "sh", "o")  # what has -es where others have -s
 
 
-def is_spaced_word(text: str) -> bool:
-    """Whether ``text`` is one word, which the index knows whole."""
-    return _SPACED_WORD.fullmatch(text) is not None
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The forms of ``word``: those that begin with ``beginning`` and go on with one of ``tails``, or with its
+    last letter once more and one of ``doubling``; and all that begin with the word itself, if ``is_open``."""
+
+    word: str
+    beginning: str
+    tails: Set[str]
+    doubling: Set[str]
+    is_open: bool
+
+    def include(self, word: str) -> bool:
+        """Whether ``word``, which has the beginning, is one of them."""
+        if self.is_open and word.startswith(self.word):
+            return True
+        tail = word[len(self.beginning) :]
+        return tail in self.tails or (tail[:1] == self.beginning[-1:] and tail[1:] in self.doubling)
 
 
-def match_any(some: Iterable[str]) -> str:
-    """An FTS5 expression for passages with at least one of some ``units``."""
-    return " OR ".join(map(_match, some))
+@lru_cache(maxsize=1024)
+def forms_of(word: str) -> Forms:
+    """The forms of an English word: ``stop`` for stopped, ``make`` for making, *letters* but not *let's* for
+    ``letter``; all folded."""
+    for ending in _ENDINGS:
+        rest = word.removesuffix(ending)
+        if rest == word:
+            continue
+        if ending in ("er", "ers") and len(rest) > _SHORT and len(_SYLLABLE.findall(rest)) < 2:
+            # Porter's rule: -er is an ending behind two vowels with consonants: computer, not letter.
+            if ending == "er":
+                break
+            return forms_of(word.removesuffix("s"))
+        if ending in ("ing", "ings", "ed") and len(rest) > _SHORT and _DOUBLED.search(rest):
+            rest = rest[:-1]
+            return Forms(word, rest, *_of_whole(rest), is_open=True)
+        tails, doubling = _behind(rest, ending)
+        if tails:
+            # Longer words begin with the singular: condition for conditions.
+            whole = word[:-1] if ending in ("ations", "ements", "ions", "ings") else word
+            return Forms(whole, rest, tails, doubling, is_open=len(word) > _SHORT)
+    return Forms(word, word, *_of_whole(word), is_open=len(word) > _SHORT)
 
 
-def match_all(text: str) -> str:
-    """An FTS5 expression for passages with every word of ``text``; '' if it has none.
+def _of_whole(word: str) -> tuple[Set[str], Set[str]]:
+    """The endings that may follow a word, and those that may follow its doubled last letter."""
+    if _CLOSED.fullmatch(word):
+        return _NOUN | ({"es"} if word.endswith(_HISSING) else _NONE), _VERB
+    tails = _AS_SHORT if len(word) <= _SHORT else _AS_WHOLE
+    return tails, tails
 
-    An exact wording is a subset of this, which the caller checks on the text itself.
-    """
-    return " AND ".join(map(_match, units(_split(text))))
+
+def _behind(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
+    """What may stand in the place of ``ending``, and behind the last letter of ``rest`` once more; nothing
+    where it is no ending."""
+    if len(rest) <= _SHORT:
+        return _behind_short(rest, ending)
+    ions = _ION if len(rest) >= _LONG else _NONE
+    match ending:
+        case "ion" | "ions":
+            return (_AS_WHOLE | ions, _NONE) if ions else (_NONE, _NONE)
+        case "y" | "ied":
+            return _AS_Y, _NONE
+        case "ies":
+            return _AS_Y | {"ie"}, _NONE
+        case "ation" | "ations":
+            return _AS_ATE | _ION, _NONE
+        case "ly":
+            return _AS_LE, _AS_WHOLE
+        case "e" | "ement" | "ements":
+            return _AS_E | ions, _NONE
+        case "es" if not rest.endswith(_HISSING):
+            return _AS_E | ions, _NONE
+        case _:
+            return _AS_WHOLE | ions, _AS_WHOLE
 
 
-def _match(unit: str) -> str:
-    if not is_unspaced(unit):
-        return f'"{unit}"'
-    star = "*" if len(clusters(unit)) == 1 else ""
-    return f'{{{" ".join(TERM_COLUMNS)}}} : "{unit}"{star}'
+def _behind_short(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
+    is_closed, has_vowel = _CLOSED.fullmatch(rest) is not None, _VOWEL.search(rest) is not None
+    match ending:
+        case "s" if len(rest) == _SHORT:
+            return _of_whole(rest)
+        case "y" | "ied" | "ies" if len(rest) == _SHORT or (len(rest) > 1 and not has_vowel):
+            return _AS_Y | {"ie"}, _NONE
+        case "es" if is_closed and rest.endswith(_HISSING):
+            return _AS_SHORT_E | {""}, _NONE
+        case "e" | "es" | "ed" | "ing" | "ings" | "ement" | "ements" if is_closed:
+            return _AS_SHORT_E, _NONE
+        case "e" if len(rest) == _SHORT and has_vowel:
+            return _AS_SHORT_E, _NONE
+        case "es" | "ed" | "ing" | "ings" if len(rest) == _SHORT and has_vowel:
+            return _AS_SHORT | {"e"}, _NONE
+        case _:
+            return _NONE, _NONE

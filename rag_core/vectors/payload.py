@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rag_core.extract import type_of_suffix
-from rag_core.store.documents import name_key
+from rag_core.text.words import name_key
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, unit
 

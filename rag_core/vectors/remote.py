@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 
 from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
 from rag_core.models.addresses import shown
-from rag_core.models.deadline import CircuitBreaker, with_deadline
+from rag_core.models.deadline import with_deadline
+from rag_core.models.registry import CircuitBreaker
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import (
     EVERYTHING,
