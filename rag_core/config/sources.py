@@ -1,7 +1,7 @@
 """Where settings are read: environment > ``.env`` > ``config.yaml`` > default. Reading creates nothing.
 
-Both files stand in the configuration folder and nowhere else: what lies in the working directory
-must not configure us. Each is checked as a whole, whatever wins over it.
+Both files are read from the configuration folder alone, because files of the working directory must not
+configure us. Each is checked as a whole, even where another source overrides it.
 """
 
 from __future__ import annotations
@@ -164,19 +164,20 @@ def _from_dotenv(data: bytes | None, file: Origin) -> Given:
 
 
 def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """The values of the variables, and a warning for each unknown one: it may belong to another version,
-    so it is no error."""
+    """The values of the variables, and a warning for each unknown one. It is no error, because the variable
+    may belong to another version."""
     known = [Text(value, Origin("environment", name)) for name, value in given if name in BY_VARIABLE]
-    strange = [n for n, _ in given if n not in {*BY_VARIABLE, *BORROWED} and not n.startswith(NOT_SETTINGS)]
     warnings = [
-        f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}" for name in strange
+        f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}"
+        for name, _ in given
+        if name not in {*BY_VARIABLE, *BORROWED} and not name.startswith(NOT_SETTINGS)
     ]
     return _from_variables(known), warnings
 
 
 def _borrowed(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """The values of other programs' variables, and a warning for each that cannot be read: it is not ours,
-    so it is no error."""
+    """The values of other programs' variables, and a warning for each that cannot be read. It is no error,
+    because the variable is not ours."""
     found: Given = {}
     warnings = []
     for key, written in ((BORROWED[n], Text(v, Origin("environment", n))) for n, v in given if n in BORROWED):

@@ -95,15 +95,15 @@ def suggest(name: str, known: Mapping[str, str]) -> str:
     return f"There are: {', '.join(dict.fromkeys(known.values()))}."
 
 
-def _entries(what: str, written: Any) -> Any:
-    """The entries of a table as pairs; a value that is made in Python stays."""
-    if isinstance(written, (Text, Listing)):
-        raise refused(written, f"a table of {what}")
-    return list(written.items()) if isinstance(written, Table) else written
-
-
 def _table(words: str, what: str) -> Kind:
-    return Kind(words, before=partial(_entries, what), in_yaml_only=True)
+    """A table whose entries are read as pairs; a value that is made in Python stays."""
+
+    def entries(written: Any) -> Any:
+        if isinstance(written, (Text, Listing)):
+            raise refused(written, f"a table of {what}")
+        return list(written.items()) if isinstance(written, Table) else written
+
+    return Kind(words, before=entries, in_yaml_only=True)
 
 
 # --- chunking ---------------------------------------------------------------------------
@@ -246,11 +246,12 @@ class DeclaredStore:
 
 
 def _stores(written: Any) -> Any:
-    entries = _entries("stores", written)
+    if isinstance(written, (Text, Listing)):
+        raise refused(written, "a table of stores")
     if not isinstance(written, Table):
-        return entries
+        return written
     stores: dict[str, dict[str, Any]] = {}
-    for name, value in entries:
+    for name, value in written.items():
         if name.casefold() in stores:
             raise name.origin.error(f"{name} differs from another store only in case", "Rename one of them.")
         empty = isinstance(value, Text) and value.empty

@@ -1,6 +1,6 @@
 """config.yaml as tables, lists and texts that know their line. Tags are never acted on.
 
-Aliases are refused: nobody needs them here, and a few lines of them can unfold to gigabytes.
+Aliases are refused, because a few lines of them can unfold to gigabytes.
 """
 
 from __future__ import annotations
