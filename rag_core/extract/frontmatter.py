@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any
 
 import yaml
@@ -40,9 +40,8 @@ _DATE_KEYS = ("date", "date created", "created", "updated")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What stands between the fences. ``body`` is the offset behind the closing fence;
-    ``readable`` is False where the block must stay searchable as text. ``unsure`` tells the owner why the
-    note is private where it does not say so for certain.
+    """The properties of a note. ``body`` is the offset after the closing fence. ``readable`` is False where
+    the block must stay searchable as text. ``unsure`` says why a note is private that may not be meant so.
     """
 
     body: int = 0
@@ -99,20 +98,20 @@ def tags(values: dict[str, Any]) -> tuple[str, ...]:
 
 
 def words(values: dict[str, Any]) -> str:
-    """What else it says, to be found by words: each name with its values, as far as `_MOST_WORDS` go."""
-    said = (" ".join([_text(key), *_leaves(value)]) for key, value in _others(values))
+    """The other properties as searchable words: names and values, at most `_MOST_WORDS` characters."""
+    said = (" ".join([key, *_leaves(value)]) for key, value in _others(values))
     return " ".join(said)[:_MOST_WORDS].strip()
 
 
 def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The same to be read: each name with its value, but not the document's date, up to `_MOST_WORDS`."""
+    """The other properties as names and values, without the document's date; `_MOST_WORDS` characters."""
     left, found = _MOST_WORDS, list[tuple[str, str]]()
     dated = next((key for key, _ in _dates(values)), None)
     for key, value in _others(values):
-        name, said = _text(key), _said(value)
-        if said and key.strip().lower() != dated and len(name) + len(said) <= left:
-            left -= len(name) + len(said)
-            found.append((name, said))
+        said = _said(value)
+        if said and key.strip().lower() != dated and len(key) + len(said) <= left:
+            left -= len(key) + len(said)
+            found.append((key, said))
     return tuple(found)
 
 
@@ -123,25 +122,19 @@ def _others(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _said(value: Any) -> str:
     match value:
         case dict():
-            return ", ".join(f"{_text(key)}: {_said(inner)}" for key, inner in value.items())
+            return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items())
         case list():
             return ", ".join(filter(None, map(_said, value)))
         case _:
             return _text(value)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: Any) -> list[str]:
     """The texts in a value, in their order."""
-    match value:
-        case dict():
-            for key, inner in value.items():
-                yield _text(key)
-                yield from _leaves(inner)
-        case list():
-            for inner in value:
-                yield from _leaves(inner)
-        case _:
-            yield _text(value)
+    if not isinstance(value, dict | list):
+        return [_text(value)]
+    inner = chain(*value.items()) if isinstance(value, dict) else value
+    return [text for each in inner for text in _leaves(each)]
 
 
 def document_date(values: dict[str, Any]) -> str | None:
@@ -150,7 +143,7 @@ def document_date(values: dict[str, Any]) -> str | None:
 
 
 def _dates(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The names under which a date of the document stands, folded, and the dates."""
+    """The valid dates of the document with their lower-case names, the most important first."""
     for key in _DATE_KEYS:
         if match := _DATE.match(_text(_value(values, key)).strip()):
             with suppress(ValueError):
@@ -188,7 +181,7 @@ class _Reader:
                 raise _RefusedError("it holds more than one YAML document")
         return value
 
-    def _value(self, event: yaml.Event, depth: int) -> Any:
+    def _value(self, event: Any, depth: int) -> Any:
         before = self._nodes
         match event:
             case yaml.AliasEvent():
@@ -207,8 +200,8 @@ class _Reader:
             self._anchors[event.anchor] = value, self._nodes - before
         return value
 
-    def _anchored(self, anchor: str) -> Any:
-        if anchor not in self._anchors:
+    def _anchored(self, anchor: str | None) -> Any:
+        if not anchor or anchor not in self._anchors:
             raise _RefusedError(f"nothing is called {anchor!r} before it is used")
         value, nodes = self._anchors[anchor]
         self._count(nodes)
