@@ -23,15 +23,12 @@ def test_defaults_are_the_places_of_the_system(monkeypatch: pytest.MonkeyPatch, 
     assert settings.roots == (tmp_path,)
 
 
-def test_home_moves_the_data() -> None:
-    settings = config.load({"COMMONPLACE_HOME": "/srv/book"})
-    assert settings.data_dir == Path("/srv/book/data")
-    assert settings.model_dir == Path("/srv/book/data/models")
-
-
-def test_models_may_be_elsewhere() -> None:
-    settings = config.load({"COMMONPLACE_HOME": "/srv/book", "COMMONPLACE_MODELS": "/opt/models"})
-    assert (settings.data_dir, settings.model_dir) == (Path("/srv/book/data"), Path("/opt/models"))
+@pytest.mark.parametrize(
+    ("environment", "models"), [({}, "/srv/book/data/models"), ({"COMMONPLACE_MODELS": "/opt/m"}, "/opt/m")]
+)
+def test_home_moves_the_data(environment: dict[str, str], models: str) -> None:
+    settings = config.load({"COMMONPLACE_HOME": "/srv/book", **environment})
+    assert (settings.data_dir, settings.model_dir) == (Path("/srv/book/data"), Path(models))
 
 
 def test_roots_are_separated_like_path() -> None:

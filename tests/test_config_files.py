@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rag_core import config
 from rag_core.config import DeclaredFolder, DeclaredStore
+from rag_core.errors import InvalidSettings
 from tests.configured import refusal, settings
 
 
@@ -62,6 +64,7 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("mode: fast\n", "mode is 'fast', which is not hybrid, vector or lexical [config.yaml:1]."),
         ("roots:\n- notes\n", "roots is 'notes', which is not an absolute folder [config.yaml:2]."),
         ('models: "/a\\0b"\n', "models is '/a\\x00b', which is not an absolute folder"),
+        ('models: "~ann\\0/models"\n', "models is '~ann\\x00/models', which is not an absolute folder"),
         (
             "top_k: 5\ntop_k: 6\n",
             "'top_k' is there twice, first in line 1 [config.yaml:2]. Remove one of them.",
@@ -112,37 +115,25 @@ def test_aliases_are_refused_before_they_unfold(tmp_path: Path) -> None:
     assert "sesame" not in refusal(tmp_path, "embedder: *sesame\n")
 
 
-def test_a_folder_with_a_nul_in_its_name_is_refused(tmp_path: Path) -> None:
-    assert "is not an absolute folder" in refusal(tmp_path, 'models: "~ann\\0/models"\n')
-
-
-def test_deep_nesting_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "roots: " + "[" * 100_000).startswith(
-        "This is nested too deeply [config.yaml:1]."
-    )
-
-
-def test_a_tag_runs_nothing(tmp_path: Path) -> None:
-    assert "top_k is a list" in refusal(tmp_path, "top_k: !!python/object/apply:os.abort []\n")
-
-
-def test_a_huge_file_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "# " + "x" * 300_000).startswith("The file is longer than 256,000 bytes")
+@pytest.mark.parametrize(
+    ("yaml", "said"),
+    [
+        ("roots: " + "[" * 100_000, "This is nested too deeply [config.yaml:1]."),
+        ("top_k: !!python/object/apply:os.abort []\n", "top_k is a list"),
+        ("# " + "x" * 300_000, "The file is longer than 256,000 bytes"),
+    ],
+    ids=["nesting", "tag", "length"],
+)
+def test_a_hostile_file_is_refused(tmp_path: Path, yaml: str, said: str) -> None:
+    assert refusal(tmp_path, yaml).startswith(said)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a" / "config.yaml").mkdir(parents=True)
     os.mkfifo(tmp_path / ".env")
-    with pytest.raises(Exception, match="This is not a file"):
-        settings_of(tmp_path / "a")
-    with pytest.raises(Exception, match="This is not a file"):
-        settings_of(tmp_path)
-
-
-def settings_of(home: Path) -> None:
-    from rag_core import config
-
-    config.load({"COMMONPLACE_HOME": str(home)})
+    for home in (tmp_path / "a", tmp_path):
+        with pytest.raises(InvalidSettings, match="This is not a file"):
+            config.load({"COMMONPLACE_HOME": str(home)})
 
 
 # --- sizes of passages ------------------------------------------------------------------

@@ -38,13 +38,11 @@ def test_a_layer_that_says_nothing_of_a_setting_leaves_it_to_the_next(tmp_path: 
     assert (found.top_k, found.mode) == (2, "vector")
 
 
-def test_a_setting_without_a_value_is_the_default(tmp_path: Path) -> None:
-    found = settings(tmp_path, "top_k:\nmin_score: null\nroots: ~\nstores:\nchunking:\n")
-    assert found == settings(tmp_path)
-
-
-def test_an_empty_file_configures_nothing(tmp_path: Path) -> None:
-    assert settings(tmp_path, "# nothing yet\n", "\n# nothing\n") == settings(tmp_path)
+@pytest.mark.parametrize(
+    "yaml", ["# nothing yet\n", "top_k:\nmin_score: null\nroots: ~\nstores:\nchunking:\n"]
+)
+def test_a_setting_without_a_value_is_the_default(tmp_path: Path, yaml: str) -> None:
+    assert settings(tmp_path, yaml, "\n# nothing\n") == settings(tmp_path)
 
 
 def test_every_value_knows_where_it_was_given(tmp_path: Path) -> None:

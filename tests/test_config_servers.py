@@ -11,15 +11,11 @@ from rag_core.config import Settings
 from rag_core.config.kinds import EMBEDDER
 from rag_core.config.origin import DEFAULT, Text
 from rag_core.errors import InvalidInput
-from rag_core.library.service import embedder_options
+from rag_core.library.service import embedder_options as options
 from rag_core.models import EmbedderOptions, Prompts, full_name
 from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.embedder import parse_name
 from tests.configured import refusal, settings
-
-
-def options(found: Settings) -> EmbedderOptions:
-    return embedder_options(found)
 
 
 @pytest.mark.parametrize(
@@ -46,15 +42,7 @@ def test_an_address_is_read_as_people_write_it(tmp_path: Path, written: str, mea
 
 @pytest.mark.parametrize(
     "written",
-    [
-        "ftp://home",
-        "http://",
-        "http://home:port",
-        "http://a b",
-        "http://home/?q=1",
-        "http://home#x",
-        "file:///x",
-    ],
+    "ftp://home|http://|http://home:port|http://a b|http://home/?q=1|http://home#x|file:///x".split("|"),
 )
 def test_what_is_no_address_is_refused(tmp_path: Path, written: str) -> None:
     assert "which is not an address" in refusal(tmp_path, OLLAMA_URL=written)
@@ -147,18 +135,8 @@ NAMES = [
     *("sentence-transformers:/my models/x", "mlx:~/m"),
 ]
 NO_NAMES = [
-    *(
-        "",
-        "bge",
-        "minilm:x",
-        "hashing:x",
-        "openai",
-        "openai:",
-        "mlx",
-        "ollama:a b",
-        "ollama:a\nb",
-        "OLLAMA:x",
-    ),
+    *("", "bge", "minilm:x", "hashing:x", "openai", "openai:", "mlx"),
+    *("ollama:a b", "ollama:a\nb", "OLLAMA:x"),
 ]
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
-from pydantic_core import CoreSchema, ErrorDetails
+from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError, ValidatorFunctionWrapHandler
+from pydantic_core import CoreSchema
 from pydantic_core import core_schema as schemas
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
@@ -39,35 +39,28 @@ class Kind:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         if self.before:
             return schemas.no_info_before_validator_function(self.before, handler(source))
-        context: dict[str, Any] = {"kind": self}
-        return schemas.custom_error_schema(
-            self.schema or handler(source), "refused", custom_error_message=self.words,
-            custom_error_context=context,
-        )  # fmt: skip
+        return schemas.no_info_wrap_validator_function(self._checked, self.schema or handler(source))
 
     def read(self, written: Text) -> Any:
         """The value that ``written`` means. Raises InvalidSettings."""
+        return TypeAdapter(Annotated[Any, self]).validate_python(written)
+
+    def _checked(self, written: Any, inner: ValidatorFunctionWrapHandler) -> Any:
         try:
-            return TypeAdapter(Annotated[Any, self]).validate_python(written)
+            return inner(written)
         except ValidationError:
-            raise self.refused(written) from None
+            if not isinstance(written, Written):
+                raise
+        raise self._refused(written)
 
-    def refused(self, written: Written) -> InvalidSettings:
-        """The error for a value that is not of this kind."""
-        if not isinstance(written, Text):
-            return refused(written, self.words, self.advice)
-        if close := difflib.get_close_matches(written.lower(), self.choices, n=1):
+    def _refused(self, written: Written) -> InvalidSettings:
+        text = written if isinstance(written, Text) else ""
+        if close := difflib.get_close_matches(text.lower(), self.choices, n=1):
             return refused(written, self.words, f"Did you mean {close[0]!r}?")
-        if self.hidden == "with @" and "@" in written:
+        if self.hidden == "with @" and "@" in text:
             advice = "A key belongs into a variable of its own, or into .env."
-            return refused(written, self.words, advice, "(hidden)")
-        return refused(written, self.words, self.advice, "(hidden)" if self.hidden == "always" else "")
-
-
-def refusal(error: ErrorDetails) -> InvalidSettings:
-    """Our error for one of pydantic's."""
-    kind: Kind = error["ctx"]["kind"]
-    return kind.refused(error["input"])
+            return refused(written, self.words, advice, hidden=True)
+        return refused(written, self.words, self.advice, hidden=self.hidden == "always")
 
 
 def whole(low: int, high: int) -> Kind:
@@ -89,15 +82,14 @@ def choice(*words: str) -> Kind:
 
 def word(shape: str | re.Pattern[str], words: str, *, hide: bool = False, lower: bool = False) -> Kind:
     """A text of a certain shape."""
-    read = partial(_matching, re.compile(shape), lower)
+
+    def read(text: str) -> str:
+        if not re.fullmatch(shape, text):
+            raise ValueError
+        return text.lower() if lower else text
+
     schema = schemas.no_info_after_validator_function(read, schemas.str_schema())
     return Kind(words, schema, hidden="always" if hide else "never")
-
-
-def _matching(shape: re.Pattern[str], lower: bool, text: str) -> str:
-    if not shape.fullmatch(text):
-        raise ValueError
-    return text.lower() if lower else text
 
 
 def address(port: int | None = None) -> Kind:
@@ -123,7 +115,7 @@ def read_address(port: int | None, text: str) -> str:
     if odd or parts.scheme not in ("http", "https"):
         raise ValueError
     host = _ANYWHERE.get(host, host)
-    number = given if given is not None else port if bare else None
+    number = port if given is None and bare else given
     shown = f"[{host}]" if numeric else host
     return f"{parts.scheme}://{shown}{f':{number}' if number else ''}{parts.path.rstrip('/')}"
 

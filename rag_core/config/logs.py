@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 OURS = ("rag_core", "ui")
-"""The loggers whose level is set. Libraries keep theirs, except those below."""
+"""The loggers whose level is set. Libraries keep theirs, except `CHATTY`."""
 
 CHATTY = ("boto3", "botocore", "urllib3", "httpx", "httpcore", "ollama", "qdrant_client", "chromadb", "mcp")
 """Libraries that log requests with bodies and headers (notes, queries, keys) at debug level. They stay at
@@ -29,8 +29,7 @@ def configure(level: str) -> None:
     """Log records of ``level`` (``debug`` … ``critical``) or above; may be called again."""
     handler = _Handler()
     handler.setFormatter(logging.Formatter(_FORMAT))
-    for name in OURS:
-        logger = logging.getLogger(name)
+    for logger in map(logging.getLogger, OURS):
         logger.setLevel(level.upper())
         logger.handlers = [*(each for each in logger.handlers if not isinstance(each, _Handler)), handler]
     for name in CHATTY:

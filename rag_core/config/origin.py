@@ -21,13 +21,9 @@ class Origin:
     line: int = 0
 
     def __str__(self) -> str:
-        match self.layer:
-            case "default":
-                return "default"
-            case "environment":
-                return f"environment, {self.name}"
-            case _:
-                return f"{self.file}:{self.line}"
+        if self.file:
+            return f"{self.file}:{self.line}"
+        return f"{self.layer}, {self.name}" if self.name else self.layer
 
     def at(self, line: int, name: str = "") -> Origin:
         """Another place in the same file."""
@@ -57,30 +53,24 @@ class Text(str):
 class Listing(list[Any]):
     """A list as written."""
 
-    def __init__(self, items: list[Any], origin: Origin) -> None:
-        super().__init__(items)
-        self.origin = origin
+    origin: Origin
 
 
 class Table(dict[Text, Any]):
     """Names and values as written."""
 
-    def __init__(self, entries: dict[Text, Any], origin: Origin) -> None:
-        super().__init__(entries)
-        self.origin = origin
+    origin: Origin
 
 
 Written = Text | Listing | Table
-
-
 ADVICE = "Change it, or leave it out for the default."
 
 
-def refused(written: Written, allowed: str, advice: str = ADVICE, said: str = "") -> InvalidSettings:
-    """The error for a value that is not what is allowed. ``said`` stands for the value where it is hidden."""
+def refused(written: Written, allowed: str, advice: str = ADVICE, *, hidden: bool = False) -> InvalidSettings:
+    """The error for a value that is not what is ``allowed``. A ``hidden`` value is not repeated."""
     match written:
         case Text():
-            said = said or repr(str(written)[:80])
+            said = "(hidden)" if hidden else repr(str(written)[:80])
         case Listing():
             said = "a list"
         case Table():

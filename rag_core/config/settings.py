@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -38,16 +39,12 @@ _KmsKey = Annotated[
 ]
 
 
-def _setting(
-    group: str, default: Any, about: str, *, otherwise: str = "", aliases: tuple[str, ...] = (),
-    secret: bool = False, borrowed: str = "", name: str = "",
-) -> Any:  # fmt: skip
-    """A field that is a setting; `Key` says what the arguments mean."""
-    known: dict[str, Any] = {
-        "group": group, "otherwise": otherwise, "aliases": list(aliases), "secret": secret,
-        "borrowed": borrowed, "name": name,
-    }  # fmt: skip
-    return Field(default=default, description=about, repr=not secret, json_schema_extra=known)
+def _setting(group: str, default: Any, about: str, **known: Any) -> Any:
+    """A field that is a setting; ``known`` are fields of `Key`."""
+    return Field(
+        default=default, description=about, repr=not known.get("secret"),
+        json_schema_extra={"group": group, **known},
+    )  # fmt: skip
 
 
 _place = partial(_setting, "Places")
@@ -332,7 +329,8 @@ class Settings(BaseSettings):
     @property
     def chunk_sizes(self) -> tuple[int, int] | None:
         """Size and overlap for every file type that ``chunking`` does not name, if configured."""
-        return tables.sizes(self.chunk_size, self.chunk_overlap) if self.chunk_size else None
+        size, overlap = self.chunk_size, self.chunk_overlap
+        return (size, size // 5 if overlap is None else overlap) if size else None
 
     def origin(self, name: str) -> Origin:
         """Where the value of the setting ``name`` is from."""
@@ -359,10 +357,10 @@ class Key:
     default: Any
     about: str
     group: str
-    otherwise: str
-    aliases: tuple[str, ...]
-    secret: bool
-    borrowed: str
+    otherwise: str = ""
+    aliases: tuple[str, ...] = ()
+    secret: bool = False
+    borrowed: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -403,19 +401,15 @@ def _key(attribute: str, field: FieldInfo) -> Key | None:
     """What is known of the setting of a field; None where it is none."""
     if not isinstance(field.json_schema_extra, dict):
         return None
-    known: dict[str, Any] = dict(field.json_schema_extra)
-    default = None if field.is_required() else field.default
-    known |= {"name": known["name"] or attribute, "aliases": tuple(known["aliases"])}
+    inner = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))  # of X | None
+    known: dict[str, Any] = {"name": attribute, **field.json_schema_extra}
     return Key(
-        attribute=attribute, kind=_kind(field), default=default, about=field.description or "", **known
+        attribute=attribute,
+        kind=next(each for each in (*field.metadata, *chain(*inner)) if isinstance(each, Kind)),
+        default=None if field.is_required() else field.default,
+        about=field.description or "",
+        **known,
     )
-
-
-def _kind(field: FieldInfo) -> Kind:
-    """The kind of a field's type, which may also be None."""
-    either = (field, *get_args(field.annotation))
-    found = (each for part in either for each in getattr(part, "metadata", getattr(part, "__metadata__", ())))
-    return next(each for each in found if isinstance(each, Kind))
 
 
 KEYS = tuple(key for name, field in Settings.model_fields.items() if (key := _key(name, field)))

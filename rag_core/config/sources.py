@@ -1,7 +1,7 @@
 """Where settings are read: environment > ``.env`` > ``config.yaml`` > default. Reading creates nothing.
 
-Both files stand in the configuration folder and nowhere else: what lies in the working directory
-must not configure us. Each is checked as a whole, whatever wins over it.
+Both files are read from the configuration folder alone, because files of the working directory must not
+configure us. Each is checked as a whole, even where another source overrides it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import stat
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import platformdirs
 from dotenv.parser import parse_stream
-from pydantic import ValidationError
 
 from rag_core.config import yaml_file
 from rag_core.config.keys import HOME, PREFIX
-from rag_core.config.kinds import FOLDER, refusal
+from rag_core.config.kinds import FOLDER
 from rag_core.config.origin import Layer, Origin, Text
 from rag_core.config.settings import BORROWED, BY_NAME, BY_VARIABLE, Settings
 from rag_core.config.tables import check_overlap, fields, meant, suggest, unknown
@@ -39,36 +38,27 @@ _NAMES = {name: key.name for name, key in BY_NAME.items()}
 _VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
 
 
-class _Places(NamedTuple):
-    """The folders, which only the environment can set."""
-
-    config: Path
-    data: Path
-    user: str
-
-
 def load(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings that the environment (default: this process's) and the two files give.
 
     Raises InvalidSettings that names variable or file and line, what is wrong and what is allowed.
     """
     env = os.environ if environ is None else environ
-    given = tuple(sorted((n, v) for n, v in env.items() if _is_ours(n) and v))
-    places = _places(env.get(HOME, ""))
-    return _load(given, places, _bytes(places.config / "config.yaml"), _bytes(places.config / ".env"))
-
-
-def _is_ours(name: str) -> bool:
-    return (name.startswith(PREFIX) and name != HOME) or name in BORROWED
-
-
-def _places(home: str) -> _Places:
+    ours = ((name, value) for name, value in env.items() if name.startswith(PREFIX) or name in BORROWED)
+    given = tuple(sorted((name, value) for name, value in ours if value and name != HOME))
+    config, data = _folders(env.get(HOME, ""))
     user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is none
+    files = config / "config.yaml", config / ".env"
+    return _load(given, Path(user), data, files, (_bytes(files[0]), _bytes(files[1])))
+
+
+def _folders(home: str) -> tuple[Path, Path]:
+    """Where the configuration and the data are."""
     if home:
         folder = FOLDER.read(Text(home, Origin("environment", HOME)))
-        return _Places(folder, folder / "data", user)
-    data = platformdirs.user_data_dir("commonplace", appauthor=False)
-    return _Places(Path(platformdirs.user_config_dir("commonplace", appauthor=False)), Path(data), user)
+        return folder, folder / "data"
+    config = platformdirs.user_config_dir("commonplace", appauthor=False)
+    return Path(config), Path(platformdirs.user_data_dir("commonplace", appauthor=False))
 
 
 def _bytes(path: Path) -> bytes | None:
@@ -98,41 +88,32 @@ def _file(path: Path) -> Origin:
 # Asked on every rerun of a page; the files' content is the key, so a change is seen at once.
 @lru_cache(maxsize=8)
 def _load(
-    given: tuple[tuple[str, str], ...], places: _Places, config: bytes | None, dotenv: bytes | None
+    given: tuple[tuple[str, str], ...],
+    user: Path,
+    data: Path,
+    files: tuple[Path, Path],
+    contents: tuple[bytes | None, bytes | None],
 ) -> Settings:
-    config_file, env_file = places.config / "config.yaml", places.config / ".env"
     environment, warnings = _from_environment(given)
     borrowed, misread = _borrowed(given)
-    layers = (
-        environment,
-        _from_dotenv(dotenv, _file(env_file)),
-        _from_yaml(config, _file(config_file)),
-        borrowed,
-    )
+    config, dotenv = _from_yaml(contents[0], _file(files[0])), _from_dotenv(contents[1], _file(files[1]))
+    layers = (environment, dotenv, config, borrowed)
     merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
     placed = {
-        "data_dir": places.data,
-        "model_dir": places.data / "models",
-        "roots": (Path(places.user),),
-        "config_file": config_file,
-        "env_file": env_file,
+        "data_dir": data,
+        "model_dir": data / "models",
+        "roots": (user,),
+        "config_file": files[0],
+        "env_file": files[1],
         "origins": {name: value.origin for name, value in merged.items()},
         "warnings": (*warnings, *misread),
     }
-    for layer in layers:
-        _made(placed, layer)
-    settings = _made(placed, *layers)
+    sources = [{BY_NAME[name].attribute: value for name, value in layer.items()} for layer in layers]
+    for source in sources:
+        Settings(sources=(source, placed))  # each is checked as a whole
+    settings = Settings(sources=(*sources, placed))
     _check_sizes(settings)
     return settings
-
-
-def _made(placed: Given, *layers: Given) -> Settings:
-    """Settings of these layers, the first of which wins."""
-    given = ({BY_NAME[name].attribute: value for name, value in layer.items()} for layer in layers)
-    try:
-        return Settings(sources=(*given, placed))
-    except ValidationError as error:
-        raise refusal(error.errors()[0]) from None
 
 
 def _check_sizes(settings: Settings) -> None:
@@ -183,29 +164,28 @@ def _from_dotenv(data: bytes | None, file: Origin) -> Given:
 
 
 def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """The values of the variables, and a warning for each unknown one: it may belong to another version,
-    so it is no error."""
+    """The values of the variables, and a warning for each unknown one. It is no error, because the variable
+    may belong to another version."""
     known = [Text(value, Origin("environment", name)) for name, value in given if name in BY_VARIABLE]
-    strange = [n for n, _ in given if n not in {*BY_VARIABLE, *BORROWED} and not n.startswith(NOT_SETTINGS)]
     warnings = [
-        f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}" for name in strange
+        f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}"
+        for name, _ in given
+        if name not in {*BY_VARIABLE, *BORROWED} and not name.startswith(NOT_SETTINGS)
     ]
     return _from_variables(known), warnings
 
 
 def _borrowed(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """The values of other programs' variables, and a warning for each that cannot be read: it is not ours,
-    so it is no error."""
+    """The values of other programs' variables, and a warning for each that cannot be read. It is no error,
+    because the variable is not ours."""
     found: Given = {}
     warnings = []
-    for name, value in given:
-        if key := BORROWED.get(name):
-            written = Text(value, Origin("environment", name))
-            try:
-                key.kind.read(written)
-                found[key.name] = written
-            except InvalidInput as error:
-                warnings.append(f"{error.message} It is passed over.")
+    for key, written in ((BORROWED[n], Text(v, Origin("environment", n))) for n, v in given if n in BORROWED):
+        try:
+            key.kind.read(written)
+            found[key.name] = written
+        except InvalidInput as error:
+            warnings.append(f"{error.message} It is passed over.")
     return found, warnings
 
 

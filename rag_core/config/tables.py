@@ -95,15 +95,15 @@ def suggest(name: str, known: Mapping[str, str]) -> str:
     return f"There are: {', '.join(dict.fromkeys(known.values()))}."
 
 
-def _entries(what: str, written: Any) -> Any:
-    """The entries of a table as pairs; a value that is made in Python stays."""
-    if isinstance(written, (Text, Listing)):
-        raise refused(written, f"a table of {what}")
-    return list(written.items()) if isinstance(written, Table) else written
-
-
 def _table(words: str, what: str) -> Kind:
-    return Kind(words, before=partial(_entries, what), in_yaml_only=True)
+    """A table whose entries are read as pairs; a value that is made in Python stays."""
+
+    def entries(written: Any) -> Any:
+        if isinstance(written, (Text, Listing)):
+            raise refused(written, f"a table of {what}")
+        return list(written.items()) if isinstance(written, Table) else written
+
+    return Kind(words, before=entries, in_yaml_only=True)
 
 
 # --- chunking ---------------------------------------------------------------------------
@@ -112,12 +112,11 @@ def _table(words: str, what: str) -> Kind:
 def _file_type(name: str) -> str:
     from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX, added_type, packages  # brings numpy
 
-    types = {"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values()}
+    added = map(added_type, packages().values())
+    types = sorted({"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values(), *added})
     if isinstance(name, Text) and name not in types:
-        types |= {added_type(each) for each in packages().values()}
-        if name not in types:
-            advice = suggest(name[:80], {each: each for each in sorted(types)})
-            raise name.origin.error(f"{str(name)[:80]!r} is not a file type", advice)
+        advice = suggest(name[:80], {each: each for each in types})
+        raise name.origin.error(f"{str(name)[:80]!r} is not a file type", advice)
     return name
 
 
@@ -130,16 +129,11 @@ def _sizes(written: Any, read: Callable[[Any], tuple[int, int]]) -> Size:
             f"{written.origin.name} has no chunk_size", "Write one, like 'chunk_size: 1000'."
         )
     size, overlap = read((given["chunk_size"], given.get("chunk_overlap", 0)))
-    if "chunk_overlap" not in given:
-        overlap = size // 5
-    else:
+    if "chunk_overlap" in given:
         check_overlap(size, overlap, given["chunk_overlap"].origin)
+    else:
+        overlap = size // 5
     return (size, overlap, CHUNKER.read(given["chunker"])) if "chunker" in given else (size, overlap)
-
-
-def sizes(size: int, overlap: int | None) -> tuple[int, int]:
-    """Size and overlap; without one it is a fifth of the size."""
-    return size, size // 5 if overlap is None else overlap
 
 
 def check_overlap(size: int, overlap: int, origin: Origin) -> None:
@@ -175,11 +169,7 @@ def _prompts(written: Any) -> Any:
     return given.get("query", ""), given.get("document", "")
 
 
-def _embedder_named(name: Any) -> Any:
-    return _renamed(name, "The embedder")
-
-
-def _renamed(name: Any, said: str) -> Any:
+def _renamed(said: str, name: Any) -> Any:
     """A key of a table, called ``said`` in errors."""
     return Text(name, name.origin.at(name.origin.line, said)) if isinstance(name, Text) else name
 
@@ -188,7 +178,7 @@ _Prompt = Annotated[str, word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at
 Prompts = Annotated[
     tuple[
         tuple[
-            Annotated[Embedder, BeforeValidator(_embedder_named)],
+            Annotated[Embedder, BeforeValidator(partial(_renamed, "The embedder"))],
             Annotated[tuple[_Prompt, _Prompt], BeforeValidator(_prompts)],
         ],
         ...,
@@ -256,21 +246,18 @@ class DeclaredStore:
 
 
 def _stores(written: Any) -> Any:
-    entries = _entries("stores", written)
+    if isinstance(written, (Text, Listing)):
+        raise refused(written, "a table of stores")
     if not isinstance(written, Table):
-        return entries
-    seen: set[str] = set()
-    for name in written:
-        if name.casefold() in seen:
+        return written
+    stores: dict[str, dict[str, Any]] = {}
+    for name, value in written.items():
+        if name.casefold() in stores:
             raise name.origin.error(f"{name} differs from another store only in case", "Rename one of them.")
-        seen.add(name.casefold())
-    return [_store(name, value) for name, value in entries]
-
-
-def _store(name: Text, written: Any) -> dict[str, Any]:
-    empty = isinstance(written, Text) and written.empty
-    given = {} if empty else fields(written, STORE, "embedder, backend and folders")
-    return {"name": _renamed(name, "The store's name"), **given}
+        empty = isinstance(value, Text) and value.empty
+        given = {} if empty else fields(value, STORE, "embedder, backend and folders")
+        stores[name.casefold()] = {"name": _renamed("The store's name", name), **given}
+    return list(stores.values())
 
 
 Stores = Annotated[

@@ -1,9 +1,11 @@
 """config.yaml as tables, lists and texts that know their line. Tags are never acted on.
 
-Aliases are refused: nobody needs them here, and a few lines of them can unfold to gigabytes.
+Aliases are refused, because a few lines of them can unfold to gigabytes.
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import yaml
 
@@ -11,27 +13,25 @@ from rag_core.config.origin import Listing, Origin, Table, Text, Written
 
 _MAX_DEPTH = 16
 _SHAPE = "Write lines like 'top_k: 5'."
-
-
-class _Mistake(Exception):
-    """What is wrong, what to do about it, and where."""
-
-    def __init__(self, problem: str, suggestion: str, line: int) -> None:
-        super().__init__(problem)
-        self.problem, self.suggestion, self.line = problem, suggestion, line
+_Made = TypeVar("_Made", Listing, Table)
 
 
 class _Loader(yaml.BaseLoader):
     depth = 0
 
+    def __init__(self, text: str, file: Origin) -> None:
+        super().__init__(text)
+        self.file = file
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
-        line = _line(event)
+        place = self.file.at(_line(event))
         if isinstance(event, yaml.AliasEvent):  # its name may be a secret that begins with an asterisk
-            advice = "Write the value itself, in quotes."
-            raise _Mistake("What begins with '*' is an alias, which is not read", advice, line)
+            raise place.error(
+                "What begins with '*' is an alias, which is not read", "Write the value itself, in quotes."
+            )
         if self.depth > _MAX_DEPTH:
-            raise _Mistake("This is nested too deeply", "See docs/configuration.md.", line)
+            raise place.error("This is nested too deeply", "See docs/configuration.md.")
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
@@ -44,19 +44,17 @@ def parse(text: str, file: Origin) -> Table:
     Raises InvalidSettings, with file and line, for anything but names and values, for a name that is there
     twice, and for aliases.
     """
-    loader = _Loader(text)
+    loader = _Loader(text, file)
     try:
         node = loader.get_single_node()
-        found = _written(node, file.at(_line(node))) if node else Table({}, file)
-    except _Mistake as error:
-        raise file.at(error.line).error(error.problem, error.suggestion) from None
     except yaml.YAMLError as error:
         raise file.at(_line_of(error, text, loader)).error(
             "This is not valid YAML",
             "Write lines like 'top_k: 5', indented with spaces; quote values with ': ' or ' #' in them.",
         ) from None
+    found = _written(node, file.at(_line(node))) if node else Text("", file, empty=True)
     if isinstance(found, Text) and found.empty:
-        return Table({}, file)
+        found = _placed(Table(), file)
     if not isinstance(found, Table):
         raise found.origin.error("These are no names and values", _SHAPE)
     return found
@@ -80,22 +78,27 @@ def _written(node: yaml.Node, place: Origin) -> Written:
             return Text(node.value, place, empty=empty)
         case yaml.SequenceNode():
             items = [_written(item, place.at(_line(item), place.name)) for item in node.value]
-            return Listing(items, place)
+            return _placed(Listing(items), place)
         case _:
             return _table(node, place)
 
 
 def _table(node: yaml.Node, place: Origin) -> Table:
-    entries: dict[Text, Written] = {}
     lines: dict[str, int] = {}
+    table = _placed(Table(), place)
     for name, value in node.value:
-        line = _line(name)
+        here = place.at(_line(name), str(name.value))
         if not isinstance(name, yaml.ScalarNode):
-            raise _Mistake("A name here is no plain text", _SHAPE, line)
-        if name.value in lines:
-            said = f"{name.value[:80]!r} is there twice, first in line {lines[name.value]}"
-            raise place.at(line, name.value).error(said, "Remove one of them.")
-        lines[name.value] = line
-        here = place.at(line, name.value)
-        entries[Text(name.value, here)] = _written(value, here)
-    return Table(entries, place)
+            raise here.error("A name here is no plain text", _SHAPE)
+        if first := lines.get(name.value):
+            raise here.error(
+                f"{name.value[:80]!r} is there twice, first in line {first}", "Remove one of them."
+            )
+        lines[name.value] = here.line
+        table[Text(name.value, here)] = _written(value, here)
+    return table
+
+
+def _placed(made: _Made, place: Origin) -> _Made:
+    made.origin = place
+    return made

@@ -1,15 +1,17 @@
 """YAML front matter: find it, read it without trusting it, and take what a note says of itself.
 
-Values are built from libyaml's flat event stream, not by a loader: tags are never acted on,
-nesting cannot exhaust the C stack (``compose`` crashes the process there), aliases are bounded.
+Values are built from libyaml's events, not by a loader: tags are never acted on, nesting cannot exhaust
+the C stack (``compose`` crashes the process there), and aliases are bounded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from itertools import chain, takewhile
 from typing import Any
 
 import yaml
@@ -38,9 +40,8 @@ _DATE_KEYS = ("date", "date created", "created", "updated")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What stands between the fences. ``body`` is the offset behind the closing fence;
-    ``readable`` is False where the block must stay searchable as text. ``unsure`` tells the owner why the
-    note is private where it does not say so for certain.
+    """The properties of a note. ``body`` is the offset after the closing fence. ``readable`` is False where
+    the block must stay searchable as text. ``unsure`` says why a note is private that may not be meant so.
     """
 
     body: int = 0
@@ -87,34 +88,30 @@ def title(values: dict[str, Any]) -> str:
 
 def aliases(values: dict[str, Any]) -> tuple[str, ...]:
     """Other names of the note: a list, or a string with commas."""
-    return unique(_strings(_value(values, "aliases", "alias"), re.compile(",")))
+    return unique(_strings(_value(values, "aliases", "alias"), ","))
 
 
 def tags(values: dict[str, Any]) -> tuple[str, ...]:
     """Tags and keywords: a list, or a string with commas or spaces; without ``#``."""
-    found = [
-        tag.lstrip("#")
-        for key in ("tags", "tag", "keywords")
-        for tag in _strings(_value(values, key), re.compile(r"[,\s]"))
-    ]
-    return unique(found)
+    found = (_strings(_value(values, key), r"[,\s]") for key in ("tags", "tag", "keywords"))
+    return unique([tag.lstrip("#") for each in found for tag in each])
 
 
 def words(values: dict[str, Any]) -> str:
-    """What else it says, to be found by words: each name with its values, as far as `_MOST_WORDS` go."""
-    said = (" ".join([_text(key), *_leaves(value)]) for key, value in _others(values))
+    """The other properties as searchable words: names and values, at most `_MOST_WORDS` characters."""
+    said = (" ".join([key, *_leaves(value)]) for key, value in _others(values))
     return " ".join(said)[:_MOST_WORDS].strip()
 
 
 def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The same to be read: each name with its value, but not the document's date, up to `_MOST_WORDS`."""
+    """The other properties as names and values, without the document's date; `_MOST_WORDS` characters."""
     left, found = _MOST_WORDS, list[tuple[str, str]]()
     dated = next((key for key, _ in _dates(values)), None)
     for key, value in _others(values):
-        name, said = _text(key), _said(value)
-        if said and key.strip().lower() != dated and len(name) + len(said) <= left:
-            left -= len(name) + len(said)
-            found.append((name, said))
+        said = _said(value)
+        if said and key.strip().lower() != dated and len(key) + len(said) <= left:
+            left -= len(key) + len(said)
+            found.append((key, said))
     return tuple(found)
 
 
@@ -125,25 +122,19 @@ def _others(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _said(value: Any) -> str:
     match value:
         case dict():
-            return ", ".join(f"{_text(key)}: {_said(inner)}" for key, inner in value.items())
+            return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items())
         case list():
             return ", ".join(filter(None, map(_said, value)))
         case _:
             return _text(value)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: Any) -> list[str]:
     """The texts in a value, in their order."""
-    match value:
-        case dict():
-            for key, inner in value.items():
-                yield _text(key)
-                yield from _leaves(inner)
-        case list():
-            for inner in value:
-                yield from _leaves(inner)
-        case _:
-            yield _text(value)
+    if not isinstance(value, dict | list):
+        return [_text(value)]
+    inner = chain(*value.items()) if isinstance(value, dict) else value
+    return [text for each in inner for text in _leaves(each)]
 
 
 def document_date(values: dict[str, Any]) -> str | None:
@@ -152,97 +143,82 @@ def document_date(values: dict[str, Any]) -> str | None:
 
 
 def _dates(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The names under which a date of the document stands, folded, and the dates."""
+    """The valid dates of the document with their lower-case names, the most important first."""
     for key in _DATE_KEYS:
-        match = _DATE.match(_text(_value(values, key)).strip())
-        if match and (found := _iso_date(match)):
-            yield key, found
+        if match := _DATE.match(_text(_value(values, key)).strip()):
+            with suppress(ValueError):
+                yield key, date(*map(int, match.groups())).isoformat()
 
 
 def _mapping(block: str) -> dict[str, Any]:
     try:
-        value = _Builder().build(yaml.parse(block, Loader=_LOADER))
+        value = _Reader(block).document()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 2}" if mark else ""
         raise _RefusedError(f"it is not valid YAML{where}") from None
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
+    if not isinstance(value, dict | None):
         raise _RefusedError("it is not a list of names and values")
-    return value
+    return value or {}
 
 
-class _Builder:
-    """Events → plain values, iteratively, with bounds on depth and on what aliases unfold to."""
+class _Reader:
+    """Reads events into plain values, with bounds on depth and on what aliases unfold to."""
 
-    def __init__(self) -> None:
-        self._open: list[_Container] = []
-        self._root: Any = None
+    def __init__(self, block: str) -> None:
+        self._events: Iterator[yaml.Event] = yaml.parse(block, Loader=_LOADER)
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._nodes = 0
-        self._is_begun = False
 
-    def build(self, events: Iterator[yaml.Event]) -> Any:
-        for event in events:
-            match event:
-                case yaml.ScalarEvent():
-                    self._add(_scalar(event), 1 + len(event.value) // 100, event.anchor)
-                case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                    self._enter(
-                        _Container(isinstance(event, yaml.MappingStartEvent), event.anchor, self._nodes)
-                    )
-                case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                    container = self._open.pop()
-                    self._add(container.value(), 1, container.anchor, container.nodes_before)
-                case yaml.AliasEvent():
-                    self._add(*self._anchored(event.anchor), None)
-                case yaml.DocumentStartEvent():
-                    self._begin()
-        return self._root
+    def document(self) -> Any:
+        """The value of the only document, or None if there is none."""
+        value, documents = None, 0
+        for event in self._events:
+            if isinstance(event, yaml.NodeEvent):
+                value = self._value(event, 0)
+            documents += isinstance(event, yaml.DocumentStartEvent)
+            if documents > 1:
+                raise _RefusedError("it holds more than one YAML document")
+        return value
 
-    def _begin(self) -> None:
-        if self._is_begun:
-            raise _RefusedError("it holds more than one YAML document")
-        self._is_begun = True
+    def _value(self, event: Any, depth: int) -> Any:
+        before = self._nodes
+        match event:
+            case yaml.AliasEvent():
+                return self._anchored(event.anchor)
+            case yaml.ScalarEvent():
+                value = _scalar(event)
+                self._count(1 + len(event.value) // 100)
+            case _ if depth == _MAX_DEPTH:
+                raise _RefusedError(f"it is nested more than {_MAX_DEPTH} levels deep")
+            case _:
+                inner = takewhile(lambda each: not isinstance(each, yaml.CollectionEndEvent), self._events)
+                items = [self._value(each, depth + 1) for each in inner]
+                value = items if isinstance(event, yaml.SequenceStartEvent) else _named(items)
+                self._count(1)
+        if event.anchor:
+            self._anchors[event.anchor] = value, self._nodes - before
+        return value
 
-    def _enter(self, container: _Container) -> None:
-        if len(self._open) >= _MAX_DEPTH:
-            raise _RefusedError(f"it is nested more than {_MAX_DEPTH} levels deep")
-        self._open.append(container)
+    def _anchored(self, anchor: str | None) -> Any:
+        if not anchor or anchor not in self._anchors:
+            raise _RefusedError(f"nothing is called {anchor!r} before it is used")
+        value, nodes = self._anchors[anchor]
+        self._count(nodes)
+        return value
 
-    def _add(self, value: Any, nodes: int, anchor: str | None, nodes_before: int | None = None) -> None:
-        before = self._nodes if nodes_before is None else nodes_before
+    def _count(self, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > _MAX_NODES:
             raise _RefusedError(f"it unfolds to more than {_MAX_NODES} values")
-        if anchor:
-            self._anchors[anchor] = (value, self._nodes - before)
-        if self._open:
-            self._open[-1].items.append(value)
-        else:
-            self._root = value
-
-    def _anchored(self, anchor: str | None) -> tuple[Any, int]:
-        if anchor is None or anchor not in self._anchors:
-            raise _RefusedError(f"nothing is called {anchor!r} before it is used")
-        return self._anchors[anchor]
 
 
-@dataclass(slots=True)
-class _Container:
-    is_mapping: bool
-    anchor: str | None
-    nodes_before: int
-    items: list[Any] = field(default_factory=list)
-
-    def value(self) -> Any:
-        if not self.is_mapping:
-            return self.items
-        names = [_said(key) for key in self.items[::2]]
-        if twice := private.said_twice(names):
-            raise _RefusedError(f"it has the key {twice!r} more than once")
-        return dict(zip(names, self.items[1::2], strict=True))
+def _named(items: list[Any]) -> dict[str, Any]:
+    """A mapping of names and values that follow each other."""
+    names = [_said(key) for key in items[::2]]
+    if twice := private.said_twice(names):
+        raise _RefusedError(f"it has the key {twice!r} more than once")
+    return dict(zip(names, items[1::2], strict=True))
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
@@ -262,21 +238,12 @@ def _scalar(event: yaml.ScalarEvent) -> Any:
 def _iso(raw: str) -> str:
     """``2024-3-5`` and ``2024-03-05 10:20`` as ISO 8601, everything else as it is."""
     match = _DATE.match(raw)
-    if match and match.end() == len(raw):
-        return _iso_date(match) or raw
-    if _TIME.match(raw):
-        try:
+    with suppress(ValueError):
+        if match and match.end() == len(raw):
+            return date(*map(int, match.groups())).isoformat()
+        if _TIME.match(raw):
             return datetime.fromisoformat(raw).isoformat()
-        except ValueError:
-            return raw
     return raw
-
-
-def _iso_date(match: re.Match[str]) -> str | None:
-    try:
-        return date(*map(int, match.groups())).isoformat()
-    except ValueError:
-        return None
 
 
 def _value(values: dict[str, Any], *keys: str) -> Any:
@@ -285,30 +252,24 @@ def _value(values: dict[str, Any], *keys: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A value as its author wrote it; containers are no text (a key made of one gets its repr)."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return str(value).lower()
-        case _:
-            return str(value)
+    """A scalar as its author wrote it."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _strings(value: Any, separator: re.Pattern[str]) -> list[str]:
-    if isinstance(value, list):
-        parts = [_text(item) for item in value if not isinstance(item, list | dict)]
-    elif isinstance(value, dict):
-        parts = []
-    else:
-        parts = separator.split(_text(value))
-    return [part.strip() for part in parts if part.strip()]
+def _strings(value: Any, separator: str) -> list[str]:
+    """The scalars of a list, or the parts of one; a mapping has none."""
+    if isinstance(value, dict):
+        return []
+    parts = value if isinstance(value, list) else re.split(separator, _text(value))
+    texts = (_text(part).strip() for part in parts if not isinstance(part, list | dict))
+    return list(filter(None, texts))
 
 
 def unique(names: list[str]) -> tuple[str, ...]:
-    """``names`` without repetitions that differ at most in case; the first spelling stays."""
+    """``names`` without empty ones and without repetitions in another case; the first spelling stays."""
     seen: dict[str, str] = {}
-    for name in names:
-        if name:
-            seen.setdefault(name.casefold(), name)
+    for name in filter(None, names):
+        seen.setdefault(name.casefold(), name)
     return tuple(seen.values())

@@ -1,7 +1,7 @@
 """Whether a note says in its front matter that it is private.
 
-A guest must never see a note that was meant to be private, so only a plain no is a no. Front matter that
-names ``private`` and cannot be read for certain makes the note private, too, and says why.
+A guest must never see a note that was meant to be private, so only a plain no is a no. A note is private,
+with a warning that says why, when its front matter names ``private`` and cannot be read for certain.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 UNSURE = "It is private to be safe: "
@@ -74,8 +74,7 @@ def of_beginning(text: str) -> Claim:
     if not opening:
         return Claim()
     is_toml = opening[1] == "+++"
-    closing = _CLOSE_TOML.search(text, opening.end()) if is_toml else None
-    if closing:
+    if is_toml and (closing := _CLOSE_TOML.search(text, opening.end())):
         block = text[opening.end() : closing.start()]
     else:
         block = "\n".join(takewhile(_is_setting, text[opening.end() :].splitlines()))
@@ -92,9 +91,8 @@ def _settings(values: Mapping[str, Any]) -> Iterator[Any]:
         if key.strip().lower() == "private":
             yield value
         elif key.strip() == _MERGE:
-            for merged in value if isinstance(value, list) else [value]:
-                if isinstance(merged, dict):
-                    yield from _settings(merged)
+            merged = value if isinstance(value, list) else [value]
+            yield from chain(*(_settings(each) for each in merged if isinstance(each, dict)))
 
 
 def _plain(value: Any) -> str:
