@@ -150,7 +150,7 @@ def test_while_the_server_is_away_words_find_and_a_notice_says_so(
     answer = away.search(OWNER, "subject1", ["s"])
     assert answer.hits[0].document.path == "01.md"
     [notice] = answer.notices
-    assert notice.message.startswith("Store 's' is searched by words only. Ollama at")
+    assert notice.message.startswith("Only words are searched in store 's'. Ollama at")
     assert away.stores.info(OWNER, "s").dimension == 768
 
 
