@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from rag_core.errors import StoreDamaged, StoreError
@@ -189,6 +189,13 @@ class OpenedFile:
         return StoreError(f"Store {self.path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
 
 
+class _Reader(NamedTuple):
+    """A connection for reading, and how the file could be read when it was opened."""
+
+    db: sqlite3.Connection
+    rights: Rights
+
+
 class Readers:
     """At most READERS read-only connections to one file, lent to one thread at a time."""
 
@@ -196,7 +203,7 @@ class Readers:
         self._file = file
         self._free = threading.Semaphore(READERS)
         self._lock = threading.Lock()  # guards what follows
-        self._idle: list[tuple[sqlite3.Connection, _Rights]] = []
+        self._idle: list[_Reader] = []
         self._closed = False
         self._lent = threading.local()
 
@@ -211,60 +218,59 @@ class Readers:
             raise RuntimeError("this thread has a connection of this store already; pass it on")
         try:
             with self._free:
-                reader, rights = self._take()
+                reader = self._take()
                 self._lent.one = True  # a second one could be the one that everybody waits for
                 try:
-                    reader.execute("BEGIN")
-                    yield reader
+                    reader.db.execute("BEGIN")
+                    yield reader.db
                 except Exception as error:
-                    raise_unreadable(reader, self._file.path, error)
+                    raise_unreadable(reader.db, self._file.path, error)
                     raise
                 finally:
                     self._lent.one = False
-                    if reader.in_transaction:
-                        reader.execute("ROLLBACK")
+                    if reader.db.in_transaction:
+                        reader.db.execute("ROLLBACK")
                     with self._lock:
-                        self._idle.append((reader, rights))
+                        self._idle.append(reader)
                     if self._closed:
                         self.close()
         except StoreError as error:
             error.store = self._file.path.stem
             raise
 
-    def _take(self) -> tuple[sqlite3.Connection, _Rights]:
-        rights = _rights(self._file.path)
+    def _take(self) -> _Reader:
+        now = rights(self._file.path)
         with self._lock:
             if self._closed:
                 raise self._file.gone()
             while self._idle:
-                db, opened_with = self._idle.pop()
-                if opened_with == rights:
-                    return db, rights
-                db.close()
-        still, *_ = rights
-        db = connect(self._file.path, STILL if still else "ro", self._file.busy_timeout_s)
+                known = self._idle.pop()
+                if known.rights == now:
+                    return known
+                known.db.close()
+        db = connect(self._file.path, STILL if now.is_still else "ro", self._file.busy_timeout_s)
         try:
             self._file.require()
         except StoreError:
             db.close()
             raise
-        return db, rights
+        return _Reader(db, now)
 
     def drop_stale(self) -> None:
         """Close what was opened when there were other rights on the file."""
         now = rights(self._file.path)
         with self._lock:
-            for db, opened_with in self._idle:
-                if opened_with != rights:
-                    db.close()
-            self._idle = [each for each in self._idle if each[1] == rights]
+            stale = [each for each in self._idle if each.rights != now]
+            self._idle = [each for each in self._idle if each.rights == now]
+        for each in stale:
+            each.db.close()
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
         with self._lock:
             self._closed = True
             while self._idle:
-                self._idle.pop()[0].close()
+                self._idle.pop().db.close()
 
 
 class Writer:

@@ -10,7 +10,6 @@ import difflib
 import json
 import posixpath
 import sqlite3
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
