@@ -92,7 +92,7 @@ _FULL: Final = (
     _page("search cards", "/?q=heron&k=4", "Passages 1 to 4"),
     _page("search filters", "/?q=heron&min=0.05&type=markdown", "Clear filters", _MORE),
     _page("search passage", "/?q=heron", "Lines", unfold("Whole passage")),
-    _page("search table", "/?q=heron&view=table", "fit"),
+    _page("search table", "/?q=heron&view=table", "match"),
     _page("search row", "/?q=heron&view=table", "Lines", tick_row),
     _page("search nothing", "/?q=%22no+such+words%22", "Take the quotes away"),
     _page("search near", "/?q=zebra+crossing", "Heron", unfold("The nearest passages")),
