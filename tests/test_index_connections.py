@@ -46,7 +46,7 @@ def test_amazon_is_not_asked_while_nothing_names_it(
     found = connection(library, "s3vectors")
     assert (found.state, found.unasked, amazon.seen) == ("not set up", True, [])
     assert found.where_text_goes == "If it is used, text stays on this machine"
-    assert "credentials from the environment are at hand" in found.sentence
+    assert "credentials from the environment were found" in found.sentence
     assert connection(library, "s3vectors", ask_all=True).state == "ready"
 
 

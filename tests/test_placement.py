@@ -88,7 +88,7 @@ def test_a_guest_is_not_told_where_the_vectors_are(
     monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)  # so few are compared without the index
     cut_off(amazon)
     notices = remote_zoo.search(GUEST, "otter").notices
-    assert "not at hand" in notices[0].message
+    assert "not available" in notices[0].message
     assert "commonplace-zoo" not in str(notices)
     assert remote_zoo.stores.info(GUEST, "zoo").address == ""
 
@@ -312,7 +312,7 @@ def test_a_guest_is_not_told_which_server_is_silent(hurried: Library, amazon: Se
         answer = hurried.search(GUEST, "otter", ["zoo"])
         assert answer.hits
         assert [notice.message for notice in answer.notices] == [
-            "Only words are searched in store 'zoo'. The vector index is not at hand just now."
+            "Only words are searched in store 'zoo'. The vector index is not available just now."
         ]
 
 

@@ -310,4 +310,4 @@ def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Pat
     index(library, "s", notes)
     away = make(ollama_url=nobody())
     [notice] = away.search(Viewer("guest", stores=frozenset({"s"})), "subject1", ["s"]).notices
-    assert notice.message == "Only words are searched in store 's'. The embedder is not at hand just now."
+    assert notice.message == "Only words are searched in store 's'. The embedder is not available just now."

@@ -53,7 +53,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
         st.session_state[_FOUND] = [name for each in found for name in each.embedders]
         if at_hand(viewer) != before:
             st.rerun()
-        st.html(hits.paragraphs("No other embedder is at hand.", status=True))
+        st.html(hits.paragraphs("No other embedder is available.", status=True))
         st.page_link(SETTINGS_PAGE, label="Settings → Connections says why", icon=":material/settings:")
 
 
@@ -61,7 +61,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
 
 
 def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
-    """A form with the embedders that are at hand, and what came of the sentence."""
+    """A form to try an available embedder, and its result."""
     st.header("Try an embedder", anchor=False)
     st.html(
         hits.paragraphs(

@@ -51,7 +51,7 @@ _STATUS: Mapping[type[RagError], int] = {
 }
 _WITHOUT_DETAILS: Mapping[int, RagError] = {
     500: RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
-    502: RagError("A model that is needed is not at hand just now.", "Try again later."),
+    502: RagError("A model that is needed is not available just now.", "Try again later."),
     503: RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
 UNFORESEEN = RagError(

@@ -206,14 +206,14 @@ def check_s3vectors(options: S3Options, *, wanted: bool, own: Callable[[], Seque
     client = S3Service(replace(options, timeout=CHECK_S))
     try:
         place, method = _configured(options)
-        at_hand = f"credentials from {method} are at hand" if method else "no credentials are at hand"
+        credentials = f"credentials from {method} were found" if method else "no credentials were found"
         if not place:
-            return Found("not set up", f"No region is set; {at_hand}.", _CONFIGURE)
+            return Found("not set up", f"No region is set; {credentials}.", _CONFIGURE)
         goes = destination(client.endpoint)
         if not wanted:
             sentence = "No store or setting uses it, so it was not asked."
             step = say("ask_amazon") if method else _CONFIGURE
-            said = f"{sentence} For {place}, {at_hand}."
+            said = f"{sentence} For {place}, {credentials}."
             return Found("not set up", said, step, goes, unasked=bool(method))
         try:
             client.call("list_vector_buckets", 1, maxResults=1)

@@ -151,7 +151,7 @@ class Searching(Service):
             return Scope(opened.store, self._stores.index(opened), vector, active.id)
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
-            trouble = error if may_know else EmbedderError("The embedder is not at hand just now.")
+            trouble = error if may_know else EmbedderError("The embedder is not available just now.")
             return Scope(opened.store, opened.local, trouble=trouble)
 
 

@@ -167,7 +167,7 @@ def _search_scope(
         try:
             listed = _search_store(scope, query, options, viewer)
         except VectorError as error:
-            trouble = error if viewer.is_owner else VectorError("The vector index is not at hand just now.")
+            trouble = error if viewer.is_owner else VectorError("The vector index is not available just now.")
             scope = replace(scope, vector=None, trouble=trouble)
             listed = _search_store(scope, query, options, viewer)
         if listed.is_current:
