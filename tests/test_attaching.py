@@ -271,7 +271,7 @@ def test_an_exported_store_keeps_its_vectors_and_loses_its_index(
     zoo: Library, second: Library, tmp_path: Path
 ) -> None:
     zoo.stores.export(OWNER, "zoo", tmp_path / "zoo.commonplace")
-    info = second.stores.take_in(OWNER, tmp_path / "zoo.commonplace")
+    info = second.stores.import_file(OWNER, tmp_path / "zoo.commonplace")
     assert (info.backend, info.address, info.unsent) == ("local", "", 0)
     assert contents(second, "zoo").keys() == contents(zoo, "zoo").keys()
     assert (

@@ -255,7 +255,7 @@ def take_elsewhere(ledger: Ledger, settings: Settings, file: Path) -> None:
     ledger.begins()
     library.stores.export(OWNER, "s", file)
     ledger.write("exported")
-    library.stores.take_in(OWNER, file, "copy")
+    library.stores.import_file(OWNER, file, "copy")
     ledger.write("imported")
     library.close()
 
@@ -280,12 +280,12 @@ def test_exports_and_imports_that_are_killed_leave_a_whole_store_or_none(
         if not file.exists():
             library.stores.export(OWNER, "s", file)
         if "copy" not in library.stores.names(OWNER):
-            library.stores.take_in(OWNER, file, "copy")
+            library.stores.import_file(OWNER, file, "copy")
         for name in library.stores.names(OWNER):
             check_library(library, name)
             assert contents(library, name) == expected
 
     library.stores.delete(OWNER, "copy")
-    library.stores.take_in(OWNER, file, "copy")
+    library.stores.import_file(OWNER, file, "copy")
     assert [path.name for path in library.settings.store_dir.glob(".*")] == []
     assert [path.name for path in tmp_path.glob(".*")] == []

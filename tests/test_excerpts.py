@@ -83,18 +83,18 @@ def test_a_guest_reads_no_private_document_and_is_told_of_none(sea: Library) -> 
 
 def test_the_store_that_is_meant(library: Library, notes: Path) -> None:
     with pytest.raises(NotFound, match="no store yet"):
-        library.stores.one(OWNER)
+        library.stores.resolve(OWNER)
     index(library, "s", notes)
-    assert library.stores.one(OWNER) == library.stores.one(OWNER, "s") == "s"
+    assert library.stores.resolve(OWNER) == library.stores.resolve(OWNER, "s") == "s"
     index(library, "other", notes)
     with pytest.raises(InvalidInput) as several:
-        library.stores.one(OWNER)
+        library.stores.resolve(OWNER)
     assert "other, s" in several.value.suggestion
-    assert library.stores.one(GUEST) == "s", "the only one that is granted"
+    assert library.stores.resolve(GUEST) == "s", "the only one that is granted"
     with pytest.raises(NotFound) as ungranted:
-        library.stores.one(GUEST, "other")
+        library.stores.resolve(GUEST, "other")
     with pytest.raises(NotFound) as unknown:
-        library.stores.one(GUEST, "mother")
+        library.stores.resolve(GUEST, "mother")
     assert str(ungranted.value).replace("other", "…") == str(unknown.value).replace("mother", "…")
 
 

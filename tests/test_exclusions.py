@@ -170,7 +170,7 @@ def test_a_file_that_is_taken_back_is_read_and_nothing_else(library: Library, sh
     library.files.exclude(OWNER, "s", "tea.md")
     run(library)
     (shelf / "pot.md").write_text("# Pot\n\nThe pot is broken.\n")
-    library.files.take_back(OWNER, "s", "tea.md")
+    library.files.include(OWNER, "s", "tea.md")
     assert outcomes(run(library)) == {"tea.md": "added"}
     assert found(library, "tea stands") == ["tea.md"]
     assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}

@@ -52,10 +52,12 @@ def test_a_guest_is_told_nothing_of_the_disk(library: Library, shelf: Path) -> N
 def test_an_answer_that_was_kept_is_compared_anew(library: Library, shelf: Path) -> None:
     kept = library.search(OWNER, "tea")
     (shelf / "tea.md").unlink()
-    [now] = [hit for hit in library.searching.compared(OWNER, kept).hits if hit.document.path == "tea.md"]
+    [now] = [
+        hit for hit in library.searching.with_file_states(OWNER, kept).hits if hit.document.path == "tea.md"
+    ]
     assert now.document.state == "missing"
     guests = library.search(GUEST, "tea")
-    assert library.searching.compared(GUEST, guests) == guests
+    assert library.searching.with_file_states(GUEST, guests) == guests
 
 
 def test_the_command_line_says_it_below_the_passage(run: Run, library: Library, shelf: Path) -> None:

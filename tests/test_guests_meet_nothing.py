@@ -122,7 +122,7 @@ def looks(library: Library) -> dict[str, Any]:
         "facets": lambda: library.documents.facets(GUEST),
         "facets of it": lambda: library.documents.facets(GUEST, ["notes"]),
         "documents": lambda: library.documents.all(GUEST, "notes"),
-        "the store that is meant": lambda: library.stores.one(GUEST),
+        "the store that is meant": lambda: library.stores.resolve(GUEST),
     }
     for path in (*OPEN, *SECRET, "hidden", "hidden/", "HIDDEN/gift.md", "gift", ""):
         reads[f"excerpt {path}"] = partial(library.documents.excerpt, GUEST, "notes", path)
@@ -245,7 +245,7 @@ def by_an_import(library: Library) -> None:
     packed = library.settings.data_dir.parent / "notes.commonplace"
     library.stores.export(OWNER, "notes", packed)
     library.stores.delete(OWNER, "notes")
-    library.stores.take_in(OWNER, packed)
+    library.stores.import_file(OWNER, packed)
 
 
 def by_a_failure(library: Library) -> None:

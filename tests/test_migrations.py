@@ -84,7 +84,7 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
     (notes / "a.md").write_text(f"# A\n\n{TEXT}\n")
     index(library, "s", notes)
     library.files.exclude(OWNER, "s", "a.md")
-    library.files.take_back(OWNER, "s", "a.md")
+    library.files.include(OWNER, "s", "a.md")
     index(library, "s")
     library.close()
     path = library.settings.store_dir / "s.db"

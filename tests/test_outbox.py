@@ -96,7 +96,7 @@ def test_passages_that_are_taken_out_by_hand_and_cleared_stores_follow(
 ) -> None:
     outbox.flush(store, index)
     [passage] = library.documents.get(OWNER, "zoo", "5.md").chunks
-    library.documents.take_out_passages(OWNER, "zoo", [passage.key])
+    library.documents.remove_passages(OWNER, "zoo", [passage.key])
     assert library.jobs.requested(OWNER, "zoo"), "for the index to be told"
     assert outbox.flush(store, index) == outbox.Flushed(deleted=1)
     assert_alike(store, index)

@@ -37,7 +37,7 @@ def test_an_export_goes_into_the_exports_folder_and_can_be_downloaded(garden: Li
     file = garden.settings.data_dir / "exports" / "garden.commonplace"
     assert f"Exported 3 passages of 3 files to {file}" in texts(app)
     assert [button.proto.label for button in app.get("download_button")] == ["Download"]
-    assert garden.stores.take_in(OWNER, file, "again").file_count == 3
+    assert garden.stores.import_file(OWNER, file, "again").file_count == 3
 
 
 def test_an_existing_file_is_replaced_only_when_that_is_ticked(garden: Library, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_path_outside_the_folders_is_refused(library: Library, shelf: Path, pa
     with pytest.raises(InvalidInput):
         library.jobs.request_path(OWNER, "s", path.replace("{notes}", str(shelf)))
     assert not library.jobs.requested(OWNER, "s")
-    for way in (library.jobs.request_below, library.files.called):
+    for way in (library.jobs.request_below, library.files.path_of):
         if path not in ("{notes}", ""):
             with pytest.raises((InvalidInput, NotFound)):
                 way(OWNER, "s", path.replace("{notes}", str(shelf)))
@@ -126,7 +126,7 @@ def test_a_folder_is_brought_up_to_date_and_nothing_beside_it(
 
 def test_passages_are_taken_out_until_their_file_changes(library: Library, shelf: Path) -> None:
     keys = passages(library)
-    assert library.documents.take_out_passages(OWNER, "s", [keys["Black"]]) == 1
+    assert library.documents.remove_passages(OWNER, "s", [keys["Black"]]) == 1
     check_library(library, "s")
     assert set(passages(library)) == set(keys) - {"Black"}
     assert found(library, '"left to oxidise"') == []
@@ -144,7 +144,7 @@ def test_passages_are_taken_out_until_their_file_changes(library: Library, shelf
 def test_a_vector_that_another_passage_needs_stays(library: Library, shelf: Path) -> None:
     write(shelf, {"copy.md": NOTES["tea.md"]})
     index(library, "s")
-    library.documents.take_out_passages(OWNER, "s", list(passages(library).values()))
+    library.documents.remove_passages(OWNER, "s", list(passages(library).values()))
     check_library(library, "s")
     assert library.stores.info(OWNER, "s").pending == 0
 

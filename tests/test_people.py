@@ -112,7 +112,7 @@ def test_an_imported_store_is_shared_with_nobody(library: Library, tmp_path: Pat
     library.sharing.share(OWNER, ADA, ["notes"])
     packed = library.stores.export(OWNER, "notes", tmp_path / "notes.commonplace")
     library.stores.delete(OWNER, "notes")
-    library.stores.take_in(OWNER, packed.path)
+    library.stores.import_file(OWNER, packed.path)
     assert library.stores.names(OWNER) == ["notes", "work"]
     assert library.sharing.viewer_for(ADA) is None
 
@@ -127,13 +127,13 @@ def test_a_store_that_could_not_be_made_leaves_every_grant_as_it_was(
         with pytest.raises(StoreError):
             library.create_store(OWNER, "notes", "hashing")
         with pytest.raises(StoreError):
-            library.stores.take_in(OWNER, packed, "notes")
+            library.stores.import_file(OWNER, packed, "notes")
         with pytest.raises(StoreError):
             library.stores.rename(OWNER, "work", "notes")
     with pytest.raises(InvalidInput):
         library.create_store(OWNER, "notes", "no such embedder")
     assert library.sharing.people(OWNER) == before != []
-    library.stores.take_in(OWNER, packed, "notes")
+    library.stores.import_file(OWNER, packed, "notes")
     assert library.sharing.people(OWNER) == []
 
 

@@ -47,7 +47,7 @@ def info(library: Library, store: str) -> Any:
 
 
 def test_a_store_that_was_exported_and_imported_answers_the_same(sea: Library, exported: Path) -> None:
-    imported = sea.stores.take_in(OWNER, exported, "back")
+    imported = sea.stores.import_file(OWNER, exported, "back")
 
     assert imported.name == "back"
     assert answers(sea, "back") == answers(sea, "sea")
@@ -56,14 +56,14 @@ def test_a_store_that_was_exported_and_imported_answers_the_same(sea: Library, e
 
 
 def test_private_notes_travel_and_stay_private(sea: Library, exported: Path) -> None:
-    sea.stores.take_in(OWNER, exported, "back")
+    sea.stores.import_file(OWNER, exported, "back")
     assert found(sea, "secret", "back") == ["diary.md"]
     guest = Viewer("ann", stores=frozenset({"back"}))
     assert "diary.md" not in [each.path for each in sea.documents.all(guest, "back")]
 
 
 def test_an_import_goes_on_where_the_store_was(sea: Library, exported: Path, notes: Path) -> None:
-    sea.stores.take_in(OWNER, exported, "back")
+    sea.stores.import_file(OWNER, exported, "back")
     (notes / "boats.md").write_text("# Boats\n\nA catamaran.\n", "utf-8")
 
     job = index(sea, "back")
@@ -92,7 +92,7 @@ def test_a_file_of_the_first_format_is_imported(sea: Library, exported: Path) ->
         "members": {"store.db": {"size": 1, "sha256": ""}},
     }
     portable_file.write(exported, portable_file.members(exported)["store.db"], about)
-    sea.stores.take_in(OWNER, exported, "back")
+    sea.stores.import_file(OWNER, exported, "back")
     assert answers(sea, "back") == answers(sea, "sea")
 
 
@@ -133,7 +133,7 @@ def test_a_store_can_be_exported_in_the_middle_of_a_run(
     gate.open()
     assert run.end().state == "done"
     store.close()
-    imported = library.stores.take_in(OWNER, file, "half")
+    imported = library.stores.import_file(OWNER, file, "half")
 
     assert (imported.file_count, imported.pending) == (100, 100)
     assert library.jobs.all(OWNER, "half") == []
@@ -161,7 +161,7 @@ def test_writers_do_not_wait_for_an_export(sea: Library, tmp_path: Path) -> None
     exported = sea.stores.export(OWNER, "sea", tmp_path, write)
 
     assert len(set(generations)) == len(generations) > 1
-    assert sea.stores.take_in(OWNER, exported.path, "back").file_count == 5
+    assert sea.stores.import_file(OWNER, exported.path, "back").file_count == 5
 
 
 # --- the target -------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_a_target_that_cannot_be_one_is_refused(sea: Library, tmp_path: Path, na
 def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported: Path, name: str) -> None:
     before = contents(sea, "sea")
     with pytest.raises(InvalidInput, match="A store called 'sea' exists already") as refused:
-        sea.stores.take_in(OWNER, exported, name)
+        sea.stores.import_file(OWNER, exported, name)
     assert "another name, or delete that store first" in refused.value.suggestion
     assert contents(sea, "sea") == before
 
@@ -220,12 +220,12 @@ def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported
 @pytest.mark.parametrize("name", ["../x", "a" * 64, ".hidden", "a b", "x\n"])
 def test_a_name_that_no_store_can_have_is_refused(sea: Library, exported: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be a store's name"):
-        sea.stores.take_in(OWNER, exported, name)
+        sea.stores.import_file(OWNER, exported, name)
     about = portable_file.manifest(exported)
     about["store"]["name"] = name
     portable_file.write(exported, portable_file.members(exported)["store.db"], about)
     with pytest.raises(InvalidInput, match="cannot be a store's name"):
-        sea.stores.take_in(OWNER, exported)
+        sea.stores.import_file(OWNER, exported)
     assert sea.stores.names(OWNER) == ["sea"]
 
 
@@ -236,7 +236,7 @@ def test_folders_that_are_not_here_are_paused_and_named(
     sea: Library, exported: Path, notes: Path, tmp_path: Path
 ) -> None:
     notes.rename(tmp_path / "elsewhere")
-    imported = sea.stores.take_in(OWNER, exported, "back")
+    imported = sea.stores.import_file(OWNER, exported, "back")
 
     assert [source.paused for source in imported.sources] == [True]
     assert len(imported.notices) == 1
@@ -250,7 +250,7 @@ def test_folders_that_are_not_here_are_paused_and_named(
 def test_folders_that_are_here_are_named_because_the_next_run_reads_them(
     sea: Library, exported: Path, notes: Path
 ) -> None:
-    imported = sea.stores.take_in(OWNER, exported, "back")
+    imported = sea.stores.import_file(OWNER, exported, "back")
     assert [source.paused for source in imported.sources] == [False]
     assert imported.notices == (
         f"The next run compares the store with 1 folder of this computer: '{notes}'.",
@@ -261,7 +261,7 @@ def test_a_folder_that_holds_the_whole_home_is_paused(
     sea: Library, exported: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(notes))
-    imported = sea.stores.take_in(OWNER, exported, "back")
+    imported = sea.stores.import_file(OWNER, exported, "back")
     assert [source.paused for source in imported.sources] == [True]
     assert imported.notices == (
         f"Folders that hold so much that they should be chosen here are paused: '{notes}'.",
@@ -284,7 +284,7 @@ def test_a_store_of_an_older_version_is_brought_up_to_date(
         )  # fmt: skip
     portable_file.with_store(exported, old.read_bytes(), schema=1)
 
-    imported = sea.stores.take_in(OWNER, exported, "old")
+    imported = sea.stores.import_file(OWNER, exported, "old")
 
     assert imported.created_at == "2026-01-01T00:00:00Z"
     assert sea.upkeep.verify(OWNER, "old").sound

@@ -34,7 +34,7 @@ def file(library: Library, notes: Path, tmp_path: Path) -> Path:
 def refusal(library: Library, file: Path, kind: type[RagError] = StoreError) -> str:
     """What is said of a file that is not taken in, once it is sure that nothing is left of it."""
     with pytest.raises(kind) as refused:
-        library.stores.take_in(OWNER, file)
+        library.stores.import_file(OWNER, file)
     assert library.stores.names(OWNER) == []
     assert [path.name for path in library.settings.store_dir.glob("*")] == []
     assert refused.value.suggestion
@@ -300,14 +300,14 @@ def test_runs_and_requests_of_another_computer_are_forgotten(library: Library, f
         db.execute("INSERT INTO requests (kind, created_at) VALUES ('index', '')")
 
     portable_file.changed(file, change)
-    library.stores.take_in(OWNER, file)
+    library.stores.import_file(OWNER, file)
     assert library.jobs.all(OWNER, "s") == []
     assert not library.jobs.requested(OWNER, "s")
 
 
 def test_folders_are_never_taken_for_here_when_they_cannot_be(library: Library, file: Path) -> None:
     portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' || x'00' AS BLOB)"))
-    assert library.stores.take_in(OWNER, file).sources[0].paused
+    assert library.stores.import_file(OWNER, file).sources[0].paused
     library.stores.delete(OWNER, "s")
     portable_file.changed(file, lambda db: db.execute("UPDATE sources SET root = CAST('.' AS BLOB)"))
-    assert library.stores.take_in(OWNER, file).sources[0].paused
+    assert library.stores.import_file(OWNER, file).sources[0].paused

@@ -59,7 +59,7 @@ def test_an_import_that_is_stopped_leaves_nothing(
     sea: Library, exported: Path, phase: str, part: float
 ) -> None:
     with pytest.raises(Stop):
-        sea.stores.take_in(OWNER, exported, "back", stop_at(phase, part))
+        sea.stores.import_file(OWNER, exported, "back", stop_at(phase, part))
     assert sea.stores.names(OWNER) == ["sea"]
     assert leftovers(sea) == []
 
@@ -67,7 +67,7 @@ def test_an_import_that_is_stopped_leaves_nothing(
 def test_export_and_import_tell_how_far_they_are(sea: Library, tmp_path: Path) -> None:
     told: list[Transfer] = []
     file = sea.stores.export(OWNER, "sea", tmp_path, told.append).path
-    sea.stores.take_in(OWNER, file, "back", told.append)
+    sea.stores.import_file(OWNER, file, "back", told.append)
     for phase in ("copying", "packing", "unpacking"):
         done = [now.done for now in told if now.phase == phase]
         assert done == sorted(done)
@@ -85,7 +85,7 @@ def test_a_full_disk_ends_an_export_and_nothing_is_left(sea: Library, tmp_path: 
 
 def test_a_full_disk_ends_an_import_and_nothing_is_left(sea: Library, exported: Path) -> None:
     with no_file_grows(), pytest.raises(StoreError, match="'back' cannot be made") as refused:
-        sea.stores.take_in(OWNER, exported, "back")
+        sea.stores.import_file(OWNER, exported, "back")
     assert "is not full" in refused.value.suggestion
     assert sea.stores.names(OWNER) == ["sea"]
     assert leftovers(sea) == []
@@ -125,7 +125,7 @@ library = Library.open(Settings(home, home / "models", ()))
 if sys.argv[3] in ("copying", "packing"):
     library.stores.export(OWNER, "sea", file, stay)
 else:
-    library.stores.take_in(OWNER, file, "back", stay)
+    library.stores.import_file(OWNER, file, "back", stay)
 """
 
 
@@ -145,7 +145,7 @@ def test_a_killed_import_lists_no_store_and_the_next_one_removes_its_leftovers(
     kill_in(sea, "checking", exported)
     assert sea.stores.names(OWNER) == ["sea"]
     assert leftovers(sea)
-    sea.stores.take_in(OWNER, exported, "back")
+    sea.stores.import_file(OWNER, exported, "back")
     assert leftovers(sea) == []
     assert found(sea, "opens at six", "back") == ["harbour.md"]
 

@@ -175,7 +175,7 @@ def test_rules_go_along_with_a_rename_an_export_and_an_import(shelf: Library, tm
     assert shelf.privacy.rules(OWNER, "sea") == ("tea.md",)
     shelf.stores.export(OWNER, "sea", tmp_path)
     shelf.stores.delete(OWNER, "sea")
-    shelf.stores.take_in(OWNER, tmp_path / "sea.commonplace", "notes")
+    shelf.stores.import_file(OWNER, tmp_path / "sea.commonplace", "notes")
     assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
     assert not {"tea.md", "own.md"} & seen(shelf)
 

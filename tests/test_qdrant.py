@@ -111,11 +111,11 @@ def test_a_passage_of_another_store_is_not_overwritten(qdrant: QdrantServer) -> 
 def test_a_point_has_exactly_the_keys_that_other_programs_read_and_ours(qdrant: QdrantServer) -> None:
     index = opened(options(qdrant), "Work")
     doc = {
-        "path": "projects/work/meeting-notes.md", "title": "Meetings", "chunk_index": 3,
+        "path": "projects/alpha/meeting-notes.md", "title": "Meetings", "chunk_index": 3,
         "heading_path": ["Meetings", "Weekly Standup"],
         "headings": "# Meetings > ## Weekly Standup",
     }  # fmt: skip
-    note = record(doc=doc, metadata={"folder": "projects/work", "tags": ("a",)})
+    note = record(doc=doc, metadata={"folder": "projects/alpha", "tags": ("a",)})
     index.put([note])
     [point] = qdrant.engine.retrieve("notes", [note.key])
     payload = point.payload
@@ -126,8 +126,8 @@ def test_a_point_has_exactly_the_keys_that_other_programs_read_and_ours(qdrant: 
     found = {key: payload[key] for key in SEED_KEYS - {"vault_id", "note_id"}}
     assert found == {
         "vault_name": "Work",
-        "rel_path": "projects/work/meeting-notes.md",
-        "folder": "projects/work",
+        "rel_path": "projects/alpha/meeting-notes.md",
+        "folder": "projects/alpha",
         "heading_path": "# Meetings > ## Weekly Standup",
         "chunk_index": 3,
         "note_title": "Meetings",

@@ -91,7 +91,7 @@ def with_log(sound: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with copy_of(sound, folder) as library, closing(sqlite3.connect(file_of(library))) as other:
         other.execute("SELECT count(*) FROM meta").fetchone()
         library.privacy.set(OWNER, "s", [])
-        library.files.take_back(OWNER, "s", "out.md")
+        library.files.include(OWNER, "s", "out.md")
         index(library, "s")
         library.files.exclude(OWNER, "s", "out.md")
         library.privacy.set(OWNER, "s", ["hidden/**"])

@@ -69,7 +69,7 @@ def test_an_imported_store_neither_switches_nor_sends_private_notes(
     remote_zoo.placement.let_private_leave(OWNER, "zoo", allowed=True)
     remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     remote_zoo.stores.export(OWNER, "zoo", tmp_path / "zoo.commonplace")
-    remote_zoo.stores.take_in(OWNER, tmp_path / "zoo.commonplace", "copy")
+    remote_zoo.stores.import_file(OWNER, tmp_path / "zoo.commonplace", "copy")
     info = remote_zoo.stores.info(OWNER, "copy")
     assert (info.backend, info.address, info.switching, info.sends_private) == ("local", "", "", False)
     assert remote_zoo.upkeep.verify(OWNER, "copy").findings == ()

@@ -72,7 +72,7 @@ READS: dict[str, Callable[[Library, Viewer, str], Any]] = {
     "neighbours": lambda library, viewer, store: library.documents.neighbours(viewer, store, "key"),
     "around": lambda library, viewer, store: library.documents.around(viewer, store, "key"),
     "excerpt": lambda library, viewer, store: library.documents.excerpt(viewer, store, "own.md"),
-    "one_store": lambda library, viewer, store: library.stores.one(viewer, store),
+    "one_store": lambda library, viewer, store: library.stores.resolve(viewer, store),
     "documents": lambda library, viewer, store: library.documents.all(viewer, store),
     "document": lambda library, viewer, store: library.documents.get(viewer, store, "own.md"),
     "facets": lambda library, viewer, store: library.documents.facets(viewer, [store]),
@@ -225,9 +225,9 @@ def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
 # --- what only the owner may do ---------------------------------------------------------
 
 OPEN_TO_ALL = {
-    "stores": {"names", "info", "infos", "generations", "one", "status"},
+    "stores": {"names", "info", "infos", "generations", "resolve", "status"},
     "documents": {"get", "all", "neighbours", "facets", "excerpt", "around"},
-    "searching": {"search", "compared", "warm"},
+    "searching": {"search", "with_file_states", "warm"},
     "asking": {"ask", "conversations", "conversation", "keep_reply", "forget_conversations"},
     "sharing": {"viewer_for", "record_visit", "knows_token"},
 }

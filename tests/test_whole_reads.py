@@ -111,7 +111,7 @@ def test_what_was_imported_was_read_elsewhere(
     library: Library, two_folders: tuple[int, int], tmp_path: Path
 ) -> None:
     library.stores.export(OWNER, "s", tmp_path / "s.commonplace")
-    library.stores.take_in(OWNER, tmp_path / "s.commonplace", "copy")
+    library.stores.import_file(OWNER, tmp_path / "s.commonplace", "copy")
     assert library.jobs.last_begun(OWNER, ["copy"]) == ""
 
 

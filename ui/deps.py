@@ -44,7 +44,7 @@ def search(viewer: Viewer, request: Request, mode: Mode) -> Answer:
     answer = _search(*key)
     if answer.notices:
         _search.clear(*key)
-    return library().searching.compared(viewer, answer)
+    return library().searching.with_file_states(viewer, answer)
 
 
 @st.cache_data(hash_funcs=_HASHED, max_entries=256, show_spinner=False)

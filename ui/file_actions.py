@@ -51,7 +51,7 @@ def _button(
 
 
 def _include(viewer: Viewer, store: str, path: str) -> None:
-    library().files.take_back(viewer, store, path)
+    library().files.include(viewer, store, path)
     st.session_state.pop(file_table.CHOSEN, None)  # the list shows its new state
 
 

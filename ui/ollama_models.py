@@ -55,7 +55,7 @@ def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | 
     if ollama.state in ("unreachable", "refused"):
         return None
     try:
-        return library().models.of_ollama(viewer)
+        return library().models.list_ollama(viewer)
     except Unreachable:
         return None
     except EmbedderError as error:

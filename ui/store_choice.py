@@ -115,7 +115,7 @@ def _name_new_store(viewer: Viewer, folder: Path) -> None:
     st.header("Store", anchor=False)
     st.write("A store holds what was read, ready to be searched. Both boxes may stay as they are.")
     if st.session_state.get(_NAMED_AFTER) != folder or _NAME not in st.session_state:
-        st.session_state[_NAME] = library().sources.name_after(viewer, folder, free=True)
+        st.session_state[_NAME] = library().sources.default_name(viewer, folder, free=True)
         st.session_state[_NAMED_AFTER] = folder
     with st.form("index_create", border=False):
         name = st.text_input("Name of the new store", key=_NAME, autocomplete="off")

@@ -151,7 +151,7 @@ def open_store(info: StoreInfo) -> None:
     st.rerun()
 
 
-# --- taking one in that was exported ---------------------------------------------------
+# --- importing ------------------------------------------------------------------------
 
 
 _PATH: Final = "stores_import_path"
@@ -218,7 +218,10 @@ def _start_import(viewer: Viewer) -> None:
             raise InvalidInput("No file is named.", "Type the path of one, or drop it on the page.")
         forget(("import",))
         if path is not None:
-            file, act = shown(Path(path.name)), lambda report: own.stores.take_in(viewer, path, name, report)
+            file, act = (
+                shown(Path(path.name)),
+                lambda report: own.stores.import_file(viewer, path, name, report),
+            )
         else:
             file, act = uploaded.name, _from_upload(own, viewer, uploaded, name)
         tasks.start(library_name(), "import", file, act)
@@ -249,6 +252,6 @@ def _from_upload(
                     f"What was dropped cannot be kept: {error.strerror}.",
                     "Type the path of the file instead.",
                 ) from error
-            return own.stores.take_in(viewer, file, name, report)
+            return own.stores.import_file(viewer, file, name, report)
 
     return act

@@ -57,7 +57,7 @@ def _status(library: Library, viewer: Viewer, _: requests.Nothing) -> answers.St
 def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -> answers.Files:
     states = given.get("state")
     with field("store"):
-        store = library.stores.one(viewer, given.get("store"))
+        store = library.stores.resolve(viewer, given.get("store"))
         found = library.files.all(viewer, store) if viewer.is_owner else library.documents.all(viewer, store)
     return answers.files(store, (each for each in found if not states or each.state in states), viewer)
 

@@ -52,7 +52,7 @@ def _show(found: list[Connection]) -> None:
 @connections.command("models")
 def connections_models() -> None:
     """List the models that Ollama has."""
-    models = library_of_owner().models.of_ollama(OWNER)
+    models = library_of_owner().models.list_ollama(OWNER)
     value = {"models": [reports.OllamaModel.of(each) for each in models]}
     emit(value, lambda: _show_models(models))
 

@@ -51,7 +51,7 @@ def show(path: str, store: str | None) -> None:
     """
     library = library_of_owner()
     store = store_of_file(library, store, path)
-    path, lines = library.files.lines(OWNER, store, path, current_folder())
+    path, lines = library.files.path_and_lines(OWNER, store, path, current_folder())
     view = (
         library.documents.excerpt(OWNER, store, path, *lines).view
         if lines
@@ -73,9 +73,9 @@ def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     """
     library = library_of_owner()
     store = store_of_file(library, store, path)
-    path, said = library.files.called(OWNER, store, path, current_folder()), ""
+    path, said = library.files.path_of(OWNER, store, path, current_folder()), ""
     if undo:
-        library.files.take_back(OWNER, store, path)
+        library.files.include(OWNER, store, path)
     else:
         library.files.exclude(OWNER, store, path, reason)
         said = f"Excluded. To take it back: {take_back(path, store)}"
@@ -92,5 +92,5 @@ def reindex(path: str, store: str | None) -> None:
     """
     library = library_of_owner()
     store = store_of_file(library, store, path)
-    library.jobs.request_file(OWNER, store, library.files.called(OWNER, store, path, current_folder()))
+    library.jobs.request_file(OWNER, store, library.files.path_of(OWNER, store, path, current_folder()))
     run_requests(library, store)

@@ -47,7 +47,7 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
     """
     library = library_of_owner()
     folder = real_folder(folder)
-    name = store or library.sources.name_after(OWNER, folder)
+    name = store or library.sources.default_name(OWNER, folder)
     if not yes:
         _refuse_if_huge(library, name, folder, _ALL)
     if library.stores.make_if_needed(OWNER, name):

@@ -118,7 +118,7 @@ def store_import(file: Path, name: str) -> None:
     Its folders that are not on this computer are paused.
     """
     with ProgressLine() as progress:
-        info = library_of_owner().stores.take_in(OWNER, file, name, lambda now: progress.say(now.said))
+        info = library_of_owner().stores.import_file(OWNER, file, name, lambda now: progress.say(now.said))
     said = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
     emit(answers.ImportedStore.of(info), "\n".join(said))
 

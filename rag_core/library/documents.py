@@ -136,7 +136,7 @@ class Documents(Service):
         found = self.get(viewer, store, rows[0]["path"], key)
         return Excerpt(replace(found, chunks=tuple(view.neighbours(rows, key))))
 
-    def take_out_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
+    def remove_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
         """Take passages out of the index until their files change or are read again; returns how many.
 
         Raises NotFound if one of them is missing; then nothing is taken out.

@@ -37,7 +37,7 @@ class Files(Service):
                 sources.exclude_file(db, source_id, raw, reason or "It was taken out by hand.")
                 jobs.add_request(db, "index", [source_id], force=True, paths=[raw])
 
-    def take_back(self, viewer: Viewer, store: str, path: str) -> None:
+    def include(self, viewer: Viewer, store: str, path: str) -> None:
         """Let the patterns decide on an excluded file again, and request that it is read. Raises NotFound."""
         opened = self._own(viewer, store)
         with opened.read() as db:
@@ -93,7 +93,7 @@ class Files(Service):
                 listed[place] = replace(listed[place], state="excluded", reason=out.reason)
         return sorted([*listed, *(_excluded(store, out) for out in left.values())], key=attrgetter("path"))
 
-    def called(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
+    def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
         """The store's name for the file ``path``, which is absolute, as the store calls it or, if the file
         exists, relative to ``here``. Raises NotFound, InvalidInput for a path outside of its folders.
         """
@@ -109,21 +109,21 @@ class Files(Service):
             raise places.no_file(opened, path)
         return sources.shown_path(found[0][0].label, found[0][1])
 
-    def lines(
+    def path_and_lines(
         self, viewer: Viewer, store: str, path: str, here: Path | None = None
     ) -> tuple[str, tuple[int, int] | None]:
-        """As `called`, for a path that may end in lines (``a.md:10-14``), with the first and last of them."""
+        """As `path_of`, for a path that may end in lines (``a.md:10-14``), with the first and the last."""
         found = _LINES.fullmatch(path)
         if found is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
-            return self.called(viewer, store, path, here), None
+            return self.path_of(viewer, store, path, here), None
         with self._stores.open(viewer, store).store.read() as db:
             if documents.ids(db, path):
                 return path, None
         lines = int(found[2]), int(found[3] or found[2])
-        return self.called(viewer, store, found[1], here), lines
+        return self.path_of(viewer, store, found[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
-        """The stores that can be meant by a file named as in `lines`.
+        """The stores that can be meant by a file named as in `path_and_lines`.
 
         These are the stores that list the file, else those with a folder around it; the configured one alone
         if it is among them. Raises NotFound if several stores exist and none holds it.
@@ -133,7 +133,7 @@ class Files(Service):
         holding: list[str] = []
         for name in names:
             with suppress(RagError, OSError):  # it does not hold the file, or cannot be read
-                called, _ = self.lines(viewer, name, path, here)
+                called, _ = self.path_and_lines(viewer, name, path, here)
                 holding.append(name)
                 with self._stores.open(viewer, name).store.read() as db:
                     excluded = (each.display for each in sources.excluded_files(db))

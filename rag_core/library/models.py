@@ -41,7 +41,7 @@ class Models(Service):
         """
         return run_checks(self._checks(viewer, ask_all=ask_all))
 
-    def of_ollama(self, viewer: Viewer) -> list[OllamaModel]:
+    def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
         answer."""
         from rag_core.models import ollama  # only now: it imports httpx

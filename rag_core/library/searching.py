@@ -89,11 +89,11 @@ class Searching(Service):
             notices=(*answer.notices, *said),
             has_more=answer.has_more or len(hits) < len(answer.hits),
         )
-        answer = self.compared(viewer, answer)
+        answer = self.with_file_states(viewer, answer)
         return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 
     @open_to_all
-    def compared(self, viewer: Viewer, answer: Answer) -> Answer:
+    def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:
         """``answer`` with the present FileState of each hit's file, ``unknown`` if the disk is slow. For an
         answer that was kept for a while; a guest's stays the same."""
         if not viewer.is_owner:

@@ -42,7 +42,7 @@ _WILD = re.compile(r"[*?\[{]")
 class Sources(Service):
     """The folders of stores."""
 
-    def name_after(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
+    def default_name(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
         """The default name for a store of ``folder``; ``free``: one that no store has."""
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
         taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()

@@ -70,7 +70,7 @@ class Stores(Service):
         return tuple(found)
 
     @open_to_all
-    def one(self, viewer: Viewer, name: str | None = None) -> str:
+    def resolve(self, viewer: Viewer, name: str | None = None) -> str:
         """The store called ``name``; without a name the configured or the only one.
 
         Raises NotFound if this viewer has none, InvalidInput if there are several.
@@ -276,7 +276,9 @@ class Stores(Service):
             self._stores.open(viewer, store).store, expanded(target), force=force, report=report
         )
 
-    def take_in(self, viewer: Viewer, file: Path, name: str = "", report: Report | None = None) -> StoreInfo:
+    def import_file(
+        self, viewer: Viewer, file: Path, name: str = "", report: Report | None = None
+    ) -> StoreInfo:
         """Make a store from a portable file, which is not trusted; without ``name`` it keeps its own.
 
         The store is complete or absent. Folders that are not on this computer are paused; ``notices`` say

@@ -349,12 +349,11 @@ def _rename_beside(path: Path, target: Path) -> None:
 
 def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:
     """Make the tables of a store in the empty file ``path``. Raises sqlite3.Error."""
-    db = sqlite3.connect(path, isolation_level=None)
-    try:
+    with ExitStack() as failing:
+        db = sqlite3.connect(path, isolation_level=None)
+        failing.callback(db.close)
         db.execute(f"PRAGMA page_size = {page_size}")  # before anything is written, or it is ignored
         db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
         migrations.migrate(db, path.name)
-    except BaseException:
-        db.close()
-        raise
+        failing.pop_all()  # nothing failed: the caller closes it
     return db

@@ -40,7 +40,7 @@ def _stores(given: Any) -> list[str]:
 def store_of(library: Library, viewer: Viewer, given: Any) -> str:
     """The store that is meant. Raises InvalidInput that names the field."""
     with field("store"):
-        return library.stores.one(viewer, given.get("store"))
+        return library.stores.resolve(viewer, given.get("store"))
 
 
 def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
@@ -52,7 +52,7 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
         found = library.documents.around(viewer, store, given["id"])
     else:
         path = given["file_path"]  # the owner may also give the path on this computer
-        path = library.files.called(viewer, store, path) if viewer.is_owner else path
+        path = library.files.path_of(viewer, store, path) if viewer.is_owner else path
         lines = given.get("start_line", 1), given.get("end_line")
         found = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
     shown = {**answers.document(found.view, viewer).model_dump(), "next_id": found.next_key}

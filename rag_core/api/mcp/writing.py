@@ -74,7 +74,7 @@ def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Eve
         raise InvalidInput("ids: The list is empty.", "Give the ids of search results.")
     store = store_of(library, viewer, given)
     with field("ids"):
-        count = library.documents.take_out_passages(viewer, store, given["ids"])
+        count = library.documents.remove_passages(viewer, store, given["ids"])
     if library.jobs.requested(viewer, store):  # a remote vector index is still to be told
         background.go_on(library, viewer, store)
     said = (
@@ -89,7 +89,7 @@ def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("source_file"):
-        path = library.files.called(viewer, store, given["source_file"])
+        path = library.files.path_of(viewer, store, given["source_file"])
         library.files.exclude(viewer, store, path, _BY_AN_ASSISTANT)
     said = (
         f"{path!r} is excluded from store {store!r} from now on; the Index page counts it, and the Files"

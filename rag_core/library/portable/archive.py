@@ -45,7 +45,7 @@ _BLOCK = 1024 * 1024
 _LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 takes three times as long for a tenth less
 _MOST_REASON = 200
 _DAMAGE = (
-    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error
+    zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error
 )  # fmt: skip
 _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 
